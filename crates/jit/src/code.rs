@@ -3,8 +3,8 @@
 //!
 //! This is the only file of the engine with unsafe code. It contains what safe code cannot express:
 //!
-//! - Calling the bytes at an address as a function (`enter`).
-//! - Freeing the memory of a module once no thread runs its code any more (`drop`).
+//! - Calling the bytes at an address as a function (`call_segment`).
+//! - Freeing the memory of a module once no thread runs the module's code any more (`drop`).
 //! - Reading the bytes of a [`Value`] (`byte_at`, `word_at`). These functions run at compile time,
 //!   where reading invalid bytes is an error.
 
@@ -31,16 +31,16 @@ use std::sync::{Arc, Mutex};
 pub(super) mod layout {
     use super::*;
 
-    /// Size in bytes of a value, and also of the cell in which a slot's value is stored.
+    /// Size in bytes of a value. The cell that stores a slot's value has the same size.
     pub const VALUE_SIZE: usize = size_of::<Value<'static>>();
-    /// Offset in bytes of a value's payload. A bool takes one byte, a number eight, a text starts
-    /// with its address.
+    /// Offset in bytes of a value's payload, the data after the tag. The payload of a bool is one
+    /// byte, of a number eight bytes; the payload of a text begins with the text's address.
     pub const PAYLOAD_OFFSET: usize = 8;
     /// Offset in bytes of a text's length in a value.
     pub const TEXT_LENGTH_OFFSET: usize = 16;
 
-    /// Tag of a missing value. A value's first byte is its tag; the constants below are the other
-    /// tags.
+    /// Tag of a missing value. The tag is the first byte of a value and identifies its type. The
+    /// constants below are the other tags.
     pub const MISSING_TAG: u8 = byte_at(&Value::Missing, 0);
     pub const BOOL_TAG: u8 = byte_at(&Value::Bool(true), 0);
     pub const INT_TAG: u8 = byte_at(&Value::Int(0), 0);
@@ -51,10 +51,10 @@ pub(super) mod layout {
     pub const JSON_LIST_TAG: u8 = byte_at(&Value::JsonList(&[]), 0);
     pub const LIST_TAG: u8 = byte_at(&Value::List(&[]), 0);
     pub const ENTRIES_TAG: u8 = byte_at(&Value::Entries(&[]), 0);
-    /// Tag of the cell of a slot that has not been read yet. No value has this tag.
+    /// Tag in the cell of a slot that has not been read yet. Values never have this tag.
     pub const UNREAD_TAG: u8 = byte_at(&None::<Value<'static>>, 0);
 
-    /// Returns the byte of an item at an offset.
+    /// Returns the byte at offset `at` of an item.
     const fn byte_at<T>(it: &T, at: usize) -> u8 {
         assert!(at < size_of::<T>());
         // SAFETY: the byte lies within the referenced item. The function runs at compile time,
@@ -62,7 +62,7 @@ pub(super) mod layout {
         unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at) }
     }
 
-    /// Returns the eight bytes of an item at an offset.
+    /// Returns the eight bytes at offset `at` of an item.
     const fn word_at<T>(it: &T, at: usize) -> u64 {
         assert!(at + 8 <= size_of::<T>() && at.is_multiple_of(8) && align_of::<T>() == 8);
         // SAFETY: as for `byte_at`; the address is a multiple of eight.
@@ -90,20 +90,20 @@ pub(super) mod layout {
 }
 
 /// Compiled function that searches a segment of a table. Its arguments are the machine and the
-/// position of the first route; `lower` documents how its result is encoded.
+/// position of the first route to try. The module `lower` documents how the result is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentFn(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
-/// A part of a table, compiled as one function.
+/// A part of a table that is compiled as one function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSegment {
-    /// Position of the segment's first route in the table.
+    /// Position in the table of the segment's first route.
     pub first: u32,
     pub search: SegmentFn,
 }
 
-/// A module, under construction or finished, that frees its memory when dropped. A plain
-/// `JITModule` would never free it.
+/// A module, under construction or finished, whose memory is freed when it is dropped. Dropping a
+/// plain `JITModule` would not free the memory.
 pub(super) struct OwnedModule(ManuallyDrop<JITModule>);
 
 impl OwnedModule {
@@ -135,22 +135,22 @@ impl Drop for OwnedModule {
     }
 }
 
-/// The compiled tables of one rule set. It keeps the bytecode alive, whose constants the code
-/// refers to, and frees the code's memory when dropped.
+/// The compiled tables of one rule set. Keeps the bytecode alive, because the code refers to
+/// constants of the bytecode. Frees the code's memory when dropped.
 pub struct JitCode {
     bytecode: Arc<Bytecode>,
-    /// The segments of each table, in the order in which its routes are tried. The last segment
-    /// also contains the table's default.
+    /// The segments (functions) of each table, in the order in which routes are tried. The last
+    /// segment of a table also contains the table's default.
     tables: Vec<Box<[CodeSegment]>>,
-    /// Owns the memory of the code, and is never accessed. In a mutex, because a module is `Send`
-    /// but not `Sync`.
+    /// Owns the memory of the code, and is otherwise unused. It is in a mutex because a module is
+    /// `Send` but not `Sync`.
     _module: Mutex<OwnedModule>,
     size: usize,
 }
 
 impl JitCode {
-    /// Creates the code of a rule set from a finished module. `tables` lists the functions of each
-    /// table's segments.
+    /// Creates the code of a rule set from a finished module. For each table, `tables` lists the
+    /// position of each segment's first route and the segment's function.
     pub(super) fn new(
         bytecode: Arc<Bytecode>,
         module: OwnedModule,
@@ -160,7 +160,7 @@ impl JitCode {
         let search = |id: cranelift_module::FuncId| {
             // SAFETY: the module has compiled the function with this signature and the calling
             // convention of `extern "C"`, and finished it. Its memory lives as long as `module`,
-            // which is freed only with the `JitCode`. Only `enter` calls the function.
+            // which is freed only with the `JitCode`. Only `call_segment` calls the function.
             SegmentFn(unsafe {
                 std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize) -> u64>(
                     module.get_finalized_function(id),
@@ -191,7 +191,8 @@ impl std::fmt::Debug for JitCode {
     }
 }
 
-/// State of a decision that runs compiled code. The code reads the first fields at fixed offsets.
+/// State of a decision that runs compiled code. Compiled code reads the first fields at fixed
+/// offsets.
 #[repr(C)]
 pub struct Machine<'a, M: Message<'a>> {
     /// Address of the values of the program's slots, 24 bytes each.
@@ -199,7 +200,7 @@ pub struct Machine<'a, M: Message<'a>> {
     /// The memo cells, stamped with the decision's epoch.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
-    /// The value that the last call of [`HelperTable::eval`] computed.
+    /// The value that the last call of the helper [`HelperTable::eval`] computed.
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
@@ -210,32 +211,32 @@ pub struct Machine<'a, M: Message<'a>> {
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Cells for the slot values of one decision. Between decisions, the memory of the cells is kept in
-/// `home`.
+/// Cells for the slot values of one decision. Between decisions, `home` keeps the memory of the
+/// cells.
 pub(super) struct SlotCells<'a> {
     pub cells: ValueCells<'a>,
     pub home: &'a mut ValueCells<'static>,
 }
 
-/// The functions that compiled code calls through a table, because they depend on the message type.
-/// Truth values are numbers as in [`Tri`]; booleans are 0 and 1.
+/// The helpers: functions that compiled code calls through a table, because they depend on the
+/// message type. Test results are numbers as in [`Tri`]; booleans are 0 and 1.
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
-    /// Reads a slot into its cell; the returned number is not used.
+    /// Reads a slot into its cell. The returned number has no meaning.
     pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a predicate with the VM, without memoization.
     pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Evaluates a loop's condition with the VM.
+    /// Evaluates a loop's condition over a list with the VM.
     pub(super) each: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Computes a value block with the VM.
+    /// Computes a value block with the VM, and returns the address of the value.
     pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
-    /// Evaluates a text predicate on a slot's text.
+    /// Evaluates a text predicate on a slot's text, which is not normalized first.
     pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Evaluates a text predicate on the normalized form of a slot's text.
+    /// Evaluates a text predicate on a slot's text, which is normalized first.
     pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Tests whether a slot's text contains a keyword.
+    /// Tests whether a slot's text contains the keyword of a searcher.
     pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
-    /// Tests whether a slot's list contains a text.
+    /// Tests whether a slot's list has an element that equals a text.
     pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests whether a slot's text is in a set.
     pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
@@ -247,20 +248,22 @@ pub struct HelperTable<'a, M: Message<'a>> {
     pub(super) rem: extern "C" fn(f64, f64) -> f64,
 }
 
-/// Compiled code of one table, prepared for callers that decide by this table repeatedly.
+/// The compiled code of one table, for callers that repeatedly make decisions by this table.
 #[derive(Debug)]
 pub struct EntryCode {
     pub(super) code: Arc<JitCode>,
     pub(super) table: TableId,
-    /// The compiled function of the table's first segment.
+    /// The compiled function of the table's first segment (or of the whole table, if there is only
+    /// one).
     search: SegmentFn,
-    /// Number of slots that the code uses; `memo_len` is the number of memo cells.
+    /// Number of slots that the program has; `memo_len` is the number of memo cells that a decision
+    /// needs.
     pub(super) slots: usize,
     pub(super) memo_len: usize,
 }
 
 impl EntryCode {
-    /// Prepares the code of a table; `None` if the table has no code.
+    /// Prepares the compiled code of a table; `None` if there is no code for the table.
     pub fn new(code: &Arc<JitCode>, table: TableId) -> Option<EntryCode> {
         let search = code.segments(table.index()).first()?.search;
         let chunk = code.bytecode().chunk();
@@ -268,8 +271,8 @@ impl EntryCode {
         Some(EntryCode { code: Arc::clone(code), table, search, slots, memo_len })
     }
 
-    /// Runs the table's first segment and returns its encoded result; `None` if the machine belongs
-    /// to other code.
+    /// Runs the function of the table's first segment and returns its encoded result. `None` if the
+    /// machine was created for other code.
     #[inline(always)]
     pub(super) fn enter_table<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
         std::ptr::eq(machine.code, &*self.code).then(|| machine.call_segment(self.search, 0))
@@ -277,15 +280,16 @@ impl EntryCode {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Runs a segment of a table from one of its routes on, and returns the encoded result. `None`
-    /// if there is no such segment.
+    /// Runs a segment of a table, beginning with its route `from`, and returns the encoded result.
+    /// `None` if there is no such segment.
     #[inline]
     pub(super) fn enter_segment(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
         let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
         Some(self.call_segment(search, from))
     }
 
-    /// Calls a compiled function, which must belong to the machine's own code.
+    /// Calls a compiled function with this machine. The function must belong to the machine's own
+    /// code.
     #[inline(always)]
     fn call_segment(&mut self, SegmentFn(search): SegmentFn, from: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout. Its
@@ -299,7 +303,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         answer
     }
 
-    /// Resumes a panic that a helper caught.
+    /// Resumes the panic that a helper caught and stored, if there is one.
     #[cold]
     fn resume_panic(&mut self) {
         if let Some(panic) = self.panic.take() {

@@ -1,8 +1,9 @@
-//! Constructors of a [`Machine`], and the functions in its table of [`HelperTable`].
+//! Constructors of a [`Machine`], and the helpers: the functions in a [`HelperTable`] that compiled
+//! code calls.
 //!
-//! A helper never unwinds into compiled code. A panic inside a helper is caught and stored. Later
-//! helpers of the decision then return default results, and the panic resumes after the compiled
-//! code returns.
+//! A helper never unwinds into compiled code. A panic inside a helper is caught and stored. All
+//! further helper calls of the decision return default results. The panic resumes after the
+//! compiled code has returned.
 
 use super::code::{HelperTable, JitCode, Machine, SlotCells};
 use memchr::memmem::Finder;
@@ -17,7 +18,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a> Machine<'a, SlotValues<'a>> {
-    /// Creates a machine over slots that were all read before: `slots` has a value for every slot.
+    /// Creates a machine over slot values that were read before. `slots` has a value for every
+    /// slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
@@ -54,26 +56,26 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Machine { slots, memo, helpers, result, code, hosts, vm, cells, panic: None }
     }
 
-    /// Returns the VM that the compiled code uses, if it was created.
+    /// Returns the VM that serves the compiled code; `None` if it has not been created.
     pub fn vm_if_created(&self) -> Option<&Vm<'a, M>> {
         self.vm.if_created()
     }
 
-    /// Returns the VM for the compiled code, creating it if needed; `None` only if its creation
-    /// panicked before.
+    /// Returns the VM that serves the compiled code, and creates it if needed. `None` only if an
+    /// earlier attempt to create it panicked.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
         self.vm.get_or_create(self.code.bytecode(), self.hosts, self.memo)
     }
 
-    /// True if the machine holds memory that must be released.
+    /// True if the machine has memory that must be released when the decision ends.
     #[inline]
     pub(super) fn must_release(&self) -> bool {
         self.vm_if_created().is_some() || self.cells.is_some()
     }
 
-    /// Runs a helper's work. Returns `otherwise` if the work panics, returns `None`, or a helper
-    /// panicked before.
+    /// Runs the work of a helper and returns its result. Returns `otherwise` if the work returns
+    /// `None` or panics, or if an earlier helper panicked.
     #[inline]
     fn run_guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {
         if self.panic.is_some() {
@@ -97,7 +99,7 @@ impl Drop for SlotCells<'_> {
 
 const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 
-/// The helpers; [`HelperTable`] documents each.
+/// The helpers. The fields of [`HelperTable`] document them.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
         load: Self::load,

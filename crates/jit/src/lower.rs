@@ -1,9 +1,10 @@
 //! Lowering from bytecode to machine code.
 //!
-//! A table becomes one function, or several if it is long. Each function takes the machine and the
-//! position of the first route. So the same code serves a whole search, and one that resumes after
-//! a jump. A condition shared by several routes becomes a function of its own. The VM runs loops
-//! over lists.
+//! A table is compiled to one function, or to several functions (segments) if it is long. The
+//! parameters of each function are the machine and the position of the first route to try. So the
+//! same code can search the whole table, or resume the search after a jump to another table. A
+//! condition shared by several routes is compiled to a function of its own. Loops over lists are
+//! run by the VM.
 //!
 //! | file | contents |
 //! |---|---|
@@ -35,23 +36,24 @@ use rulec_vm::bytecode::instr::{BlockId, BlockKind, Instr, Pc};
 use rulec_vm::bytecode::{Bytecode, Chunk};
 use std::sync::Arc;
 
-/// Maximum number of bytecode instructions in a function, unless one route has more. A longer table
-/// becomes several functions.
+/// Maximum number of bytecode instructions in a segment, except if a single route has more. A
+/// longer table is divided into several segments.
 const MAX_SEGMENT_INSTRS: u32 = 400;
 
-/// Bit position of the kind in an encoded result; the lower bits are an id or address. The kinds
-/// are a chosen route, a table whose default was chosen, or another instruction that ended the
-/// search.
+/// Bit position of the kind in an encoded search result. The lower bits are the id of a route or
+/// table, or an address. There are three kinds: a chosen route, a chosen default, or another
+/// instruction that ended the search.
 pub(super) const RESULT_KIND_SHIFT: u32 = 32;
 pub(super) const ROUTE_RESULT: u64 = 0;
 pub(super) const DEFAULT_RESULT: u64 = 1;
 pub(super) const INSTRUCTION_RESULT: u64 = 2;
-/// Encoded result of a search that chose nothing.
+/// Encoded result of a search that selected neither a route nor a default.
 pub(super) const NOTHING_RESULT: u64 = u64::MAX;
-/// Encoded result of a segment without a match, after which the next segment must be searched.
+/// Encoded result of a segment without a matching route, after which the search continues in the
+/// next segment.
 pub(super) const NEXT_SEGMENT_RESULT: u64 = u64::MAX - 1;
 
-/// Returns the encoded result of a search that ends with the instruction at address `at`.
+/// Returns the encoded result of a search that ends with the instruction `instr` at address `at`.
 fn encode_result(instr: &Instr, at: u64) -> u64 {
     match instr {
         Instr::Choose { route } => ROUTE_RESULT << RESULT_KIND_SHIFT | u64::from(route.0),
@@ -64,7 +66,8 @@ fn encode_result(instr: &Instr, at: u64) -> u64 {
 struct Lowering<'c> {
     code: &'c Bytecode,
     module: OwnedModule,
-    /// Functions of the condition blocks; `pending` lists the functions that are not compiled yet.
+    /// For each condition block with a function, the id of the function. `pending` lists the
+    /// functions that are not compiled yet.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
     /// For each value block, its number of instructions if it is compiled inline, else `None`.
@@ -160,8 +163,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers a segment of a table: the routes from `first` up to, but not including, `last`. The
-    /// last segment also gets the end of the table.
+    /// Lowers a segment of a table: the routes from index `first` to before index `last`. The last
+    /// segment also gets the code that follows the routes, such as the default.
     fn lower_segment(
         &mut self,
         table: &TableCode,
@@ -242,8 +245,9 @@ impl Lowering<'_> {
 }
 
 impl Body<'_, '_, '_> {
-    /// Lowers the instructions of a route or condition block. A bytecode jump to `end` becomes a
-    /// jump to `fails`.
+    /// Lowers the instructions of a route or condition block between the addresses `start` and
+    /// `end`. The code begins at block `enter`. A bytecode jump to `end` becomes a jump to block
+    /// `fails`.
     fn lower_instructions(
         &mut self,
         start: Pc,

@@ -16,8 +16,8 @@ use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, SlotValues};
 use serde_json::Value as Json;
 
 impl JitCode {
-    /// Prepares a decision over slot values that have been read. Each slot of the program has one
-    /// value, of a kind that the slot accepts, or missing. Slots beyond the end are missing.
+    /// Prepares a decision over slot values that were read from a message before. Each value is
+    /// missing, or of a kind that the slot accepts. Slots beyond the end of `slots` are missing.
     #[inline(always)]
     pub fn over_slots<'a>(
         &'a self,
@@ -34,7 +34,7 @@ impl JitCode {
         }
     }
 
-    /// Prepares a decision over a JSON message. Each field is looked up when first used.
+    /// Prepares a decision over a JSON message. Each field is looked up when it is first used.
     #[inline(always)]
     pub fn over_json<'a>(
         &'a self,
@@ -46,8 +46,8 @@ impl JitCode {
         Machine::over_cells(self, memory, message)
     }
 
-    /// Prepares a decision by compiled code over a message and a number of bindings, none of which
-    /// has a value yet.
+    /// Prepares a decision by compiled code over a message and `bindings` bindings (names whose
+    /// values change). None of the bindings has a value yet.
     pub fn over_bindings<'a>(
         &'a self,
         hosts: &'a [Host],
@@ -75,7 +75,8 @@ impl JitCode {
 }
 
 impl EntryCode {
-    /// Decides by the table over slot values that have been read, as in [`JitCode::slots`].
+    /// Chooses a route or the default of the table, by compiled code. `slots` are the values that
+    /// [`JitCode::over_slots`] describes.
     #[inline]
     pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
         if slots.values.len() < self.slots {
@@ -95,21 +96,24 @@ impl EntryCode {
     }
 }
 
-/// A position in a table: the table, and the position of a route in the table.
+/// A position in a table: the id of the table, and the index of a route in the order in which
+/// routes are tried.
 type RoutePosition = (TableId, u32);
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Returns the choice: the first matching route of the table, or its default.
+    /// Returns the choice by the table `entry`: the first route whose condition is true, or the
+    /// default. Jumps to other tables are followed.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let end = self.run_segments(entry, 0, 0);
         table_search::resolve_choice(self, end)
     }
 
-    /// Returns every matching route of the table, in the order in which routes are tried.
+    /// Returns every route of the table whose condition is true, in the order in which routes are
+    /// tried.
     ///
-    /// If this table is evaluated for each element of a list, the VM runs instead, because compiled
-    /// code does not count repetitions against the limits.
+    /// If the table is evaluated for each element of a list, the VM evaluates it instead. The
+    /// reason is that compiled code does not count repetitions against the limits.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         if self.vm_if_created().is_some_and(|vm| vm.arena().is_repeated()) {
             return self.vm().map_or_else(Vec::new, |vm| vm.matched(entry));
@@ -122,8 +126,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         routes
     }
 
-    /// Returns the first matching route of a table from position `from` on, with the route's
-    /// position.
+    /// Returns the first matching route of a table at or after position `from`, preceded by the
+    /// route's position.
     pub(super) fn first_match(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
         match self.search_from((table, from)) {
             SearchResult::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),
@@ -135,23 +139,24 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Returns the segment that contains a position, and the position within the segment.
+    /// Returns the index of the segment (function of compiled code) that contains a position, and
+    /// the position relative to the start of the segment.
     fn find_segment(&self, (table, position): RoutePosition) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
         let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
         Some((at, (position - segments.get(at)?.first) as usize))
     }
 
-    /// Runs a segment from a route on, then later segments as needed. Returns the result of the
-    /// search in the table.
+    /// Searches a table from the route `from` of a segment on, and continues in the following
+    /// segments as needed. Returns the result of the search.
     #[inline(always)]
     fn run_segments(&mut self, table: TableId, segment: usize, from: usize) -> SearchResult<RoutePosition> {
         let answer = self.enter_segment(segment, table.index(), from);
         self.decode_result(table, segment, answer)
     }
 
-    /// Decodes the result of a segment to the result of the search in the table. Runs later
-    /// segments if needed.
+    /// Converts the encoded result of a segment to the result of the search in the table. Runs the
+    /// following segments if the segment has no match.
     #[inline(always)]
     fn decode_result(
         &mut self,
@@ -172,7 +177,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Returns the result of a search that ended with the instruction at address `at`.
+    /// Returns the result of a search in a table that ended with the instruction at address `at`.
     #[inline(never)]
     fn result_at_instr(&self, table: TableId, at: u32) -> SearchResult<RoutePosition> {
         let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
@@ -185,7 +190,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         SearchResult::from_instr(instr, at).map_position(|resume| (table, before(resume) as u32))
     }
 
-    /// Runs the following segments, up to the first result other than [`NEXT_SEGMENT_RESULT`].
+    /// Runs the segments after `segment`, until one has another result than
+    /// [`NEXT_SEGMENT_RESULT`].
     #[inline(never)]
     fn enter_next_segments(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
         loop {
@@ -220,19 +226,21 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
     }
 }
 
-/// The values of outcomes, which the VM computes for compiled code.
+/// Computation of the values of outcomes (such as handler arguments), by the VM.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     pub fn eval_value(&mut self, id: ValueId) -> Value<'a> {
         self.vm().map_or(Value::Missing, |vm| vm.eval_value(id))
     }
 
-    /// Computes a handler's arguments or a router's nodes; `None` if the outcome has no values.
+    /// Computes a handler's arguments, or the nodes to which a router sends the message. `None` if
+    /// the outcome has no values to compute.
     #[inline]
     pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
         if outcome.has_values() { self.vm()?.outcome(outcome) } else { None }
     }
 
-    /// Adds the failures and the time of host functions, and the exceeded limits, to `details`.
+    /// Adds to `details` the failures and the duration of host function calls, and the exceeded
+    /// limits.
     #[inline]
     pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
         if let Some(vm) = self.vm_if_created() {
@@ -241,9 +249,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 }
 
-/// Compiled code over bindings that get new values while it runs.
+/// Compiled code over bindings, whose values can change between its runs.
 impl<'a> Machine<'a, BindingSlots<'a>> {
-    /// Sets the value of a binding.
+    /// Sets the value of a binding, which invalidates memoized results and slots.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         if let Some(vm) = self.vm() {
             self.memo.epoch = vm.bind(binding, value);
@@ -251,15 +259,15 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the nested blocks of a payload in which later work is done, for counting against the
-    /// limits.
+    /// Sets the repeated blocks of a payload that enclose the following work. The limits count the
+    /// work once for each repetition.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
             vm.arena().set_enclosing_blocks(blocks);
         }
     }
 
-    /// Returns the values of the bindings.
+    /// Returns the current values of the bindings.
     pub fn binding_values(&mut self) -> &[Value<'a>] {
         self.vm().map_or(&[], |vm| vm.roots())
     }

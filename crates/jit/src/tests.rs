@@ -1,5 +1,5 @@
-//! Compares compiled code with the VM: every kind of instruction with edge cases, and random
-//! programs.
+//! Compares the results of compiled code and of the VM: for every kind of instruction with edge
+//! cases, and for random programs.
 
 // The VM's tests use the same programs.
 #[path = "../../vm/tests/it/build.rs"]

@@ -32,7 +32,8 @@ pub use verify::{VerifyError, verify};
 
 use std::sync::Arc;
 
-/// A rule set's bytecode. It may run once [`verify`](fn@verify) has accepted it.
+/// A rule set's bytecode with its run-time data. It may run only after [`verify`](fn@verify)
+/// accepted the chunk.
 #[derive(Debug)]
 pub struct Bytecode {
     chunk: Chunk,
@@ -42,9 +43,9 @@ pub struct Bytecode {
 impl Bytecode {
     /// Builds the run-time data (pools) of a chunk.
     ///
-    /// `known` reports whether a regular expression, given with a flag for case folding, is known
-    /// to compile. Such an expression is not checked. If it does not compile after all, it matches
-    /// nothing.
+    /// `known` returns true for a regular expression that surely compiles, so that the check is
+    /// skipped. Its `bool` argument is the flag for case folding. If such an expression does not
+    /// compile after all, it matches nothing.
     ///
     /// # Errors
     /// If a regular expression is invalid, or an automaton exceeds its size limits.

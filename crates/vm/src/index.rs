@@ -4,15 +4,18 @@
 //! | module | contents |
 //! |---|---|
 //! | [`prefilter`] | the literals that a text must contain for a text predicate to be true |
-//! | [`attribute`] | the equivalence classes of values that all tests treat alike |
-//! | [`index_terms`] | what can be looked up in a message, and what a predicate requires of it |
-//! | [`selectivity`] | the estimated share of messages that have a value |
-//! | [`ranges`] | the ranges of values for which a condition may be true |
+//! | [`attribute`] | the values that conditions test, grouped into classes that all tests treat
+//! alike |
+//! | [`index_terms`] | the facts that can be looked up in a message, and the facts that a predicate
+//! requires |
+//! | [`selectivity`] | the estimated fraction of messages that have a value |
+//! | [`ranges`] | the ranges of values outside which a condition cannot be true |
 //! | `access` | the access path of each route: by a key, or by a bitmap index |
 //! | [`bitmap`] | a bitmap index, which rules out many routes by the classes of values |
 //! | [`build`](mod@build) | building the posting lists and bitmaps |
-//! | [`cost`] | the cost model: whether the index is faster than trying the routes one by one |
-//! | [`mod@plan`] | the access path of each route, for people to read |
+//! | [`cost`] | the cost model: estimates whether the index is faster than trying the routes one by
+//! one |
+//! | [`mod@plan`] | the access path of each route, as text for `rulec plan` |
 //! | `literal_selection` | the selection of the literals to scan for |
 //! | [`anchored_literals`] | finds which of many literals a text begins or ends with |
 //! | [`scan`] | finds which of many literals occur in a text |
@@ -24,10 +27,10 @@
 //! the language page). A candidate's condition may be false, so the VM tests the whole condition.
 //!
 //! Each route of a table has one access path. Most routes have *keys*: literals, values or list
-//! elements of which a message must contain one. Each key has a *posting list* of its routes,
-//! ordered by rank, the route's position in the table. A posting has *guards*, tests of other
-//! values that rule most routes out before a condition is evaluated. Routes without keys are the
-//! table's *residual*, a bitmap index that rules most of them out.
+//! elements. A message that matches the route has at least one of its keys. Each key has a *posting
+//! list* of its routes, ordered by rank (the route's position in the table). A posting has
+//! *guards*: tests of other values, which exclude most routes before a condition is evaluated.
+//! Routes without keys are the table's *residual*. A bitmap index excludes most of them.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -69,24 +72,26 @@ pub struct Index {
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
     pub keys: Vec<IndexKey>,
-    /// Lookup of slots by field name; `None` unless some table looks up many slots.
+    /// Lookup of slots (fields that rules read) by field name; `None` unless some table looks up
+    /// many slots.
     pub fields: Option<FieldLookup>,
-    /// For each literal id, the ids of the keys that the literal provides.
+    /// For each literal id, the ids of the keys that a text with the literal provides.
     pub literal_keys: PackedLists,
-    /// Total number of literal ids. A literal for which two subjects are scanned has two ids.
+    /// Total number of literal ids. A literal that is searched in two texts of the message has two
+    /// ids.
     pub literal_count: u32,
-    /// For each predicate, how the literals found in a text decide the predicate's result.
+    /// For each predicate, how the literals found in a text decide whether the predicate is true.
     pub answers: Vec<LiteralAnswer>,
-    /// The literal ids to which [`LiteralAnswer`] refers, in groups, see
-    /// [`Literals`](index_terms::Literals).
+    /// The literal ids to which [`LiteralAnswer`] refers, in groups; see
+    /// [`DecidingLiterals`](index_terms::DecidingLiterals).
     pub numbers: Vec<u32>,
-    /// Number of normalized texts that a decision caches: first the texts of `Chunk::texts`, then
-    /// the texts that only the index needs.
+    /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
+    /// texts that only the index needs.
     pub texts: u32,
 }
 
 impl Index {
-    /// True if an index could speed up some table, so that building the index is worthwhile.
+    /// True if the index may be faster than trying the routes one by one, for at least one table.
     pub fn is_worthwhile(normal: &Normal) -> bool {
         let costs =
             |routes: &Vec<NRoute>| cost::linear_search_cost(normal, routes.iter().map(|route| route.cond));
@@ -99,166 +104,173 @@ impl Index {
     }
 }
 
-/// A subject: a text of the message that is scanned for literals. The fields read for every text
-/// come first; absent searches take no memory beyond a null pointer.
+/// The index of one subject, a text of the message that is searched for literals. The fields that
+/// are read for every text come first. A search for which there are no literals takes no memory
+/// beyond a null pointer.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
     /// Operand whose value is the text, usually a slot.
     pub operand: Operand,
-    /// Id of the first literal in `scanner`; the ids of the scanner's other literals follow.
+    /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
     pub first: u32,
-    /// Attribute that reads the same folded text, or [`SubjectIndex::NONE`]. The attribute's class
-    /// is determined during the scan, because the scan folds the text.
+    /// Id of the attribute that reads the same text in folded form; otherwise
+    /// [`SubjectIndex::NO_ATTRIBUTE`]. The attribute's class is determined during the scan, because
+    /// the scan folds the text.
     pub attribute: u32,
-    /// The distinct normalized forms in which the text is scanned.
+    /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether some literal decides a predicate only if the scanned text equals the text in the
-    /// message.
+    /// Whether some literals decide a predicate only if the scanned form of the text equals the
+    /// text in the message.
     pub asks_own: bool,
-    /// Whether the text is scanned in one form only, which folds case and does nothing else. Such a
-    /// text is folded in the scan buffer and not cached.
+    /// Whether the text is scanned in a single form, which only folds case. Such a text is folded
+    /// in the scan buffer and not cached.
     pub folds_in_place: bool,
-    /// Literals that must be at the start of the text; `ends` has the literals for its end.
+    /// Literals that must be at the start of the text. The field `ends` has the literals that must
+    /// be at the end.
     pub starts: Option<Box<EdgeLiterals>>,
     pub ends: Option<Box<EdgeLiterals>>,
-    /// Search for the literals that may be anywhere in the text.
+    /// Search for the literals that may occur anywhere in the text.
     pub scanner: Scanner,
 }
 
 impl SubjectIndex {
-    /// Value of `attribute` if no attribute reads the text.
+    /// Value of `attribute` if no attribute reads the text in folded form.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
-    /// True if the normalized text equals the text in the message. Always false if no predicate
-    /// depends on the equality.
+    /// True if the normalized text `prepared` equals the text in the message. Always false if no
+    /// predicate needs to know this.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.asks_own && form.mode.form == NormalizationForm::None && prepared == text.as_bytes()
     }
 }
 
-/// How the literals found in a text decide the result of a predicate.
+/// How the literals that were found in a text decide the result of one predicate.
 #[derive(Clone, Copy, Debug)]
 pub struct LiteralAnswer {
-    /// Id of the text's subject; an invalid id in [`LiteralAnswer::NONE`].
+    /// Id of the subject (the scanned text); an invalid id in [`LiteralAnswer::UNDECIDED`].
     pub subject: u32,
-    /// Start of the range in [`Index::numbers`] that lists the required literals; `end` is its end.
+    /// Start of the range of [`Index::numbers`] with the ids of the required literals; `end` is the
+    /// end of this range.
     pub start: u32,
     pub end: u32,
-    /// Whether the required literals are also sufficient for the predicate to be true.
+    /// Whether the predicate is always true if the text contains the required literals.
     pub exact: bool,
-    /// Whether the literals are sufficient only if the scanned text equals the text in the message.
+    /// Whether `exact` applies only if the scanned form of the text equals the text in the message.
     pub plain: bool,
 }
 
 impl LiteralAnswer {
-    /// Value for predicates that no literals decide.
+    /// Value for predicates whose result no literals decide.
     pub const UNDECIDED: LiteralAnswer =
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
 
-/// A normalized form in which a text is read.
+/// A normalized form of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
     /// The mode in which the text is normalized.
     pub mode: TextMode,
-    /// Id under which the decision caches the normalized text;
-    /// [`UNKEPT_SLOT`](rulec_base::text::prepared::UNKEPT_SLOT) if the text is read unchanged.
+    /// Id under which the decision caches the normalized text.
+    /// [`UNKEPT_SLOT`](rulec_base::text::prepared::UNKEPT_SLOT) if the mode leaves the text
+    /// unchanged.
     pub text: u32,
 }
 
-/// An attribute: a value of the message that is looked up to find keys.
+/// The index of one attribute: maps a value of the message to the keys whose routes may match.
 #[derive(Debug)]
 pub struct AttributeIndex {
     /// Operand that yields the value, usually a slot.
     pub operand: Operand,
-    /// Form to which the value is normalized if it is a text.
+    /// Form to which the value is normalized before the lookup, if it is a text.
     pub form: TextForm,
     pub classes: ValueClasses,
-    /// For each equivalence class, the ids of the keys that a value of the class provides.
+    /// For each equivalence class of values, the ids of the keys that a value of the class
+    /// provides.
     pub keys: PackedLists,
-    /// Ids of the texts that are keys if the value is a list that contains them.
+    /// Ids of the texts that provide keys if the value is a list and contains the text.
     pub elements: TextIds,
-    /// For each id in `elements`, the ids of the keys that the text provides.
+    /// For each id in `elements`, the ids of the keys that a list with this text provides.
     pub element_keys: PackedLists,
 }
 
-/// A key: a fact about a message, such as a literal in a text, which some routes of a table
-/// require.
+/// A key: a fact about a message, such as a literal in a text. A message can match the key's routes
+/// only if it has this fact.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexKey {
     pub table: u32,
-    /// Index in [`TableIndex::lists`] of the posting list with the routes that require the key.
+    /// Index in [`TableIndex::lists`] of the posting list, which has the routes of this key.
     pub posting: u32,
 }
 
 #[derive(Debug, Default)]
 pub struct TableIndex {
-    /// Posting lists of the table's keys.
+    /// Posting lists (the routes of one key each) of all keys of the table.
     pub lists: Vec<PostingList>,
-    /// Postings of all lists without a bitmap, concatenated; see [`PostingList::Range`].
+    /// Postings of all lists that are not bitmaps, concatenated; see [`PostingList::Range`].
     pub postings: Vec<Posting>,
-    /// Bitmap index of the routes without keys.
+    /// Bitmap index of the routes that have no keys.
     pub residual: Bitmap,
-    /// Ids of the subjects that are scanned for this table's keys.
+    /// Ids of the subjects (texts of the message) that are searched for literals of this table's
+    /// keys.
     pub subjects: Vec<u32>,
-    /// Ids of the attributes that are looked up for this table's keys.
+    /// Ids of the attributes (values of the message) that are looked up to find this table's keys.
     pub attributes: Vec<u32>,
-    /// Subjects and attributes grouped by the slot that they read, instead of in the two lists
-    /// above. Used if a table has many of them, of which a message has only a few.
+    /// Ids of subjects and of attributes, grouped by the slot that they read. Used instead of the
+    /// two fields above if a table has many of them, because a message has only a few.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
     pub indexed: f64,
-    /// Number of routes at the start of the table that may be tried before any lookup. This is done
-    /// while most messages match one of these routes.
+    /// Number of routes at the start of the table that may be tried before any lookup. They are
+    /// tried first as long as most messages match one of them.
     pub first: u32,
 }
 
 impl TableIndex {
-    /// Returns the postings of a [`PostingList::Range`].
+    /// Returns the postings of a [`PostingList::Range`] from `start` to `end`.
     #[inline]
     pub fn postings(&self, start: u32, end: u32) -> &[Posting] {
         self.postings.get(start as usize..end as usize).unwrap_or_default()
     }
 }
 
-/// Posting list: the routes that require a key.
+/// Posting list: the routes of one key. Only messages with the key can match these routes.
 #[derive(Debug)]
 pub enum PostingList {
-    /// Posting list as a range of [`TableIndex::postings`], with ascending ranks.
+    /// Posting list stored as a range of [`TableIndex::postings`]. The ranks of its routes ascend.
     Range { start: u32, end: u32 },
-    /// Posting list with many routes, which a bitmap index narrows down.
+    /// Posting list with many routes, of which a bitmap index excludes most.
     Bitmap(Box<Bitmap>),
 }
 
-/// Entry of a posting list: one route. A route whose condition has alternatives has a posting for
-/// each alternative.
+/// Entry of a posting list: one route. A route whose condition is split into alternatives has one
+/// posting for each alternative.
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Guards that can rule the route out without evaluating its condition.
+    /// Guards that can exclude the route without evaluating its condition.
     pub guards: [Guard; 2],
 }
 
-/// A necessary condition of a route: the class of an attribute's value is at least `from` and below
-/// `to`.
+/// A necessary condition of a route: the equivalence class of an attribute's value is at least
+/// `from` and less than `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// Id of the attribute that reads the value; an invalid id in [`Guard::NONE`].
+    /// Id of the attribute whose class is compared; an invalid id in [`Guard::ALWAYS`].
     pub attribute: u32,
     pub from: ClassId,
     pub to: ClassId,
 }
 
 impl Guard {
-    /// A guard that rules nothing out.
+    /// A guard that excludes no route.
     pub const ALWAYS: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 
-/// Many short lists of numbers in one allocation, accessed by index.
+/// Many short lists of numbers, stored in one allocation and accessed by the index of a list.
 #[derive(Clone, Debug, Default)]
 pub struct PackedLists {
     ends: Vec<u32>,
@@ -266,7 +278,7 @@ pub struct PackedLists {
 }
 
 impl PackedLists {
-    /// Builds `count` lists from pairs of list index and item.
+    /// Builds `count` lists from pairs of a list index and an item.
     pub fn new(count: usize, mut items: Vec<(u32, u32)>) -> PackedLists {
         items.sort_unstable();
         let mut ends = vec![0; count];
@@ -292,7 +304,7 @@ impl PackedLists {
         self.items.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// Returns the items of all lists.
+    /// Returns the concatenated items of all lists.
     pub fn all_items(&self) -> &[u32] {
         &self.items
     }

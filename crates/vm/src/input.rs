@@ -1,22 +1,24 @@
-//! Reads messages directly into slots. The fields that rules read become values, the rest is only
+//! Reads messages directly into slots, the fields that rules read. All other fields are only
 //! checked for errors, and no tree is built.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `plan` | the slots and declared fields at each path; built once per rule set |
-//! | `fill` | the slot values of one message, stored as a source reads the fields |
+//! | `fill` | the slot values of one message, and the checks of the input contract |
 //! | `text` | JSON text as a source, with exactly the checks of [`json`](rulec_base::json) |
 //! | `scan` | strings and numbers in JSON text |
-//! | `block` | sixteen bytes of JSON text at once |
+//! | `block` | scans sixteen bytes of JSON text at once |
 //! | `serialize` | any `Serialize` value as a source |
 //!
-//! [`Scratch`](crate::vm::Scratch) has the functions that read a message. Other crates add sources
-//! with [`Scratch::fill`](crate::vm::Scratch::fill): `rulec-arrow` reads rows of record batches.
+//! A *source* is a reader of one message format. [`Scratch`](crate::vm::Scratch) has the functions
+//! that read a message. Other crates add sources with
+//! [`Scratch::fill_slots`](crate::vm::Scratch::fill_slots): `rulec-arrow` reads rows of record
+//! batches.
 //!
 //! A source gives up on every message with an error, and on some rare valid messages. Such a
-//! message is then read into a tree, and the decision uses the tree. So only the tree's reader
-//! reports errors, and both readers refuse the same messages. A message that a source accepts is
-//! always accepted by the tree's reader; a test checks this.
+//! message is read into a tree, and the decision uses the tree. So only the reader that builds
+//! trees reports errors, and both readers refuse the same messages. The tree reader accepts every
+//! message that a source accepts; a test checks this.
 
 mod block;
 mod fill;

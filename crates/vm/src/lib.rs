@@ -1,13 +1,14 @@
-//! The engine that applications run: bytecode, the index that finds candidate rules, and the
-//! virtual machine.
+//! The engine that applications run: bytecode, the virtual machine, and the index that finds the
+//! rules whose conditions may be true.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`bytecode`] | instructions, lowering from the normal form, the verifier, the disassembler |
-//! | [`input`] | reads messages into slots without a tree, from JSON text or `Serialize` values |
-//! | [`index`] | candidate rules of a message: literals, attributes, bitmaps, cost model |
+//! | [`input`] | reads messages from JSON text or `Serialize` values into slots, without building a
+//! tree |
+//! | [`index`] | finds candidate rules for a message: literals, attributes, bitmaps, cost model |
 //! | [`table_search`] | the search through tables, shared by all engines |
-//! | [`vm`] | the dispatch loop and its reusable working memory |
+//! | [`vm`] | the dispatch loop and its working memory, which decisions reuse |
 
 #![forbid(unsafe_code)]
 

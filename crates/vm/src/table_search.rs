@@ -1,7 +1,8 @@
-//! The search through tables whose rules can jump to other tables.
+//! The search through tables whose rules can jump to other tables with `goto`.
 //!
-//! The VM, the index, compiled code and live rules share this search. They differ only in how they
-//! search one table. The reference evaluator has a search of its own, as an independent oracle.
+//! The VM, the index, compiled code and live rules share the search through several tables. They
+//! differ only in how they search one table. The reference evaluator has its own search, which
+//! serves as an independent oracle.
 
 use crate::bytecode::instr::Instr;
 use rulec_eval::decision::{Choice, Chosen};
@@ -10,30 +11,31 @@ use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum SearchResult<P, R = RuleId> {
-    /// Result of a condition block, which is not a table: whether the condition is true.
+    /// Result of a condition block instead of a table: whether the condition is true.
     Answer(bool),
-    /// A rule matches and is chosen.
+    /// A rule's condition is true, and the rule is chosen.
     Choose(R),
-    /// The matching rule is a `goto`; if `table` selects nothing, the search resumes after the
-    /// rule.
+    /// The condition of a `goto` rule is true. If `table` selects nothing, the search resumes after
+    /// the rule.
     Goto {
-        /// The rule that jumps.
+        /// The `goto` rule.
         route: R,
         /// The table to search next.
         table: TableId,
         /// The position at which the search resumes if `table` selects nothing.
         resume: P,
     },
-    /// No rule matches, and the default of this table is chosen.
+    /// No rule's condition is true, and the default of this table is chosen.
     Default(TableId),
-    /// No rule matches, and the default continues in this other table.
+    /// No rule's condition is true, and the table's default continues the search in this other
+    /// table.
     Continue(TableId),
-    /// No rule matches, and the table has no default.
+    /// No rule's condition is true, and the table has no default.
     Nothing,
 }
 
 impl SearchResult<usize> {
-    /// Returns the search result if the last executed instruction is `instr`, at address `at`.
+    /// Returns the result of a search that ended with the instruction `instr` at address `at`.
     #[inline(always)]
     pub fn from_instr(instr: &Instr, at: usize) -> SearchResult<usize> {
         match *instr {
@@ -48,7 +50,8 @@ impl SearchResult<usize> {
 }
 
 impl<P, R> SearchResult<P, R> {
-    /// Converts the resume position with `place`; other results stay the same.
+    /// Converts the resume position of `Goto` with the function `place`; other results stay the
+    /// same.
     #[inline]
     pub fn map_position<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {
@@ -64,7 +67,8 @@ impl<P, R> SearchResult<P, R> {
     }
 }
 
-/// An engine that can search one table.
+/// An engine that can search one table. The search through several tables is the same for all
+/// engines.
 pub trait Searcher {
     /// A position in a table.
     type Position;
@@ -77,22 +81,23 @@ pub trait Searcher {
     /// Searches a table from a position on.
     fn search_from(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
 
-    /// True if an earlier search of the table in this decision selected nothing.
+    /// True if the table was searched before in this decision and selected nothing.
     fn is_exhausted(&self, table: TableId) -> bool;
 
-    /// Records that the table selects nothing in this decision.
+    /// Records that the table selected nothing in this decision, so that it need not be searched
+    /// again.
     fn mark_exhausted(&mut self, table: TableId);
 }
 
-/// A table that was entered by a jump, with the position at which to resume after the table.
+/// A table that a `goto` rule jumped to, with the position after this rule.
 struct ResumeFrame<P> {
     table: TableId,
     /// The position at which the search resumes if the table selects nothing.
     resume: P,
 }
 
-/// Continues from the result of a first search: follows jumps to other tables, and returns the
-/// final choice.
+/// Returns the final choice, given the result `end` of searching the first table. Follows jumps to
+/// other tables, and resumes the earlier table if the other table selects nothing.
 #[inline(always)]
 pub fn resolve_choice<S: Searcher>(
     searcher: &mut S,

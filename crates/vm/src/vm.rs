@@ -1,10 +1,10 @@
 //! The virtual machine: runs verified bytecode over one message.
 //!
-//! Once a [`Scratch`] has seen a few decisions, a decision allocates no memory. Registers, memo
-//! cells and text buffers are reused, and stamped with the decision's number so that none needs
-//! clearing. Computed values live in an arena that is reset for the next decision. Two exceptions
-//! allocate: values returned by host functions, and texts normalized for a predicate whose right
-//! side is not a constant.
+//! After a few decisions with the same [`Scratch`], a decision allocates no memory. Registers, memo
+//! cells and text buffers are reused. They are stamped with the decision's number, so that none
+//! needs clearing. Computed values are in an arena that is reset before the next decision. Two
+//! exceptions allocate: values returned by host functions, and texts normalized for a predicate
+//! whose right side is not a constant.
 //!
 //! The VM is total. On bytecode that [`verify`](fn@crate::bytecode::verify) would refuse, it may
 //! give wrong results or run long, but it neither panics nor accesses memory out of bounds.
@@ -44,7 +44,7 @@ pub use bindings::BindingSlots;
 pub use message::{JsonMessage, Message};
 pub use scratch::Scratch;
 
-/// The virtual machine during one decision.
+/// The virtual machine during one decision; `M` is the source of the slot values.
 pub struct Vm<'a, M> {
     chunk: &'a Chunk,
     pools: &'a Pools,
@@ -54,25 +54,27 @@ pub struct Vm<'a, M> {
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     cached: &'a mut [CachedValue],
-    /// Id of the current element of the innermost loop, 0 outside loops. `last_element` is the last
-    /// id that was assigned.
+    /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
+    /// all loops, and `last_element` is the last assigned id.
     element: u64,
     last_element: u64,
     similarity: &'a mut rulec_base::text::similarity::Scratch,
-    /// The current element of each loop level, then the cached values, then registers.
+    /// The current element of each loop level, followed by the cached values of blocks, followed by
+    /// registers.
     values: Vec<Value<'a>>,
     home: &'a mut Vec<Value<'static>>,
-    /// Working memory for lookups, until `lookup` takes it.
+    /// Working memory for index lookups; `None` once `lookup` uses this memory.
     lookup_buffers: Option<&'a mut LookupBuffers>,
     lookup: Option<Lookup<'a>>,
     always_index: bool,
-    /// Routes to exclude as removed, with the rule set's version on which the decision is based.
+    /// Removed routes that the decision must not choose, and the version of the rule set that the
+    /// decision uses.
     tombstones: Option<(&'a Tombstones, u64)>,
 }
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
-    /// Prepares a decision over a JSON message. Each field is looked up when first used. `hosts`
-    /// are in the order of the program's host functions.
+    /// Prepares a decision over a JSON message. Each field is looked up when it is first used.
+    /// `hosts` are in the order of the program's host functions.
     pub fn over_json(
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -85,8 +87,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
 }
 
 impl<'a> Vm<'a, SlotValues<'a>> {
-    /// Prepares a decision over slot values that have been read. Each slot of the program has one
-    /// value, of a kind that the slot accepts, or missing.
+    /// Prepares a decision over slot values that were read from a message before. `slots` has one
+    /// value for each slot of the program. The value is missing, or of a kind that the slot
+    /// accepts.
     #[inline(always)]
     pub fn over_slots(
         code: &'a Bytecode,
@@ -147,12 +150,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Returns the host functions with the failures and the time of their calls in this decision.
+    /// Returns the host functions, with the failures and the duration of their calls in this
+    /// decision.
     pub fn hosts(&self) -> &HostCalls<'a> {
         &self.hosts
     }
 
-    /// Returns the arena of this decision, which reports the limits that were exceeded.
+    /// Returns the arena of this decision, which also records the limits that were exceeded.
     pub fn arena(&self) -> &'a Arena {
         self.arena
     }
@@ -199,8 +203,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates a loop's condition over a list. True if the condition is true for one element or,
-    /// for `all`, for every element. False if the operand is no list.
+    /// Evaluates a loop's condition over the elements of a list. True if the condition is true for
+    /// at least one element; with `all`, for every element. False if the operand is no list.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
@@ -221,8 +225,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.eval_condition(each.body)
     }
 
-    /// Runs `visit` as a loop over a list, so that its work counts for each element. `None` if the
-    /// value is no list, or the list exceeds a limit.
+    /// Runs `visit` as the loop `each` over a list, so that its work is counted once for each
+    /// element. `None` if the value is no list, or the list exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let entered =
             self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
@@ -233,8 +237,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         Some(made)
     }
 
-    /// Runs `compute` as if outside the enclosing loops, because its value does not depend on them.
-    /// Its work then counts only once against the limits.
+    /// Runs `compute` as if it were outside the enclosing loops, because its value does not depend
+    /// on them. Its work is counted once against the limits, not once for each element.
     #[inline]
     fn run_outside_loops<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let entered = self.arena.suspend_quantifiers();
@@ -243,8 +247,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         made
     }
 
-    /// Runs condition and table blocks: the dispatch loop. With `ONE`, the loop ends at address
-    /// `stop`, where the code of a single route ends.
+    /// Runs condition and table blocks in a dispatch loop. With `ONE`, the loop also ends at
+    /// address `stop`, which is the end of a single route's code.
     fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
@@ -300,7 +304,8 @@ impl<M> Drop for Vm<'_, M> {
     }
 }
 
-/// Returns the order of a value and an integer, as [`compare`] does.
+/// Returns the order of a value and an integer, like the function [`compare`]; `None` if they have
+/// no order.
 #[inline(always)]
 fn compare_with_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     match value {
@@ -310,7 +315,8 @@ fn compare_with_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     }
 }
 
-/// Returns the order of a value and a float, as [`compare`] does.
+/// Returns the order of a value and a float, like the function [`compare`]; `None` if they have no
+/// order.
 #[inline(always)]
 fn compare_with_float(value: &Value<'_>, float: f64) -> Option<Ordering> {
     compare(*value, Value::Float(float))

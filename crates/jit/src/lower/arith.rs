@@ -1,5 +1,6 @@
-//! Value blocks that compute with numbers, compiled to arithmetic in registers. The VM computes all
-//! other value blocks. It also computes a compiled block that reads a point in time at run time.
+//! Value blocks that compute with numbers. They are compiled to arithmetic in registers. The VM
+//! computes all other value blocks. It also computes a compiled block if the block reads a point in
+//! time at run time.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};
@@ -16,30 +17,31 @@ use rulec_vm::bytecode::chunk::Block as Code;
 use rulec_vm::bytecode::instr::{BlockId, BlockKind, Instr, Reg};
 use std::mem::offset_of;
 
-/// Maximum number of instructions in an inline block, with the blocks that it uses. Larger blocks
-/// are computed by the VM, which caches the value for the decision.
+/// Maximum number of instructions in a block that is compiled inline, including the blocks that it
+/// uses. Larger blocks are computed by the VM, which caches their values for the decision.
 const MAX_INLINE_INSTRS: u32 = 48;
 
-/// Cranelift variables for the tag and the payload of a register of a value block.
+/// Cranelift variables that hold the tag and the payload of one register of a value block.
 #[derive(Clone, Copy)]
 struct RegisterVars {
     tag: Variable,
     bits: Variable,
 }
 
-/// Registers of a value block that have been set, with the tags that each may have.
+/// Registers of a value block that were set, with the tags that each may have at the current
+/// instruction.
 #[derive(Default)]
 struct RegisterState {
-    /// One pair of variables for each register, on all control flow paths.
+    /// For each register, its pair of variables, which is the same on all control flow paths.
     places: HashMap<Reg, RegisterVars>,
     tags: HashMap<Reg, TagSet>,
-    /// For each jump target, its Cranelift block, and the tags that registers may have on jumps to
-    /// it.
+    /// For each jump target, its Cranelift block, and the tags that registers may have when code
+    /// jumps there.
     targets: HashMap<u32, (Block, HashMap<Reg, TagSet>)>,
 }
 
-/// Returns for each block its number of instructions when compiled inline, with the blocks that it
-/// uses. `None` for a block that is not compiled inline.
+/// Returns for each block the number of instructions that it takes inline, including the blocks
+/// that it uses. `None` for a block that is not compiled inline.
 pub(super) fn inline_sizes(chunk: &Chunk) -> Vec<Option<u32>> {
     let mut sizes: Vec<Option<u32>> = Vec::with_capacity(chunk.blocks.len());
     for block in &chunk.blocks {
@@ -70,8 +72,8 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
     Some(sum)
 }
 
-/// Returns a constant that fits into registers as its tag and the first eight bytes of its payload;
-/// else `None`.
+/// Returns the tag of a constant and the first eight bytes of its payload. `None` if the constant
+/// does not fit into registers.
 pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (TagSet::MISSING_ONLY, 0),
@@ -87,7 +89,8 @@ impl Body<'_, '_, '_> {
         self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
 
-    /// Emits inline code for a value block that `sizes` accepted, and returns the block's value.
+    /// Emits inline code for a value block that has a size in [`inline_sizes`], and returns the
+    /// block's value.
     pub fn emit_value_block(&mut self, id: BlockId) -> Result<Scalar, JitError> {
         let code = self.lowering.code;
         let block = code.chunk().blocks.get(id as usize).copied();
@@ -201,7 +204,7 @@ impl Body<'_, '_, '_> {
         self.switch_to(next);
     }
 
-    /// Emits a jump to the block `to` for values whose tag is `unwanted`.
+    /// Emits a jump to the block `to` if the tag of a value is `unwanted`.
     fn emit_jump_if_tag(&mut self, tag: Value, unwanted: u8, to: Block) {
         let go_on = self.b.create_block();
         let is_it = self.emit_tag_is(tag, unwanted);
@@ -209,7 +212,7 @@ impl Body<'_, '_, '_> {
         self.switch_to(go_on);
     }
 
-    /// Emits a call that lets the VM compute a value block.
+    /// Emits a call by which the VM computes a value block, and returns the value.
     fn emit_vm_eval(&mut self, block: BlockId) -> Scalar {
         let block = self.int_const(block.into());
         let at = self.emit_helper_call(offset_of!(AnyHelpers, eval), &[block]);
@@ -220,7 +223,8 @@ impl Body<'_, '_, '_> {
         Scalar { tags: TagSet::ALL, tag, bits }
     }
 
-    /// Clears the unused bytes of the payload if the value is a bool.
+    /// Emits code that clears the unused bytes of a value's payload if the value is a bool. Returns
+    /// the payload.
     fn clear_unused_bytes(&mut self, tags: TagSet, tag: Value, bits: Value) -> Value {
         if !tags.has(layout::BOOL_TAG) {
             return bits;
@@ -266,8 +270,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Emits an arithmetic operator. The result is missing if an operand is not a number, or the
-    /// result is out of range.
+    /// Emits an arithmetic operator and returns its result. The result is missing if an operand is
+    /// not a number, or if the number is out of range.
     fn emit_binary(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
         let done = self.b.create_block();
         let tag = self.b.append_block_param(done, types::I8);
@@ -398,8 +402,8 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Merges the tags of registers where two control flow paths meet. A register set on only one path
-/// may be missing, because its variable holds zeros on the other path.
+/// Merges the possible tags of registers where two control flow paths meet. A register that was set
+/// on only one path may be missing afterwards, because its variable is zero on the other path.
 fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let either = |register: &Reg| match (a.get(register), b.get(register)) {
         (Some(a), Some(b)) => a.union(*b),

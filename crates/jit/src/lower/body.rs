@@ -1,5 +1,5 @@
-//! The function that is being emitted: access to slot cells, tags of values, first reads of slots,
-//! and helper calls.
+//! The function that is being emitted. Contains access to slot cells, tags of values, code that
+//! reads slots at their first use, and helper calls.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
@@ -14,7 +14,7 @@ use rulec_vm::vm::SlotValues;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
-/// A machine for the offsets of fields. The fields that compiled code reads come first, so their
+/// A machine for computing the offsets of fields. Compiled code reads only the first fields, whose
 /// offsets are equal for all message types.
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
@@ -24,20 +24,20 @@ pub(super) struct Body<'b, 'l, 'c> {
     pub b: FunctionBuilder<'b>,
     pub machine: Value,
     slots: SlotsAddress,
-    /// Signatures of helpers, by the number of arguments that follow the machine.
+    /// Signatures of helpers, indexed by the number of arguments after the machine.
     signatures: [Option<SigRef>; 4],
 }
 
-/// Where the function finds the address of the slots' cells.
+/// Where the function has the address of the slot cells.
 #[derive(Clone, Copy)]
 enum SlotsAddress {
     At(Value),
-    /// The address is in the reserved register. The variant has the caller's value of the register,
-    /// if the function must restore it.
+    /// The address is in the register that is reserved for it. The field is the caller's value of
+    /// this register, if the function must restore it.
     Pinned(Option<Value>),
 }
 
-/// The blocks to which a test jumps, by its result.
+/// The Cranelift blocks to which a test jumps, one for each possible result.
 #[derive(Clone, Copy)]
 pub(super) struct TestTargets {
     pub yes: Block,
@@ -45,7 +45,7 @@ pub(super) struct TestTargets {
     pub unknown: Block,
 }
 
-/// The tags that a value may have, as bits.
+/// The tags (type markers in memory) that a value may have, one bit per tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct TagSet(pub u16);
 
@@ -57,7 +57,8 @@ impl TagSet {
         TagSet(1 << tag)
     }
 
-    /// Returns the tags that a value of these kinds may have; the value may also be missing.
+    /// Returns the tags that a value of the given kinds may have. The tag of a missing value is
+    /// always included.
     pub fn of_kinds(kinds: KindSet) -> TagSet {
         let tags = |kind| match kind {
             Kind::Bool => TagSet::single(layout::BOOL_TAG),
@@ -113,12 +114,13 @@ impl Source {
 
 impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn new(lowering: &'l mut Lowering<'c>, builder: FunctionBuilder<'b>) -> Self {
-        // `begin` sets the actual values.
+        // `begin_function` sets the actual values.
         let none = Value::from_u32(0);
         Body { lowering, b: builder, machine: none, slots: SlotsAddress::At(none), signatures: [None; 4] }
     }
 
-    /// Begins a function that other compiled code calls, and returns its parameters.
+    /// Begins a function that only other compiled code calls, and returns the function's
+    /// parameters.
     pub fn begin_function(&mut self) -> Vec<Value> {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
@@ -132,7 +134,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         params
     }
 
-    /// Begins a function that the engine itself calls, and returns its parameters.
+    /// Begins a function that the engine calls from Rust, and returns the function's parameters.
     pub fn begin_outermost_function(&mut self) -> Vec<Value> {
         let params = self.begin_function();
         if PINS_SLOTS {
@@ -165,7 +167,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iconst(types::I64, number)
     }
 
-    /// Returns the address of an item that lives as long as the code.
+    /// Returns a constant with the address of `of`, which must live as long as the compiled code.
     pub fn address_const<T>(&mut self, of: &T) -> Value {
         self.int_const(std::ptr::from_ref(of).addr() as i64)
     }
@@ -189,7 +191,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         )
     }
 
-    /// Emits a call of a helper, with the machine and integer arguments.
+    /// Emits a call of the helper with the given offset in the table. The arguments are the machine
+    /// and `args`, which are integers.
     pub fn emit_helper_call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,
@@ -223,7 +226,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset in bytes of a field of a slot's cell, from the address of all cells.
+    /// Returns the offset of a field of a slot's cell, in bytes from the address of the first cell.
+    /// `None` if the offset does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -250,7 +254,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits loads of the address and the length of a slot's text.
+    /// Emits loads of the address and of the length of a slot's text, and returns both.
     pub fn load_text(&mut self, slot: u32) -> (Value, Value) {
         let part = |field| Self::slot_field_offset(slot, field);
         match (part(layout::PAYLOAD_OFFSET), part(layout::TEXT_LENGTH_OFFSET)) {
@@ -270,13 +274,13 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
-    /// Returns a slot as a value to be tested.
+    /// Returns the value of a slot as a source for a test.
     pub fn slot_source(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
         Source::Slot { tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)), slot: slot.0 }
     }
 
-    /// Emits a load of the first eight bytes of a value's payload.
+    /// Emits a load of the first eight bytes of a value's payload (its data after the tag).
     pub fn load_payload_bits(&mut self, source: Source) -> Value {
         match source {
             Source::Slot { slot, .. } => self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET),
@@ -291,7 +295,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a load of a bool: 1 for `true`.
+    /// Emits a load of a bool, as 1 for `true` and 0 for `false`.
     pub fn load_bool(&mut self, source: Source) -> Value {
         match source {
             Source::Slot { slot, .. } => self.load_slot_field(types::I8, slot, layout::PAYLOAD_OFFSET),
@@ -299,13 +303,14 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a test whether a tag is `wanted`.
+    /// Emits a test whether `tag` equals `wanted`.
     pub fn emit_tag_is(&mut self, tag: Value, wanted: u8) -> Value {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(wanted))
     }
 
-    /// Emits jumps by the tag of a value: to the block in `cases` for its tag, to `missing` if the
-    /// value is missing, else to `other`. A slot that has not been read is read first.
+    /// Emits jumps that depend on the tag of a value: to the block for this tag in `cases`, to
+    /// `missing` if the value is missing, else to `other`. A slot that was not read before is read
+    /// first.
     pub fn emit_tag_dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,
@@ -347,20 +352,21 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a call that reads a slot into its cell.
+    /// Emits a call of the helper that reads a slot into its cell.
     pub fn emit_slot_read(&mut self, slot: u32) {
         let slot = self.int_const(slot.into());
         self.emit_helper_call(offset_of!(AnyHelpers, load), &[slot]);
     }
 
-    /// Creates a block that rarely runs.
+    /// Creates a Cranelift block that is expected to run rarely.
     pub fn create_cold_block(&mut self) -> Block {
         let block = self.b.create_block();
         self.b.set_cold_block(block);
         block
     }
 
-    /// Emits a jump by a three-valued result, encoded as the number of a `Tri`.
+    /// Emits a jump that depends on a test result (true, false or unknown), encoded as the number
+    /// of a `Tri`.
     pub fn emit_tri_branch(&mut self, answer: Value, targets: TestTargets) {
         let TestTargets { yes, no, unknown } = targets;
         if no == unknown {
@@ -380,7 +386,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().brif(answer, no, &[], yes, &[]);
     }
 
-    /// Emits a branch by a boolean.
+    /// Emits a jump that depends on a boolean.
     pub fn emit_bool_branch(&mut self, holds: Value, targets: TestTargets) {
         self.b.ins().brif(holds, targets.yes, &[], targets.no, &[]);
     }

@@ -1,11 +1,11 @@
-//! Inline searches of a slot's text for keywords. At thirty-two positions at once, the text is
-//! compared with two bytes of the keyword that are rare in texts. Each position that passes is
-//! compared with the whole keyword. For a text of some hundred bytes, this is faster than calling a
-//! searcher.
+//! Inline code that searches a slot's text for keywords. At thirty-two positions at once, the text
+//! is compared with two bytes of the keyword that are rare in texts. Each position where both bytes
+//! match is compared with the whole keyword. For a text of some hundred bytes, this is faster than
+//! calling a search function.
 //!
-//! Only ASCII letters are folded here, which suffices for most keywords. The letters `k` and `s`
-//! also equal characters beyond ASCII. So for keywords with these letters, a text beyond ASCII
-//! without an ASCII match is searched again by the helper.
+//! The inline code folds only ASCII letters, which suffices for most keywords. The letters `k` and
+//! `s` also equal characters beyond ASCII when case is ignored. If a keyword has these letters and
+//! is not found in a text that is not pure ASCII, a helper searches the text again.
 
 use super::body::{Body, TestTargets};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -17,26 +17,26 @@ use rulec_vm::bytecode::pools::KeywordMatcher;
 
 /// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
-/// Maximum length in bytes of a keyword that is searched inline; `MAX_KEYWORDS` is the maximum
-/// number of keywords.
+/// Maximum length in bytes of a keyword that is searched inline. `MAX_KEYWORDS` is the maximum
+/// number of keywords of such a search.
 const MAX_KEYWORD_BYTES: usize = 32;
 const MAX_KEYWORDS: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.
 const ASCII_CASE_BIT: u8 = 0x20;
 
-/// A keyword that can be searched inline.
+/// A keyword that inline code can search.
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
     fold: bool,
-    /// Whether a letter of the keyword also equals a character beyond ASCII.
+    /// Whether a letter of the keyword also equals a character beyond ASCII when case is ignored.
     beyond: bool,
-    /// Ascending offsets of two bytes of the keyword that are rare in texts.
+    /// Offsets of two bytes of the keyword that are rare in texts, in ascending order.
     pair: [usize; 2],
 }
 
 impl<'w> Needle<'w> {
-    /// Prepares a keyword that is normalized for its predicate's mode; `None` if only the helper
-    /// can search for it.
+    /// Prepares a keyword that was normalized for its predicate's text mode. `None` if inline code
+    /// cannot search the keyword, so that a helper must.
     fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
         if !cfg!(target_arch = "x86_64")
@@ -65,21 +65,22 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// Jump targets and values that remain for a block of thirty-two positions, once the first sixteen
+/// Jump targets and values for the rest of a block of thirty-two positions, after the first sixteen
 /// have been compared.
 #[derive(Clone, Copy)]
 struct RemainingHits {
-    /// Block of code that compares the keyword. Its parameters are a mask of the passing positions,
-    /// and the first position.
+    /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
+    /// of the matching positions, and the first position.
     hits: Block,
-    /// Start of the second sixteen positions; `bits` is the mask of those that pass.
+    /// Start of the second sixteen positions; `bits` is the mask of the matching positions among
+    /// these.
     behind: Value,
     bits: Value,
-    /// Block of code that continues the search.
+    /// Cranelift block that continues the search at the next thirty-two positions.
     next: Block,
 }
 
-/// A text in memory.
+/// A text in memory: its address and its length in bytes.
 #[derive(Clone, Copy)]
 struct TextInMemory {
     at: Value,
@@ -88,7 +89,8 @@ struct TextInMemory {
 
 impl Body<'_, '_, '_> {
     /// Emits a search of a slot's text for the keywords of a matcher. The code jumps to `otherwise`
-    /// if the helper must decide instead. Returns false if there is no inline code for the search.
+    /// if a helper must decide instead. Returns false, and emits nothing, if there is no inline
+    /// code for the search.
     pub fn emit_find(
         &mut self,
         slot: u32,
@@ -179,8 +181,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Emits a comparison of sixteen positions, and returns a mask of the positions where both rare
-    /// bytes of the keyword match.
+    /// Emits a comparison of sixteen positions with the two rare bytes of the keyword. Returns a
+    /// mask of the positions where both bytes match.
     fn emit_pair_mask(
         &mut self,
         text: TextInMemory,
@@ -194,8 +196,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().band(same[0], same[1])
     }
 
-    /// Emits the comparison with the whole keyword: at the positions whose bits are set, then at
-    /// the passing positions of the second sixteen.
+    /// Emits comparisons of the text with the whole keyword: first at the positions whose bits are
+    /// set in a mask, then at the matching positions of the second sixteen.
     fn emit_hit_comparison(
         &mut self,
         rest: RemainingHits,
@@ -234,7 +236,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(rest.bits, rest.hits, &arguments, rest.next, &[]);
     }
 
-    /// Emits a jump to `yes` if a text of at least sixteen bytes is ASCII, else to `no`.
+    /// Emits a jump to `yes` if a text of at least sixteen bytes has only ASCII characters, else to
+    /// `no`.
     fn emit_ascii_test(&mut self, text: TextInMemory, yes: Block, no: Block) {
         let [around, next, more] = [(); 3].map(|()| self.b.create_block());
         let last = self.b.ins().iadd_imm(text.length, -(VECTOR_BYTES as i64));
@@ -255,8 +258,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(around, &[BlockArg::Value(from)]);
     }
 
-    /// Emits a load of sixteen bytes of a text. They are folded if the keyword's byte at the offset
-    /// is a letter.
+    /// Emits a load of sixteen bytes of a text. The bytes are folded to lower case if the keyword's
+    /// byte at `offset` is a letter.
     fn load_sixteen_at(&mut self, at: Value, needle: &Needle<'_>, offset: usize) -> Value {
         let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), at, offset as i32);
         if needle.fold && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {

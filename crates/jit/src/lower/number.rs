@@ -1,5 +1,6 @@
-//! Comparisons of numbers, as exact as the VM's: an integer beyond 2^53 is not converted to a
-//! float. A constant of the other number type is replaced by a threshold of the value's own type.
+//! Comparisons of numbers, as exact as in the VM: integers beyond 2^53 are not converted to floats.
+//! If a constant has another number type than the value, the constant is replaced by a threshold of
+//! the value's type.
 
 use super::body::{AnyHelpers, Body, Source, TestTargets};
 use crate::code::layout;
@@ -8,7 +9,7 @@ use cranelift_codegen::ir::{InstBuilder, types};
 use rulec_vm::bytecode::instr::Comparison;
 use std::mem::offset_of;
 
-/// A test that replaces a comparison with a constant.
+/// A test of a number that is equivalent to a comparison with a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ConstantTest<T> {
     Always(bool),
@@ -82,8 +83,8 @@ fn float_cc(cmp: Comparison) -> FloatCC {
 }
 
 impl Body<'_, '_, '_> {
-    /// Emits a comparison of a value with an integer; a value that is not a number makes the result
-    /// unknown.
+    /// Emits a comparison of a value with an integer constant. The result is unknown if the value
+    /// is not a number.
     pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: TestTargets) {
         self.emit_number_comparison(
             source,

@@ -1,4 +1,5 @@
-//! Tests: instructions that jump, and the predicates that they evaluate.
+//! Lowering of test instructions (which jump depending on a result), and of the predicates that
+//! they evaluate.
 
 use super::arith::register_constant;
 use super::body::{AnyHelpers, Body, Scalar, Source, TagSet, TestTargets};
@@ -14,21 +15,23 @@ use rulec_vm::bytecode::chunk::{Operand, Pred, PredCheck, SharedCondition};
 use rulec_vm::bytecode::instr::{CmpJump, Comparison, Instr, JumpOn};
 use std::mem::offset_of;
 
-/// Returns the block for each result of a three-valued test: `to` if the result jumps, else `next`.
+/// Returns the block for each result of a test: `to` if the instruction jumps on the result, else
+/// `next`.
 fn targets_of_jump(on: JumpOn, to: Block, next: Block) -> TestTargets {
     let leads = |answer| if on.takes(answer) { to } else { next };
     TestTargets { yes: leads(Tri::True), no: leads(Tri::False), unknown: leads(Tri::Unknown) }
 }
 
-/// Returns the block for each result of a comparison. The comparison of values without an order is
-/// false.
+/// Returns the block for each result of a comparison: `to` if the instruction jumps on the result,
+/// else `next`. A comparison of values without an order counts as false.
 fn targets_of_comparison(how: CmpJump, to: Block, next: Block) -> TestTargets {
     let (yes, no) = if how.jumps_if_true() { (to, next) } else { (next, to) };
     TestTargets { yes, no, unknown: no }
 }
 
 impl Body<'_, '_, '_> {
-    /// Lowers a test instruction. The code jumps to `to` if the instruction jumps, else to `next`.
+    /// Lowers a test instruction. The emitted code jumps to `to` where the instruction jumps, else
+    /// to `next`.
     pub fn lower_test_instr(&mut self, instr: &Instr, to: Block, next: Block) -> Result<(), JitError> {
         match *instr {
             Instr::Int { how: cmp, slot, value, .. } => {
@@ -112,8 +115,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Emits the use of a memo cell: the stored result if the cell is valid, else code that
-    /// evaluates the result and stores it.
+    /// Emits code that uses the result in a memo cell if the cell is valid. Otherwise the code
+    /// evaluates the result, emitted by `ask`, and stores it in the cell.
     fn emit_memoized(
         &mut self,
         cell: usize,
@@ -146,7 +149,7 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lowers a predicate: inline if possible, else as a call of the VM.
+    /// Lowers a predicate: to inline code if possible, else to a call of the VM.
     pub fn lower_pred(&mut self, id: u32, targets: TestTargets) -> Result<(), JitError> {
         let chunk = self.lowering.code.chunk();
         let pred = chunk.preds.get(id as usize).ok_or_else(|| malformed_error("no predicate"))?;
@@ -162,8 +165,8 @@ impl Body<'_, '_, '_> {
         self.emit_tri_branch(answer, targets);
     }
 
-    /// Emits inline code for a predicate; returns false if there is none. The code must give the
-    /// same result as the VM for all values. For a rare case it may call the VM.
+    /// Emits inline code for a predicate; returns false if there is none. For all values, the code
+    /// must give the same result as the VM. It may call the VM in rare cases.
     fn emit_inline_pred(&mut self, id: u32, pred: &Pred, targets: TestTargets) -> Result<bool, JitError> {
         match (pred.left, pred.check) {
             (Operand::Slot(slot), PredCheck::Equals(_) | PredCheck::Keywords(_) | PredCheck::Members(_)) => {
@@ -187,7 +190,8 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Lowers a comparison of two values that may be numbers.
+    /// Lowers a comparison of two values that may be numbers. Returns false if there is no inline
+    /// code for the comparison.
     fn lower_number_comparison(
         &mut self,
         id: u32,
@@ -213,7 +217,7 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// True if there is inline code for an operand, and the operand may be a number.
+    /// True if there is inline code that loads the operand, and the operand may be a number.
     fn is_inline_number(&self, operand: Operand) -> bool {
         match operand {
             Operand::Slot(slot) => self.slot_source(slot).tags().may_be_number(),
@@ -225,7 +229,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Returns an operand as a value to be tested; `None` if there is no inline code for it.
+    /// Returns an operand as a source for a test; `None` if there is no inline code that loads the
+    /// operand.
     fn inline_operand(&mut self, operand: Operand) -> Result<Option<Source>, JitError> {
         Ok(match operand {
             Operand::Slot(slot) => Some(self.slot_source(slot)),

@@ -1,6 +1,6 @@
-//! Tests of a slot's text. Equality, prefixes and short lists are inline comparisons of machine
-//! words. Other searches call a helper with the searcher's address. Texts in a mode other than
-//! plain are normalized as in the VM, once per decision.
+//! Tests of a slot's text. Inline code compares texts for equality, with prefixes and with short
+//! lists, several bytes at once. Other searches call a helper with the address of the compiled
+//! keywords. If a text mode normalizes texts, a text is normalized as in the VM, once per decision.
 
 use super::body::{AnyHelpers, Body, TestTargets};
 use super::{JitError, malformed_error};
@@ -33,8 +33,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Emits a jump to a new block if a slot holds a text, else to `other`. Returns the new block;
-    /// `None` if the slot never holds a text.
+    /// Emits a jump to a new block if the value of a slot is a text, else to `other`. Returns the
+    /// new block; `None` if the slot never has a text.
     fn emit_text_dispatch(&mut self, slot: u32, other: Block) -> Option<Block> {
         let source = self.slot_source(SlotId(slot));
         let on_text = self.b.create_block();
@@ -51,8 +51,8 @@ impl Body<'_, '_, '_> {
         self.emit_short_text_comparison(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Emits a test whether a slot's text equals one of some short texts. With `begins`, whether it
-    /// begins with one of them.
+    /// Emits a test whether a slot's text equals one of some short texts. With `begins`, emits a
+    /// test whether the slot's text begins with one of them.
     fn emit_short_text_comparison(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: TestTargets) {
         let (at, length) = self.load_text(slot);
         for word in words {
@@ -70,8 +70,9 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(targets.no, &[]);
     }
 
-    /// Emits a comparison; the result is zero if the bytes at an address equal `word`. With `fold`,
-    /// letters match in either case, and `word` must be lower case. `None` if `word` is empty.
+    /// Emits a comparison of the bytes at an address with `word`. Returns a value that is zero if
+    /// they are equal. With `fold`, letters match in either case, and `word` must be lower case.
+    /// `None` if `word` is empty.
     pub fn emit_byte_difference(&mut self, at: Value, word: &[u8], fold: bool) -> Option<Value> {
         let mut sum = None;
         let mut done = 0;
@@ -152,8 +153,8 @@ impl Body<'_, '_, '_> {
         self.emit_vm_test(id, targets);
     }
 
-    /// Lowers a predicate on a slot, which is usually a text. Returns false if there is no inline
-    /// code for it.
+    /// Lowers a predicate on a slot whose value is usually a text. Returns false if there is no
+    /// inline code for the predicate.
     pub fn lower_text_pred(
         &mut self,
         id: u32,
@@ -191,8 +192,8 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Emits a test whether a slot's list contains a keyword, for values that are lists. Returns
-    /// the new block to which texts jump; `None` if the slot never holds a text.
+    /// Emits a test whether a slot's value, if it is a list, contains a keyword. Returns a new
+    /// block to which the code jumps if the value is a text. `None` if the slot never has a text.
     fn emit_list_test(
         &mut self,
         id: u32,
@@ -222,7 +223,7 @@ impl Body<'_, '_, '_> {
         source.tags().has(layout::STR_TAG).then_some(on_text)
     }
 
-    /// Emits a search of a slot's text for keywords.
+    /// Emits a search of a slot's text for the keywords of a text predicate.
     fn emit_keyword_search(
         &mut self,
         pred: &Pred,
@@ -256,7 +257,8 @@ impl Body<'_, '_, '_> {
         self.emit_bool_branch(holds, targets);
     }
 
-    /// Lowers `in` with a constant list; short texts and integers are compared inline.
+    /// Lowers an `in` predicate with a constant list. Short texts and integers are compared inline.
+    /// Returns false if there is no inline code for the predicate.
     fn lower_membership(
         &mut self,
         id: u32,
@@ -326,7 +328,7 @@ fn pack_bytes(bytes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     if cfg!(target_endian = "big") { bytes.fold(0, shift) } else { bytes.rev().fold(0, shift) }
 }
 
-/// Returns the width of a load that covers this number of bytes.
+/// Returns the width in bytes of the load instruction that reads this number of bytes of a text.
 fn load_width(bytes: usize) -> usize {
     bytes.min(8).next_power_of_two()
 }

@@ -1,4 +1,4 @@
-//! Every kind of test, over edge cases.
+//! Compares every kind of test with the VM, for edge cases.
 
 use super::values::TEXTS;
 use super::*;
@@ -50,7 +50,7 @@ fn sample_numbers() -> Vec<Json> {
     ints.into_iter().map(Json::from).chain(floats.into_iter().map(Json::from)).collect()
 }
 
-/// Values of every kind, numbers included.
+/// Values of every kind, including the sample numbers.
 fn sample_values() -> Vec<Json> {
     let others = [
         json!(null),
@@ -66,7 +66,7 @@ fn sample_values() -> Vec<Json> {
     sample_numbers().into_iter().chain(others).collect()
 }
 
-/// Adds two routes for a predicate: one that wants true, and one that wants false.
+/// Adds two routes for a predicate: one requires the result true, the other requires false.
 fn add_both_routes(build: &mut Build, cond: CondId) {
     let NCond::Test { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
     for want in [true, false] {
@@ -75,8 +75,8 @@ fn add_both_routes(build: &mut Build, cond: CondId) {
     }
 }
 
-/// Compares all routes with the VM for every message. Slots are read before the decision, and at
-/// their first use. Returns the number of matches.
+/// Compares the result of every route with the VM, for every message. Tests both slots read before
+/// the decision, and slots read at their first use. Returns the number of matches.
 fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
     let (bytecode, code) = compile(build);
     let (mut vm_scratch, mut scratch) = (Scratch::new(), Scratch::new());
@@ -217,7 +217,7 @@ fn arithmetic() {
     }
 }
 
-/// Conditions with inline code are decided without creating a VM.
+/// Decisions that need only conditions with inline code create no VM.
 #[test]
 fn what_there_is_code_for_needs_no_machine() {
     let mut build = Build::default();
@@ -260,7 +260,8 @@ fn what_there_is_code_for_needs_no_machine() {
     assert!(machine.vm_if_created().is_none(), "{}", disassemble(bytecode.chunk(), None));
 }
 
-/// A keyword is searched inline, which takes more code than a call, but less time.
+/// A keyword is searched by inline code, which is larger than a call of a helper, but takes less
+/// time.
 #[test]
 fn a_keyword_is_searched_for_in_place() {
     let size = |mode: TestMode| {
@@ -274,7 +275,8 @@ fn a_keyword_is_searched_for_in_place() {
     assert!(size(TestMode::default()) > size(word) + 100, "{}", size(word));
 }
 
-/// Values used in many places increase neither code nor time without bound.
+/// If a value is used in many places, neither the size of the code nor the time grows without
+/// bound.
 #[test]
 fn values_within_values() {
     let mut build = Build::default();
@@ -297,7 +299,7 @@ fn values_within_values() {
     assert!(code.size() < 20_000, "{} bytes", code.size());
 }
 
-/// Texts of all lengths around the inline limit, and each with one byte changed.
+/// Texts of all lengths around the limit for inline code, and the same texts with one byte changed.
 fn sample_texts() -> Vec<String> {
     let long = "abcdefghijklmnopqrstuvwxyz0123456789-文件".repeat(2);
     let mut texts: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
@@ -356,8 +358,8 @@ fn texts_in_place() {
     }
 }
 
-/// Keywords of every length, at every position of texts of every length around sixteen bytes, in
-/// any case.
+/// Keywords of every length, at every position of texts whose lengths are around sixteen bytes, in
+/// upper and lower case.
 #[test]
 fn keywords_in_place() {
     let words = [
@@ -412,7 +414,7 @@ fn keywords_in_place() {
     assert!(check(&build, wrap_in_messages(&texts)) > 50_000);
 }
 
-/// Bytes after the end of a text are not part of it.
+/// Bytes in memory after the end of a text do not count as part of the text.
 #[test]
 fn keywords_across_the_end_of_a_text() {
     let words = ["ab", "Kiosk", "sixteen bytes so", "thirty-two bytes of text, so many"];

@@ -1,5 +1,5 @@
-//! Random predicates and programs. Compiled code gives the same results as the VM, which other
-//! tests compare with the operators' own functions.
+//! Random predicates and programs. Compiled code must give the same results as the VM. Other tests
+//! compare the VM with the functions that implement the operators.
 
 use super::generate::{Gen, hosts};
 use super::*;
@@ -11,7 +11,8 @@ use rulec_vm::vm::{Scratch, Vm};
 
 const TABLE: TableId = TableId(0);
 
-/// Compares one rule set and its messages with the VM, by every entry point of compiled code.
+/// Compares the decisions of one random rule set with the VM, by every entry point of compiled
+/// code. Returns the number of matches.
 fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
     let (bytecode, code) = compile(&g.build);
     let hosts = hosts();

@@ -1,4 +1,5 @@
-//! Tests around the code: segments, jumps between tables, single routes, panics, memory, dropping.
+//! Tests of how compiled code runs: segments, jumps between tables, single routes, panics, memory,
+//! dropping.
 
 use super::*;
 use rulec_lang::operators::{Op, Quantity, TestMode};
@@ -12,7 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const TABLE: TableId = TableId(0);
 
-/// A table of several functions, some of whose routes lead to another table and come back.
+/// A table is compiled to several functions. Some of its routes jump to another table, after which
+/// the search resumes.
 #[test]
 fn long_tables_go_on_behind_segments_and_jumps() {
     let mut build = Build::default();
@@ -83,7 +85,7 @@ fn defaults_lead_on() {
     }
 }
 
-/// Memoized results are not reused in the next decision, and slot cells are empty again.
+/// Memoized results are not reused in the next decision, and the slot cells are empty at its start.
 #[test]
 fn one_scratch_serves_many_decisions_and_rule_sets() {
     let mode = TestMode {
@@ -117,7 +119,7 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
     }
 }
 
-/// A record may omit the last slots.
+/// The values of the last slots may be absent.
 #[test]
 fn what_a_record_leaves_out_is_missing() {
     let mut build = Build::default();
@@ -135,7 +137,7 @@ fn what_a_record_leaves_out_is_missing() {
     }
 }
 
-/// A message whose fields cannot be read.
+/// A message that panics when its second field is read.
 struct PanickingMessage;
 
 impl<'a> Message<'a> for PanickingMessage {
@@ -147,8 +149,8 @@ impl<'a> Message<'a> for PanickingMessage {
     }
 }
 
-/// A panic inside a helper does not unwind through compiled code, but resumes after the compiled
-/// code returned.
+/// A panic inside a helper does not unwind through compiled code. It resumes after the compiled
+/// code has returned.
 #[test]
 fn panics_go_around_compiled_code() {
     let mut build = Build::default();
@@ -213,7 +215,8 @@ fn an_empty_program_compiles() {
     assert_eq!(code.over_slots(&[], [][..].into(), &mut Scratch::new()).matched(TABLE), []);
 }
 
-/// A few short texts are compared inline, which takes more code than a call, but less time.
+/// A few short texts are compared by inline code, which is larger than a call of a helper, but
+/// takes less time.
 #[test]
 fn what_is_short_and_few_is_compared_in_place() {
     let size = |kinds: KindSet, op: Op, right: Json, quantity: Option<Quantity>| {

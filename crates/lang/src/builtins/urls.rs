@@ -32,11 +32,10 @@ pub(super) fn url_path<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 /// Returns the decoded first value of a key in the query.
 pub(super) fn url_query<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [_, Value::Str(key)] = *args else { return Value::Missing };
-    let value = |url: &Url| {
+    url_part(args, arena, |url| {
         let pair = url.query_pairs().find(|(name, _)| name == key);
         pair.map(|(_, value)| value.into_owned().into())
-    };
-    url_part(args, arena, value)
+    })
 }
 
 fn url_part<'a>(

@@ -1,4 +1,4 @@
-//! A rule set's bytecode as plain data: all that must be stored to run it later.
+//! A rule set's bytecode as plain data. It can be stored and run later.
 
 use crate::bytecode::instr::{BlockId, BlockKind, Comparison, Instr, Pc, Reg};
 use rulec_base::text::TextMode;
@@ -22,17 +22,17 @@ pub struct Chunk {
     /// Code blocks, which are ranges of `instrs`. A block runs only blocks with smaller ids.
     pub blocks: Vec<Block>,
     pub tables: Vec<TableCode>,
-    /// Operands for the arguments of handlers and the destinations of routers, by value id.
+    /// Operands that yield the arguments of handlers and the destinations of routers, by value id.
     /// Conditions do not use these operands.
     pub values: Vec<Operand>,
-    /// Predicates (single tests), indexed by their id in the normal form.
+    /// Predicates (tests of one or two operands), indexed by their id in the normal form.
     pub preds: Vec<Pred>,
     /// Conditions that several conditions use. Each is compiled once, as a block of its own.
     pub shared: Vec<SharedCondition>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
-    /// Constant texts: keys of dicts, and texts to compare with, normalized for the predicate's
-    /// text mode.
+    /// Constant texts: keys of dicts, and texts that predicates compare with. The latter are
+    /// normalized for the predicate's text mode.
     pub strings: Vec<Arc<str>>,
     /// Constant lists on the right side of `in`.
     pub members: Vec<MemberList>,
@@ -40,12 +40,13 @@ pub struct Chunk {
     pub keywords: Vec<Keywords>,
     /// Constant arguments of calls of `similarity`.
     pub similar: Vec<Arc<str>>,
-    /// For each slot, the path in the message at which the slot's value is read.
+    /// For each slot (a field that rules read), the path in the message at which its value is read.
     pub slots: Vec<SlotCode>,
-    /// Objects in a message that contain several slots, so that each object is looked up only once.
+    /// Objects in a message that contain several slots. Each object is looked up once for all its
+    /// slots.
     pub objects: Vec<SharedObject>,
-    /// Slots whose text is normalized once per decision, each with the text mode of the
-    /// normalization.
+    /// Texts that are normalized once per decision: the slot that contains the text, and the text
+    /// mode of the normalization.
     pub texts: Vec<(SlotId, TextMode)>,
     /// Maximum nesting depth of loops in the rule set.
     pub levels: u32,
@@ -64,11 +65,11 @@ pub struct Block {
     pub start: Pc,
     pub end: Pc,
     pub registers: u16,
-    /// The cell that caches the block's value, if any.
+    /// The cell that caches the block's value; `None` if the value is not cached.
     pub kept: Option<CacheCell>,
 }
 
-/// The cell that caches a block's value.
+/// The cell that caches a value block's value during a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheCell {
     pub cell: u32,
@@ -90,12 +91,12 @@ pub struct TableCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleCode {
     pub start: Pc,
-    /// Address after the route's code, where the search continues if the route's condition is not
-    /// true.
+    /// Address of the instruction after the route's code. The search continues there if the route's
+    /// condition is not true.
     pub end: Pc,
 }
 
-/// Operand of a predicate, loop or argument: the source of its value.
+/// The source of a value that a predicate, loop or argument uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     Missing,
@@ -112,19 +113,19 @@ pub struct Pred {
     pub check: PredCheck,
     pub left: Operand,
     pub right: Operand,
-    /// The test as in the normal form, a truth test or an operator. Used for listings and by
-    /// [`Check::Generic`].
+    /// The test as in the normal form: a truth test or an operator. Used for listings and by
+    /// [`PredCheck::Generic`].
     pub ask: TestKind,
     pub mode: TestMode,
-    /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NONE`] if the test needs
-    /// no normalized text.
+    /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the test
+    /// needs no normalized text.
     pub text: u32,
     /// Whether the predicate's result is memoized for the rest of the decision.
     pub memo: bool,
 }
 
-/// Method by which a predicate is evaluated. [`Check::Generic`] works for all predicates; the other
-/// variants are faster and give the same result.
+/// The method by which a predicate is evaluated. [`PredCheck::Generic`] works for all predicates;
+/// the other variants are faster and give the same result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PredCheck {
     Truth,
@@ -143,7 +144,7 @@ pub enum PredCheck {
     /// Text predicate on the left operand, given by the index of its keywords in
     /// [`Chunk::keywords`].
     Keywords(u32),
-    /// Call of the operator's own function, which works for all operands.
+    /// Call of the function that implements the operator, which works for all operands.
     Generic,
 }
 
@@ -151,8 +152,8 @@ pub enum PredCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedCondition {
     pub block: BlockId,
-    /// Whether the condition's result is memoized for the rest of the decision; false if the result
-    /// depends on loop elements.
+    /// Whether the condition's result is memoized for the rest of the decision. False if the result
+    /// depends on the current element of a loop.
     pub memo: bool,
 }
 
@@ -162,10 +163,10 @@ pub struct Loop {
     pub list: Operand,
     pub kinds: KindSet,
     pub body: BlockId,
-    /// Nesting level of the loop. The body reads the current element by this level.
+    /// Nesting level of the loop. The body refers to the current element by this level.
     pub level: u32,
-    /// In `Each` and `Quantifier`: whether the body must be true for every element, not just for
-    /// one.
+    /// For `Each` and `Quantifier`: whether the body must be true for every element of the list. If
+    /// false, one element suffices.
     pub all: bool,
     pub nest: QuantifierNesting,
 }
@@ -184,21 +185,23 @@ pub struct Keywords {
     pub search: Search,
     /// Whether a keyword matches only as a whole word.
     pub word: bool,
-    /// Whether a text must match all of the words, not just one.
+    /// Whether a text must match all of the `words`. If false, one of them suffices.
     pub all: bool,
     pub mode: TextMode,
     /// The keywords, patterns or regular expressions as the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
-    /// Work per byte of text that the search may cost. For regular expressions, the number of
-    /// automaton states; for patterns, the maximum number of passes over the text; 0 for keywords.
+    /// Cost of the search per byte of text, for comparison with the limits. For regular
+    /// expressions, the number of automaton states; for wildcard patterns, the maximum number of
+    /// passes over the text; 0 for keywords.
     pub weight: u64,
 }
 
 impl Keywords {
-    /// Returns the text that must be an element of the left operand, if the left operand is a list.
+    /// Returns the text that a list must contain for the test to be true, if the left operand is a
+    /// list.
     ///
-    /// `None` if the test is not a plain comparison of elements with one text. Then the operator's
-    /// own function evaluates the list.
+    /// `None` if the test is not a plain comparison of list elements with one text. The function
+    /// that implements the operator must then evaluate the list.
     pub fn required_element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
             [wanted] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
@@ -208,10 +211,9 @@ impl Keywords {
         }
     }
 
-    /// Returns the maximum length in bytes of a text that can be searched without exceeding a
-    /// limit.
+    /// Returns the maximum length in bytes of a text whose search cannot exceed a limit.
     ///
-    /// `left` returns the unused rest of a limit. Outside quantifiers, the rest is the whole limit.
+    /// `left` returns how much of a limit is unused. Outside quantifiers, this is the whole limit.
     pub fn max_searchable_bytes(&self, left: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {
@@ -222,18 +224,20 @@ impl Keywords {
         }
     }
 
-    /// True if a keyword that occurs at the required position is enough for a match. False if the
-    /// keyword must also be a whole word, or is a pattern or regular expression.
+    /// True if a text matches whenever a keyword occurs at the required position (start, end or
+    /// anywhere). False for whole words, patterns and regular expressions, which need further
+    /// checks.
     pub fn occurrence_is_enough(&self) -> bool {
         self.search.is_literal() && !self.word
     }
 }
 
-/// How a slot's value is read from a message: the enclosing object, and the rest of the path.
+/// How a slot's value is read from a message: by looking up an object that other slots share, then
+/// the remaining keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
     /// Index in [`Chunk::objects`] of the innermost enclosing object that other slots share.
-    /// [`NONE`] for the message itself.
+    /// [`NO_ENTRY`] if this is the message itself.
     pub object: u32,
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,
@@ -243,8 +247,8 @@ pub struct SlotCode {
 /// An object in a message that contains several slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedObject {
-    /// Index of the enclosing object, or [`NONE`] if that is the message itself. Always smaller
-    /// than the object's own index.
+    /// Index of the enclosing object, always smaller than the object's own index. [`NO_ENTRY`] if
+    /// the message itself encloses the object.
     pub parent: u32,
     pub key: Arc<str>,
 }
@@ -262,7 +266,8 @@ impl Chunk {
         self.preds.len() + self.shared.len() + self.tables.len()
     }
 
-    /// Returns the reachable rules of a table, in the order in which they are tried.
+    /// Returns the rules of a table in the order in which they are tried, without unreachable
+    /// rules.
     pub fn route_order(&self, table: usize) -> impl Iterator<Item = RuleId> {
         let routes = self.tables.get(table).map_or(&[][..], |table| table.routes.as_slice());
         // The verifier guarantees that each rule ends in `Choose` or `Goto`.

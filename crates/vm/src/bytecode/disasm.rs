@@ -9,8 +9,8 @@ use rulec_sema::hir::{Const, Program};
 use rulec_sema::normal::TestKind;
 use std::fmt::{self, Display, Write};
 
-/// Returns the listing of a whole chunk. If the program is given, the listing shows the names of
-/// tables and routes.
+/// Returns the listing of a whole chunk. If `program` is given, the listing names the tables and
+/// routes; otherwise the listing shows ids.
 pub fn disassemble(chunk: &Chunk, program: Option<&Program>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -23,7 +23,7 @@ struct Listing<'c> {
     program: Option<&'c Program>,
 }
 
-/// A constant displayed as JSON, truncated if it is long.
+/// A constant displayed as JSON, truncated if the JSON is long.
 struct ShortConst<'c>(Option<&'c Const>);
 
 impl Display for ShortConst<'_> {

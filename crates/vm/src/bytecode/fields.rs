@@ -1,17 +1,18 @@
-//! Lookup from field names to slots, to read all fields of a message in one pass.
+//! Lookup of slots (fields that rules read) by field name, for reading all fields of a message in
+//! one pass.
 //!
-//! A rule set may have hundreds of fields of which a message has only a few. Looking up each field
-//! in the message would take longer than the decision.
+//! A rule set may read hundreds of fields of which a message has only a few. Looking up each of
+//! these fields in the message would take longer than the decision.
 
 use crate::bytecode::chunk::{Chunk, NO_ENTRY};
 use rulec_base::text::texts::TextIds;
 
-/// Lookup from field names to slots, within one object of the message.
+/// The slots that are fields of one object of the message, by field name.
 #[derive(Debug, Default)]
 pub struct SlotsByName {
     /// Index of each distinct field name.
     pub names: TextIds,
-    /// For each name index, the end of the name's range in [`slots`](Self::slots).
+    /// For each name index, the end of the range of slots with this name in [`slots`](Self::slots).
     ends: Vec<u32>,
     /// The slots, grouped by field name.
     pub slots: Vec<u32>,
@@ -49,10 +50,11 @@ impl SlotsByName {
 /// The slots of a rule set, grouped by the object that contains them, then by field name.
 #[derive(Debug, Default)]
 pub struct FieldLookup {
-    /// For each object of [`Chunk::objects`], or [`NONE`] for the message itself, the lookup of the
-    /// slots that are direct fields of the object.
+    /// Lookups of slots by field name, each with the object whose direct fields the slots are. An
+    /// object is an index in [`Chunk::objects`], or `NO_ENTRY` for the message itself.
     pub objects: Vec<(u32, SlotsByName)>,
-    /// Slots that are not direct fields of their object, because further keys lie between.
+    /// Slots that are not direct fields of their shared object, because their path has further keys
+    /// after the object.
     pub deeper: Vec<u32>,
 }
 

@@ -6,9 +6,9 @@
 //! instructions. The only loops are [`Instr::Each`], [`Instr::Count`] and [`Instr::Quantifier`],
 //! which run another block once for each element of a list.
 //!
-//! The call of the macro `instructions!` below lists all that the verifier needs. A new instruction
-//! needs a row there, an arm in the dispatch loop of its kind of block, and one in the
-//! disassembler.
+//! The call of the macro `instructions!` below lists everything that the verifier must know about
+//! an instruction. A new instruction needs a row in this list, and an arm in the dispatch loop and
+//! in the disassembler.
 
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -33,7 +33,7 @@ pub enum BlockKind {
     Table,
 }
 
-/// A range of consecutive registers.
+/// A range of consecutive registers of a value block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RegisterRange {
     pub first: Reg,
@@ -60,7 +60,8 @@ pub enum OperandReference {
     Value(BlockId),
     Register(Reg),
     Registers(RegisterRange),
-    /// Operator of an instruction, which must yield a value and not a test result.
+    /// Operator of an instruction that computes a value. The verifier refuses operators that yield
+    /// a test result.
     Operator(Op),
 }
 
@@ -70,8 +71,9 @@ const TABLE_BLOCKS: &[BlockKind] = &[BlockKind::Table];
 const VALUE_BLOCKS: &[BlockKind] = &[BlockKind::Value];
 const ANY_BLOCK: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table, BlockKind::Value];
 
-/// Expands the list of instructions. Each row has an instruction's name, the kinds of block that
-/// may contain it, and its operands with what they refer to.
+/// Generates the instructions from a list. Each row has an instruction's name, the kinds of block
+/// that may contain it, and its operands. After each operand follows the kind of item to which it
+/// refers.
 macro_rules! instructions {
     ($($(#[$doc:meta])* $name:ident in $kinds:ident
         $({ $($operand:ident: $type:ty $(=> $reference:ident)?),* $(,)? })?;)*) => {
@@ -89,7 +91,8 @@ macro_rules! instructions {
                 }
             }
 
-            /// Calls `visit` with what each operand refers to, and stops at the first error.
+            /// Calls `visit` with the reference of each operand, and stops at the first error that
+            /// `visit` returns.
             pub fn each_reference<E>(
                 &self,
                 mut visit: impl FnMut(OperandReference) -> Result<(), E>,
@@ -118,29 +121,29 @@ instructions! {
     Text in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
     /// Evaluates any predicate, and jumps to `to` depending on the result.
     Test in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
-    /// Evaluates a predicate at most once per decision, because several conditions use it, and
-    /// jumps to `to` depending on the result.
+    /// Evaluates a predicate that several conditions use, at most once per decision. Jumps to `to`
+    /// depending on the result.
     Memo in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
-    /// Evaluates a condition that has a block of its own, and jumps to `to` depending on the
-    /// result, which is true or false, never unknown.
+    /// Evaluates a condition that several conditions share and that has its own block. Jumps to
+    /// `to` depending on the result, which is true or false, never unknown.
     Shared in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, shared: u32 => Shared };
     /// Evaluates a condition over the elements of a list, and jumps to `to` depending on the
     /// result, which is true or false, never unknown.
     Each in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, each: u32 => Loop };
     /// Jumps unconditionally.
     Jump in ANY_BLOCK { to: Pc => To };
-    /// Ends a condition block; `holds` is the result of the block.
+    /// Ends a condition block; `holds` is the block's result.
     Answer in CONDITION_BLOCKS { holds: bool };
 
     /// Chooses the route as the result of the table, because the route's condition is true.
     Choose in TABLE_BLOCKS { route: RuleId };
-    /// Continues the search in `table`, because the route's condition is true. If `table` selects
-    /// nothing, the search resumes at the next instruction.
+    /// Continues the search in `table`, because the condition of a `goto` route is true. If `table`
+    /// selects nothing, the search resumes at the next instruction.
     Goto in TABLE_BLOCKS { route: RuleId, table: TableId => Table };
     /// Chooses the table's default, because no route's condition is true.
     Default in TABLE_BLOCKS { table: TableId => Table };
-    /// Continues the search in the table that the default leads to, because no route's condition is
-    /// true.
+    /// Continues the search in another table, because no route's condition is true and the default
+    /// leads to `table`.
     Continue in TABLE_BLOCKS { table: TableId => Table };
     /// Ends the search of a table without a default: no route's condition is true.
     Nothing in TABLE_BLOCKS;
@@ -157,8 +160,8 @@ instructions! {
     Field in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: u32 => String };
     /// Computes `base[key]`.
     Index in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
-    /// Reads a value as one of the given kinds. Missing if the value has another kind and cannot be
-    /// converted.
+    /// Reads a value as one of the given kinds. The result is missing if the value has another kind
+    /// and cannot be converted.
     Read in VALUE_BLOCKS { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
     /// Builds a list.
     List in VALUE_BLOCKS { dst: Reg => Register, items: RegisterRange => Registers };
@@ -175,14 +178,14 @@ instructions! {
     /// Counts the elements of a list for which a condition is true.
     Count in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop };
     /// Computes `any` or `all` over a list as a value. The loop's body tests whether the condition
-    /// is true for an element, the block `fails` whether it is false.
+    /// is true for an element; the block `fails` tests whether the condition is false.
     Quantifier in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
-    /// Computes a condition as a value: `true` if the block `holds` is true, `false` if the block
-    /// `fails` is true, else missing.
+    /// Computes a condition as a value: `true` if the block `holds` yields true, `false` if the
+    /// block `fails` yields true, otherwise missing.
     Cond in VALUE_BLOCKS { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
     /// Jumps if a register holds a value that is not missing.
     IfPresent in VALUE_BLOCKS { src: Reg => Register, to: Pc => To };
-    /// Jumps if a condition is not true.
+    /// Jumps if a condition block does not yield true.
     IfNot in VALUE_BLOCKS { block: BlockId => Condition, to: Pc => To };
     /// Ends a value block; the register `src` holds the value of the block.
     Yield in VALUE_BLOCKS { src: Reg => Register };
@@ -214,7 +217,7 @@ impl Instr {
         })
     }
 
-    /// Returns true if the next instruction can be reached only by a jump.
+    /// Returns true if execution never continues at the next instruction, except by a jump.
     pub fn ends_control_flow(&self) -> bool {
         matches!(
             self,

@@ -1,10 +1,11 @@
-//! Jump conditions of tests: sets of three-valued results, and comparisons as sets of orderings.
+//! The results on which a test jumps: sets of three-valued results, and comparisons as sets of
+//! orderings.
 
 use rulec_lang::operators::Op;
 use rulec_lang::value::Tri;
 use std::cmp::Ordering;
 
-/// The set of test results ([`Tri`]s) on which an instruction jumps.
+/// The set of test results (true, false or unknown; see [`Tri`]) on which an instruction jumps.
 ///
 /// Four sets occur. A test wants its predicate to be true, or wants it to be false. The jump is
 /// taken either on the wanted result, or on the two other results. Unknown is never the wanted
@@ -22,8 +23,8 @@ impl JumpOn {
     /// Jump if the result is true or unknown.
     pub const NOT_FALSE: JumpOn = JumpOn(5);
 
-    /// Returns a set of results that take the jump. With `when` true, this is only the result
-    /// `want`; with `when` false, all other results.
+    /// Returns the set of results that take the jump. With `when` true, this is only the result
+    /// `want`; with `when` false, the two other results.
     pub fn new(want: bool, when: bool) -> JumpOn {
         match (want, when) {
             (true, true) => JumpOn::TRUE,
@@ -33,7 +34,7 @@ impl JumpOn {
         }
     }
 
-    /// Returns true if an instruction jumps on this result.
+    /// Returns true if an instruction with this set jumps on the given result.
     #[inline(always)]
     pub fn takes(self, result: Tri) -> bool {
         self.0 & (1 << result as u8) != 0
@@ -114,18 +115,19 @@ impl Comparison {
     }
 }
 
-/// A comparison that jumps, either if it is true or if it is false. The comparison of two values
-/// without an order is false.
+/// A comparison and whether an instruction jumps if it is true, or if it is false. A comparison of
+/// two values without an order, such as a text and a number, is false.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CmpJump(u8);
 
 impl CmpJump {
-    /// Returns a comparison that jumps if it is true; with `when` false, if it is false.
+    /// Creates a jump that is taken if the comparison is true; with `when` false, if the comparison
+    /// is false.
     pub fn new(cmp: Comparison, when: bool) -> CmpJump {
         CmpJump(cmp.0 | (u8::from(when) << 3))
     }
 
-    /// Returns the comparison.
+    /// Returns the comparison that decides whether to jump.
     pub fn cmp(self) -> Comparison {
         Comparison(self.0 & 7)
     }

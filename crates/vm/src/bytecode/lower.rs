@@ -1,9 +1,9 @@
 //! Lowering: from the normal form to bytecode.
 //!
-//! A condition becomes a chain of tests that jump over tests that no longer matter. A condition or
-//! value with several users becomes a block of its own if it costs more than a comparison. Such a
-//! block is evaluated once per decision. So code size and run time grow in proportion to the normal
-//! form, even if `let`s and `def`s are used many times.
+//! A condition becomes a sequence of tests; a test jumps over other tests that can no longer change
+//! the result. A condition or value with several users becomes a block of its own if it costs more
+//! than a comparison. Such a block is evaluated once per decision. So code size and run time grow
+//! in proportion to the normal form, even if `let`s and `def`s are used many times.
 //!
 //! Lowering traverses with explicit stacks, so deep nesting cannot overflow the stack here.
 //! [`super::verify`](fn@super::verify) limits how deep blocks may run each other.
@@ -40,7 +40,8 @@ pub enum LowerError {
     /// The program has more items of one sort than the bytecode can index; the message names the
     /// sort.
     TooLarge(Message),
-    /// The normal form refers to an unknown condition or value, or one contains itself.
+    /// The normal form refers to a condition or value that does not exist, or one of them contains
+    /// itself.
     Malformed(&'static str),
 }
 
@@ -89,13 +90,14 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     })
 }
 
-/// Converts a number to a 32-bit index of the bytecode. If the number is too large, the error names
-/// `what`.
+/// Converts a number to a 32-bit index of the bytecode. If the number is too large, the returned
+/// error says that there are too many of `what`.
 fn checked_index(number: usize, what: Message) -> Result<u32, LowerError> {
     u32::try_from(number).ok().filter(|index| *index != NO_ENTRY).ok_or(LowerError::TooLarge(what))
 }
 
-/// A jump target whose address is not known yet, as a list of the jumps to patch.
+/// A jump target whose address is not known yet. Lists the jumps to patch once the address is
+/// known.
 #[derive(Clone, Debug, Default)]
 struct Label {
     jumps: SmallVec<[Pc; 6]>,
@@ -116,7 +118,7 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Emits what the code of the users of `part` refers to: a block, predicate or loop.
+    /// Emits the block, predicate or loop to which the code of the users of `part` refers.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -202,7 +204,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the block that evaluates a condition, and emits the block if needed.
+    /// Returns the block that evaluates a condition, and emits this block if it does not exist yet.
     fn cond_block(&mut self, cond: CondId) -> Result<BlockId, LowerError> {
         if let Some(block) = self.cond_blocks.get(&cond.0) {
             return Ok(*block);
@@ -226,8 +228,8 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Adds the loop that a condition needs to the chunk. Emits a block for the condition if its
-    /// users share one.
+    /// Adds the loop of a quantified condition to the chunk. Also emits a block for the condition
+    /// if its users share one.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -1,7 +1,7 @@
 //! Run-time data that a chunk does not store: compiled regular expressions, searchers, automata,
 //! sets.
-//! The data is built when the rules are loaded, and no search in the data allocates memory. At
-//! load, regular expressions are only checked. Each is compiled at its first use, see
+//! The data is built when the rules are loaded, and no search in the data allocates memory. Loading
+//! only checks that regular expressions are valid. Each is compiled at its first use, see
 //! [`LazyRegex`].
 
 use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
@@ -16,7 +16,8 @@ use rulec_lang::value::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Number of keywords from which one automaton is faster than a searcher for each keyword.
+/// Minimum number of keywords for which one automaton is faster than a separate searcher for each
+/// keyword.
 pub const MIN_AUTOMATON_KEYWORDS: usize = 5;
 
 type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
@@ -31,8 +32,8 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Builds the pools. `known` reports whether a regular expression, given with a flag for case
-    /// folding, is known to compile. Such an expression is not checked.
+    /// Builds the pools. `known` returns true for a regular expression that surely compiles, so
+    /// that the check is skipped. Its `bool` argument is the flag for case folding.
     ///
     /// # Errors
     /// If a regular expression is invalid, or an automaton exceeds its size limits.
@@ -59,12 +60,12 @@ impl Pools {
     }
 }
 
-/// A compiled text predicate.
+/// A compiled text predicate, which tests whether a text matches keywords or patterns.
 #[derive(Debug)]
 pub struct KeywordMatcher {
     /// Whether a text must match all keywords or patterns, not just one.
     all: bool,
-    /// Maximum length in bytes of a text whose search cannot exceed a limit, outside quantifiers.
+    /// Maximum length in bytes of a text whose search outside quantifiers cannot exceed a limit.
     pub most: u64,
     search: CompiledKeywords,
 }
@@ -76,18 +77,18 @@ enum CompiledKeywords {
     Texts(Box<[Finder<'static>]>),
     /// Operator `contains any` with many keywords: one automaton for all of them.
     Many(Box<LiteralAutomaton>),
-    /// Operator `contains word`: whole-word searchers. There is one for each keyword; many
-    /// keywords share a single searcher.
+    /// Operator `contains word`: searchers for whole words. There is one searcher for each keyword,
+    /// or a single one if there are many keywords.
     Words(Box<[WordSearcher<'static>]>),
     /// Operator `starts_with`: the prefixes.
     Starts(Box<[Box<str>]>),
-    /// Operator `ends_with`, or `starts_with` and `ends_with` for whole words: the keywords, and
-    /// the function that compares a text with a keyword.
+    /// Operator `ends_with`, or `starts_with` and `ends_with` for whole words. Contains the
+    /// keywords, and a function that reports whether a text starts or ends with a keyword.
     Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
     /// Operator `like`: the wildcard patterns.
     Globs(Box<[Glob]>),
-    /// Operator `like any` with many patterns: the patterns without a wildcard, and the other
-    /// patterns.
+    /// Operator `like any` with many patterns: the set of patterns without a wildcard, and the
+    /// patterns with wildcards.
     AnyGlob(FastSet<Box<str>>, Box<[Glob]>),
     /// Operator `matches`: the regular expressions.
     Regexes(Box<[LazyRegex]>),
@@ -171,8 +172,8 @@ impl KeywordMatcher {
         }
     }
 
-    /// Returns the prefixes of a `starts_with` for which one matching prefix is enough; `None` for
-    /// other predicates.
+    /// Returns the prefixes of a `starts_with` predicate that is true if one prefix matches; `None`
+    /// for other predicates.
     pub fn alternative_prefixes(&self) -> Option<&[Box<str>]> {
         match &self.search {
             CompiledKeywords::Starts(words) if !self.all || words.len() == 1 => Some(words),
@@ -180,8 +181,8 @@ impl KeywordMatcher {
         }
     }
 
-    /// Returns the keywords of a `contains`, and whether a text must contain all of them. `None`
-    /// for other predicates, and if the keywords share one automaton.
+    /// Returns the keywords of a `contains` predicate, and whether a text must contain all of them.
+    /// `None` for other predicates, and if one automaton searches for all keywords.
     pub fn contained_texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
         match &self.search {
             CompiledKeywords::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
@@ -189,7 +190,8 @@ impl KeywordMatcher {
         }
     }
 
-    /// Returns the searcher of a `contains` with one keyword; `None` for other predicates.
+    /// Returns the searcher of a `contains` predicate with a single keyword; `None` for other
+    /// predicates.
     pub fn single_text_finder(&self) -> Option<&Finder<'static>> {
         match &self.search {
             CompiledKeywords::Texts(finders) if finders.len() == 1 => finders.first(),
@@ -197,20 +199,20 @@ impl KeywordMatcher {
         }
     }
 
-    /// Returns true if `holds` is true for all items or, with `self.all` false, for any item.
+    /// Returns true if `holds` is true for all items. If `self.all` is false, one item suffices.
     #[inline]
     fn any_or_all<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
         if self.all { items.iter().all(holds) } else { items.iter().any(holds) }
     }
 }
 
-/// Sets of the texts and integers in the constant list of an `in` predicate. Values of other kinds
-/// are searched in the list itself.
+/// The texts and integers in the constant list of an `in` predicate, as sets. Values of other kinds
+/// must be searched in the list itself.
 #[derive(Debug, Default)]
 pub struct MemberSet {
     texts: FastSet<Box<str>>,
     ints: FastSet<i64>,
-    /// Whether the list contains a float, which may equal an integer that is looked up.
+    /// Whether the list contains a float. A float may equal an integer that is looked up.
     floats: bool,
 }
 
@@ -245,8 +247,8 @@ impl MemberSet {
 mod tests {
     use super::*;
 
-    /// A keyword inside a longer word may overlap an occurrence of the keyword as a whole word,
-    /// which must be found.
+    /// An occurrence inside a longer word may overlap an occurrence as a whole word. The search
+    /// must find the whole word.
     #[test]
     fn overlapping_words_are_found() {
         for extra in [0, MIN_AUTOMATON_KEYWORDS] {

@@ -1,9 +1,10 @@
-//! The verifier. It checks everything that must be true before bytecode may run, so that the VM can
-//! be simple:
+//! The verifier. It checks every property of bytecode that the VM relies on, so that the VM itself
+//! needs no such checks:
 //!
 //! - Every index is within its pool.
 //! - Every jump goes forward and stays within its block.
-//! - Every block ends in an instruction of its kind, and runs only earlier blocks.
+//! - Every block ends in an instruction that its kind of block requires, and runs only blocks with
+//!   smaller ids.
 //! - The nesting of blocks and the jumps between tables are bounded.
 //!
 //! Bytecode loaded from outside must be verified. Bytecode from our own lowering is verified too,
@@ -33,17 +34,17 @@ pub enum VerifyError {
     /// pool.
     #[error("{what} {index} does not exist (at {at})")]
     OutOfBounds { what: &'static str, index: u64, at: BytecodeLocation },
-    /// A jump does not go forward within its block.
+    /// A jump leads backwards, or out of its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
     Jump { to: Pc, at: BytecodeLocation },
-    /// An instruction, block or constant is of a kind that its use does not allow; `what` describes
-    /// the error.
+    /// An instruction, block or constant is of a kind that is not allowed where it is used; `what`
+    /// describes the error.
     #[error("{what} (at {at})")]
     Kind { what: &'static str, at: BytecodeLocation },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
     #[error("{}", self.to_message())]
     TooDeep,
-    /// Tables lead to each other in a cycle, or in a chain longer than [`MAX_JUMPS`].
+    /// Tables lead to each other in a cycle, or in a chain of more than [`MAX_JUMPS`] jumps.
     #[error("{}", self.to_message())]
     Jumps,
 }
@@ -67,7 +68,8 @@ impl VerifyError {
 pub enum BytecodeLocation {
     #[error("instruction {0}")]
     Instr(Pc),
-    /// Location in a pool other than the instructions: the name of the pool's items, and an index.
+    /// Location in a pool (a vector of the chunk) other than the instructions: the name of the
+    /// pool's items, and the index of one item.
     #[error("{0} {1}")]
     Entry(&'static str, usize),
 }
@@ -99,7 +101,7 @@ fn check_requirement(holds: bool, what: &'static str, at: BytecodeLocation) -> R
 }
 
 impl Verifier<'_> {
-    /// Verifies the data for reading messages, and the pools of constants.
+    /// Verifies the slots and objects that are read from messages, and the pools of constants.
     fn verify_data(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, object) in chunk.objects.iter().enumerate() {
@@ -150,7 +152,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Verifies the predicates, values, loops and shared conditions, which refer to operands and
+    /// Verifies the predicates, values, loops and shared conditions. These refer to operands and
     /// blocks.
     fn verify_users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
@@ -225,8 +227,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Verifies the blocks: together they cover the code without a gap, and each runs only earlier
-    /// blocks.
+    /// Verifies the blocks: together they cover all instructions without a gap, and each runs only
+    /// blocks with smaller ids.
     fn verify_blocks(&self) -> Result<(), VerifyError> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.chunk.blocks.len());
         let mut start = 0;
@@ -276,7 +278,7 @@ impl Verifier<'_> {
         )
     }
 
-    /// Calls `visit` with the blocks that run when an instruction uses this operand.
+    /// Calls `visit` for each block that runs when an instruction uses this operand.
     fn visit_run_blocks(
         &self,
         reference: OperandReference,
@@ -305,7 +307,8 @@ impl Verifier<'_> {
         operands.into_iter().filter_map(of_operand).chain(block).try_for_each(visit)
     }
 
-    /// Verifies the item to which an operand of an instruction refers.
+    /// Verifies that the item to which an operand of the instruction at `pc` refers exists and has
+    /// the right kind.
     fn verify_reference(
         &self,
         reference: OperandReference,
@@ -349,8 +352,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Verifies that the routes of each table follow each other in its block. Also verifies that
-    /// jumps between tables have no cycle and no long chain.
+    /// Verifies that the code of each table's routes lies in the table's block without gaps. Also
+    /// verifies that jumps between tables have no cycle and no long chain.
     fn verify_tables(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, table) in chunk.tables.iter().enumerate() {

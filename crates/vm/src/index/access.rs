@@ -1,10 +1,12 @@
-//! The access path of each route of a table: by a key, or by a bitmap index on its values.
+//! Selects the access path of each route of a table: by keys, or by a bitmap index on the values
+//! that its condition tests.
 //!
-//! A key must be necessary for its routes, and rare. A condition may offer several keys; the
-//! cheapest is taken. A key's cost is the probability that a message has the key, times the number
-//! of routes that could use the key. This number is counted over the whole rule set, which keeps
-//! posting lists short. An attribute that would be looked up in every message for the keys of few
-//! routes is not worth its cost. These routes get another access path.
+//! Every message that matches a route must have at least one of its keys (facts such as a literal
+//! in a text). Keys should be rare. A condition may offer several keys, of which the cheapest is
+//! taken. A key's cost is the probability that a message has the key, times the number of routes
+//! that could use the key. This number is counted over the whole rule set, which keeps posting
+//! lists short. Some attributes would be looked up in every message only for the keys of few
+//! routes. If this is not worth its cost, these routes get another access path.
 
 use super::attribute::ClassId;
 use super::cost;
@@ -13,49 +15,51 @@ use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Probability up to which a key is always used, without considering a bitmap.
+/// Probability that a message has a key up to which the key is always used, without considering a
+/// bitmap.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
-/// Probability from which a key is not selective enough to be used.
+/// Probability that a message has a key from which the key is not selective enough to be used.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
-/// Maximum number of alternative keys that are collected for one condition. Bound on compile time,
-/// not tuned: a condition may have a hundred thousand parts.
+/// Maximum number of key choices that are collected for one condition. Bound on compile time, not
+/// tuned: a condition may have a hundred thousand operands.
 const MAX_KEY_CHOICES: usize = 64;
-/// An attribute is always looked up if at least this number of routes have a key that needs the
-/// attribute.
+/// Minimum number of routes whose keys need an attribute for which the attribute is always looked
+/// up.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MIN_ROUTES_FOR_LOOKUP: usize = 64;
-/// In tables with at least this number of routes, attributes that only a few routes need as keys
-/// are avoided.
+/// Minimum number of routes in a table for which the lookup of attributes for the keys of few
+/// routes is avoided.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
-/// Number of texts and values above which a table iterates over the fields of the message, instead
-/// of looking up each text and value.
+/// Maximum number of texts and values that a table looks up one by one. With more, it iterates over
+/// the fields of the message instead.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
-/// Assumed probability that a bitmap column is read; earlier columns may already rule out all
-/// routes.
+/// Assumed probability that a bitmap column is read. It may not be read, because earlier columns
+/// may already exclude all routes.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
-/// True if a table with this number of texts and values iterates over the message's fields, instead
-/// of looking up each text and value.
+/// True if a table that looks up this number of texts and values iterates over the fields of the
+/// message instead.
 pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
     texts + values > MAX_SEPARATE_LOOKUPS
 }
 
-/// One choice of keys for a condition: sets of atoms, which are facts about a message. If the
+/// One possible choice of keys for a condition: sets of atoms (facts about a message). If the
 /// condition is true, the message has an atom of at least one of the sets.
 pub(super) type KeyChoice = Vec<SetId>;
 
 /// The access path of a route.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RouteAccess {
-    /// Access by keys, of which every matching message has at least one.
+    /// Access by keys; every message that matches the route has at least one of them.
     Keys(KeyChoice),
-    /// Access by a bitmap index. For each alternative of the route's condition, the value ranges
-    /// for which the alternative may be true.
+    /// Access by a bitmap index. Contains the value ranges of each alternative of the route's
+    /// condition, outside which the alternative cannot be true.
     Bits(Vec<ValueRanges>),
-    /// Access for every message, because no key or value rules the route out.
+    /// No access path: the route is evaluated for every message, because neither keys nor values
+    /// exclude it.
     Always,
 }
 
@@ -64,7 +68,8 @@ impl RouteAccess {
         if let RouteAccess::Keys(way) = self { way } else { &[] }
     }
 
-    /// Returns the attributes whose bitmap columns are read for the route; an attribute may repeat.
+    /// Returns the attributes whose bitmap columns are read for the route. The same attribute may
+    /// occur several times.
     fn bitmap_attributes(&self) -> impl Iterator<Item = u32> {
         let alternatives = if let RouteAccess::Bits(alternatives) = self { &alternatives[..] } else { &[] };
         alternatives.iter().flatten().map(|(value, _)| *value)
@@ -77,7 +82,7 @@ pub(super) struct AccessSelection<'n> {
     atoms: &'n IndexAtoms<'n>,
     sets: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
-    /// For each set of atoms, the number of routes that could use the set as a key.
+    /// For each set of atoms, the number of key choices of routes in which the set occurs.
     used: Vec<u32>,
 }
 
@@ -109,8 +114,8 @@ impl<'n> AccessSelection<'n> {
         chosen.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Gives routes another access path if this avoids the lookup of an attribute for few routes,
-    /// and costs less.
+    /// Gives routes another access path if this is cheaper, and if an attribute that only few
+    /// routes need is then not looked up.
     fn avoid_rare_lookups(&self, routes: &[NRoute], chosen: &mut [(RouteAccess, f64)]) {
         let mut found_by: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut in_bits, mut subjects) = (BTreeSet::new(), BTreeSet::new());
@@ -162,7 +167,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the attributes that a choice of keys looks up; an attribute may repeat.
+    /// Returns the attributes that are looked up for a choice of keys. The same attribute may occur
+    /// several times.
     fn looked_up_attributes(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Class(value, _) | IndexAtom::Element(value, _) => Some(*value),
@@ -170,7 +176,8 @@ impl<'n> AccessSelection<'n> {
         })
     }
 
-    /// Returns the subjects whose texts a choice of keys scans; a subject may repeat.
+    /// Returns the subjects whose texts are scanned for a choice of keys. The same subject may
+    /// occur several times.
     fn scanned_subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Literal(subject, _) => Some(*subject),
@@ -178,7 +185,7 @@ impl<'n> AccessSelection<'n> {
         })
     }
 
-    /// Collects the possible choices of keys for a condition.
+    /// Collects all possible choices of keys for a condition.
     fn collect_key_choices(&self, cond: CondId, into: &mut Vec<KeyChoice>) {
         if into.len() >= MAX_KEY_CHOICES {
             return;
@@ -214,8 +221,8 @@ impl<'n> AccessSelection<'n> {
         way.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
-    /// Returns the estimated cost of a choice of keys: for each set, its probability times the
-    /// number of its routes.
+    /// Returns the estimated cost of a choice of keys: the sum over its sets of the set's
+    /// probability times the number of routes that could use the set.
     fn key_cost(&self, way: &KeyChoice) -> f64 {
         let cost =
             |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.used[*set as usize]);
@@ -223,7 +230,7 @@ impl<'n> AccessSelection<'n> {
     }
 
     /// Returns the cheapest access path of a route, and its estimated cost per message in
-    /// nanoseconds. Keys that look up an attribute in `given_up` are not considered.
+    /// nanoseconds. Keys that need an attribute in `given_up` are not considered.
     fn cheapest_access(&self, route: &NRoute, given_up: &[u32]) -> (RouteAccess, f64) {
         let mut ways = Vec::new();
         self.collect_key_choices(route.cond, &mut ways);
@@ -253,7 +260,7 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the estimated share of messages that satisfy the value ranges of at least one
+    /// Returns the estimated fraction of messages that are within the value ranges of at least one
     /// alternative.
     fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
         let of = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {

@@ -5,43 +5,43 @@ use hashbrown::HashSet;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Anchor;
 
-/// Maximum length in bytes of a literal that is looked up. Not tuned:
+/// Maximum length in bytes of a literal that is found by lookup. Not tuned:
 /// [`TextIds::get_short`] compares at most sixteen bytes.
 pub const MAX_LITERAL_BYTES: usize = 16;
 
 /// A set of literal lengths, with one bit for each length.
 type LengthSet = u32;
 
-/// The set of all lengths from eight bytes on. Literals of these lengths are also filtered by their
-/// outermost eight bytes.
+/// The set of all lengths of at least eight bytes. Literals of these lengths are also filtered by
+/// their first or last eight bytes.
 const EIGHT_OR_LONGER: LengthSet = !0xff;
 
-/// Lookup of the literals at one edge, the start or the end, of texts.
+/// Lookup of the literals at one edge (the start or the end) of a text.
 #[derive(Debug)]
 pub struct EdgeLiterals {
-    /// Lengths of the literals that are shorter than four bytes.
+    /// Lengths of the literals that have fewer than four bytes.
     short: LengthSet,
-    /// Lengths of the other literals by their outermost four bytes. `by_eight` has the lengths from
-    /// eight bytes on, by the outermost eight bytes.
+    /// Lengths of all other literals, by their first or last four bytes. Lengths of at least eight
+    /// bytes are also in `by_eight`, by the first or last eight bytes.
     by_four: LengthsByOuterBytes,
     by_eight: LengthsByOuterBytes,
     texts: TextIds,
 }
 
-/// Map from a hash of outermost bytes to the lengths of the literals with these bytes. A hash
-/// collision only adds lengths.
+/// Map from a hash of a literal's first or last bytes to the lengths of the literals with these
+/// bytes. A hash collision can only add lengths, which costs time but loses no literal.
 #[derive(Debug)]
 struct LengthsByOuterBytes {
     lengths: Box<[LengthSet]>,
     shift: u32,
 }
 
-/// Number of hash slots for each distinct value of the outermost bytes.
+/// Number of hash slots for each distinct value of the first or last bytes.
 /// Measured in benches/notes/many-fields.md, "The first that holds among 3,000 rules".
 const SLOTS_PER_VALUE: usize = 8;
 
 impl LengthsByOuterBytes {
-    /// Builds the map from the outermost bytes and the length of each literal.
+    /// Builds the map from pairs of the first or last bytes of a literal and its length.
     fn new(literals: &[(u64, usize)]) -> LengthsByOuterBytes {
         let different: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
         let places = (different.len() * SLOTS_PER_VALUE).next_power_of_two().max(2);
@@ -106,7 +106,7 @@ impl EdgeLiterals {
         Some(Box::new(EdgeLiterals { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
     }
 
-    /// Calls `hit` with the id of each literal that is at the edge `at` of a text.
+    /// Calls `hit` with the id of each literal that is at the edge `at` (start or end) of a text.
     #[inline(always)]
     pub fn find_at_edge(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
         let mut lengths = self.short | self.by_four.lengths_of(outer_four(text, at));
@@ -127,7 +127,7 @@ impl EdgeLiterals {
 mod tests {
     use super::*;
 
-    /// A literal elsewhere in the text, or at the other edge, is not found.
+    /// A literal is not found in the middle of a text, or at the other edge.
     #[test]
     fn literals_are_found_at_their_edge_alone() {
         let words =

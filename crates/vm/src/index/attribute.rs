@@ -1,6 +1,6 @@
 //! Attributes: the values that conditions test, and their equivalence classes. An attribute is an
-//! operand read in one text mode. All values of a class give the same result in every simple test.
-//! So a message's value is looked up once, whatever the number of tests.
+//! operand together with one text mode. All values of a class give the same result in every simple
+//! test. So a decision looks up the class of a value once, whatever the number of tests.
 
 use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
 use crate::bytecode::instr::Comparison;
@@ -12,7 +12,7 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 use std::slice;
 
-/// A number in a rule. Numbers in rules and messages have one common order.
+/// A number that is a constant in a rule. All numbers in rules and messages have one common order.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleNumber {
     Int(i64),
@@ -40,30 +40,30 @@ impl RuleNumber {
     }
 }
 
-/// A simple test: its result depends only on the equivalence class of one value.
+/// A test whose result depends only on the equivalence class of one value.
 #[derive(Clone, Debug)]
 pub enum SimpleTest {
     Truth,
     Missing,
     Compare(Comparison, RuleNumber),
     Bool(bool),
-    /// Test for equality with a text, which is normalized for the attribute's mode.
+    /// Test for equality with a constant text, which is normalized for the attribute's text mode.
     Text(Box<str>),
     In(ListElements),
 }
 
-/// The elements of the constant list in an `in` test.
+/// The elements of the constant list of an `in` test, by kind.
 #[derive(Clone, Debug, Default)]
 pub struct ListElements {
     pub texts: Vec<Box<str>>,
     pub numbers: Vec<RuleNumber>,
-    /// Whether `false` and whether `true` is an element, in this order.
+    /// Whether the list contains `false`, and whether it contains `true`, in this order.
     pub bools: [bool; 2],
 }
 
 impl SimpleTest {
-    /// Converts a predicate to a simple test and its text mode; `None` if the predicate is not
-    /// simple.
+    /// Converts a predicate to a simple test, and returns the test with its text mode. `None` if
+    /// the result of the predicate depends on more than an equivalence class.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(SimpleTest, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
@@ -120,46 +120,49 @@ impl SimpleTest {
     }
 }
 
-/// Id of an equivalence class of an attribute's values. The fixed classes come first, then the
-/// classes of texts, then the classes of numbers.
+/// Id of an equivalence class of an attribute's values. The fixed classes below have the lowest
+/// ids, followed by the classes of texts, followed by the classes of numbers.
 pub type ClassId = u32;
 
 /// The class of a missing value.
 pub const MISSING_CLASS: ClassId = 0;
 /// The class of `false`; the class of `true` follows.
 const FALSE_CLASS: ClassId = 1;
-/// The class of times, lists and dicts, for which only the test itself gives the result.
+/// The class of times, versions, lists and dicts, for which only the test itself gives the result.
 pub const OTHER_CLASS: ClassId = 3;
-/// The class of all texts that no test names. The classes of the texts that tests name follow.
+/// The class of all texts that no test names. Each text that a test names has a class of its own;
+/// the ids of these classes follow.
 const UNNAMED_TEXT_CLASS: ClassId = 4;
 
-/// The classes of an attribute. Each number in a test has a class, as has each interval between two
-/// neighbouring numbers, before the first and after the last.
+/// The equivalence classes of an attribute's values. Each number that a test names is a class. The
+/// numbers below, between and above them form one class for each interval.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
     texts: TextIds,
     numbers: Vec<RuleNumber>,
-    /// The numbers as floats; `None` if floats cannot represent all of them exactly.
+    /// The numbers that tests name, as floats; `None` if floats cannot represent all of them
+    /// exactly.
     floats: Option<FloatBuckets>,
 }
 
-/// Sorted floats in buckets of equal width, so that a number is searched in one bucket only.
+/// Sorted floats in buckets (intervals of equal width), so that a number is searched in one bucket
+/// only.
 #[derive(Clone, Debug, Default)]
 struct FloatBuckets {
     values: Box<[f64]>,
     /// The smallest of `values`.
     first: f64,
-    /// Number of buckets per 1.0 of the value range.
+    /// Number of buckets divided by the width of the value range.
     scale: f64,
     /// Index of the last bucket, as a float.
     last: f64,
-    /// For each bucket, the index in `values` of its first value. The last entry is the end of the
-    /// last bucket.
+    /// For each bucket, the index in `values` of its first value, followed by the number of all
+    /// values.
     starts: Box<[u32]>,
 }
 
-/// Adding this number to a float rounds away its fraction, and puts the integer into the lowest
-/// bits.
+/// Constant for rounding: adding it to a float rounds the float to an integer, which is then in the
+/// lowest bits.
 const ROUND_TO_INTEGER: f64 = (1_u64 << 52) as f64;
 
 /// Maximum number of buckets; more would save hardly any comparison, but take more memory.
@@ -184,8 +187,9 @@ impl FloatBuckets {
         floats
     }
 
-    /// Returns the bucket of a number. The function is monotonic even after rounding. So all values
-    /// in earlier buckets are smaller, and all values in later buckets are greater.
+    /// Returns the bucket of a number. A greater number never gets a lower bucket, even with
+    /// rounding. So values in lower buckets are smaller than the number, and values in higher
+    /// buckets are greater.
     #[inline(always)]
     fn bucket_of(&self, float: f64) -> usize {
         let at = (float - self.first) * self.scale;
@@ -196,7 +200,8 @@ impl FloatBuckets {
         (at + ROUND_TO_INTEGER).to_bits() as u32 as usize
     }
 
-    /// Returns the number of `values` below a number, and whether the number is one of the values.
+    /// Returns the number of `values` that are less than `float`, and whether `float` is one of the
+    /// values.
     #[inline(always)]
     fn search_value(&self, float: f64) -> (usize, bool) {
         let bucket = self.bucket_of(float);
@@ -218,7 +223,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the classes from the constants of tests.
+    /// Builds the classes of an attribute from the constants that its tests name.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -247,17 +252,18 @@ impl ValueClasses {
         UNNAMED_TEXT_CLASS + 1 + self.texts.len() as ClassId
     }
 
-    /// Returns the number of classes.
+    /// Returns the number of equivalence classes.
     pub fn class_count(&self) -> ClassId {
         self.first_number_class() + 2 * self.numbers.len() as ClassId + 1
     }
 
-    /// Returns the number of distinct constants in the tests.
+    /// Returns the number of distinct texts and numbers that tests name.
     pub fn constant_count(&self) -> usize {
         self.texts.len() + self.numbers.len()
     }
 
-    /// Returns the class of a value. A text must be normalized.
+    /// Returns the equivalence class of a value. A text must be normalized for the attribute's text
+    /// mode.
     #[inline(always)]
     pub fn class_of(&self, value: &Value<'_>) -> ClassId {
         match value {
@@ -269,8 +275,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the position of a number among the numbers of the tests: `2 * i + 1` for the `i`-th
-    /// number, and even positions between them.
+    /// Returns the position of a number relative to the numbers of the tests: `2 * i + 1` if it
+    /// equals the `i`-th of them. Numbers between them have even positions.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {
@@ -287,7 +293,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the same position as `place`, for numbers that floats may not represent exactly.
+    /// Returns the same position as `number_position`, also for numbers that floats cannot
+    /// represent exactly.
     #[inline(never)]
     fn exact_number_position(&self, value: Value<'_>) -> ClassId {
         let below = self.numbers.partition_point(|number| number.compare_with(value).is_lt());
@@ -295,21 +302,21 @@ impl ValueClasses {
         2 * below as ClassId + ClassId::from(equal)
     }
 
-    /// Returns the class of a normalized text.
+    /// Returns the equivalence class of a normalized text.
     // Not inlined, so that the lookup of a number does not pay for the code.
     #[inline(never)]
     pub fn text_class(&self, text: &[u8]) -> ClassId {
         self.texts.get(text).unwrap_or(UNNAMED_TEXT_CLASS)
     }
 
-    /// Returns the class of a text that is a constant of a test; `None` for any other text.
+    /// Returns the equivalence class of a text that some test names; `None` for any other text.
     #[inline(always)]
     pub fn named_text_class(&self, text: &str) -> Option<ClassId> {
         self.texts.get(text.as_bytes())
     }
 
-    /// Returns the result of a test for the values of a class; `None` if the result depends on the
-    /// value.
+    /// Returns the result of a test for all values of a class; `None` if different values of the
+    /// class may give different results.
     pub fn result_for_class(&self, test: &SimpleTest, class: ClassId) -> Option<Tri> {
         if class == OTHER_CLASS {
             return match test {
@@ -341,8 +348,8 @@ impl ValueClasses {
         })
     }
 
-    /// Adds the classes at which the result of a test may change. All classes from one added class
-    /// up to the next have the same result.
+    /// Adds the lowest ids of the ranges of classes in which the test has one result. All classes
+    /// from one added id up to the next have the same result.
     pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,
@@ -368,7 +375,7 @@ impl ValueClasses {
 mod tests {
     use super::*;
 
-    /// Returns the expected result of a test, computed by the operators' own functions.
+    /// Returns the result of a test according to the functions that implement the operators.
     fn expected_result(test: &SimpleTest, value: Value<'_>) -> Tri {
         match test {
             SimpleTest::Truth => rulec_lang::operators::implementations::value_to_tri(value),
@@ -389,7 +396,7 @@ mod tests {
         }
     }
 
-    /// Every value of a class has the result that the class predicts.
+    /// Every value of a class gives the result that `result_for_class` returns for the class.
     #[test]
     fn a_class_answers_like_its_values() {
         let members = |texts: &[&str], numbers: &[RuleNumber], bools| {
@@ -465,8 +472,8 @@ mod tests {
         }
     }
 
-    /// Compares bucket lookup with a plain search, for numbers near each other, far apart and in
-    /// between.
+    /// Compares the search in buckets with a plain search, for numbers that are close together, far
+    /// apart and in between.
     #[test]
     fn a_number_is_placed_as_by_comparing_with_all() {
         let spread = (0..500).map(|n| f64::from(n) * 0.7 - 100.0);

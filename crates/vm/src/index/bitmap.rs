@@ -1,41 +1,43 @@
-//! A bitmap index: rules out many routes at once.
+//! A bitmap index: excludes many routes at once by the values of a message.
 //!
-//! For each attribute that enough routes test, there is one bit per route and equivalence class of
-//! values. The bit is set unless the class rules the route out. Intersecting the rows of a
-//! message's classes leaves the candidate routes, whose whole conditions must be evaluated.
+//! An *attribute* is a value that conditions test, with its values grouped into equivalence
+//! classes. For each attribute that enough routes test, the index has one bit per route and class.
+//! The bit is set unless the class excludes the route. Intersecting the bits of the message's
+//! classes leaves the candidate routes, whose whole conditions must be evaluated.
 //!
-//! The contract: a route whose condition is true is never ruled out. Letting a route pass whose
-//! condition is false is always correct.
+//! The contract: a route whose condition is true is never excluded. Keeping a route whose condition
+//! is false is always correct.
 
 use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
-/// A bitmap index of some routes: a bit for each route, and columns that rule routes out.
+/// A bitmap index of some routes. Each route has a bit in every column, and there is a column for
+/// each attribute.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
-    /// For each bit, the rank of its route in the table; a route with alternatives has several
-    /// bits. Without blocks, the ranks ascend. With blocks, they ascend from block to block, but
-    /// are unordered within a block.
+    /// For each bit, the rank of its route (the position in the table). A route whose condition is
+    /// split into alternatives has several bits. Without blocks, the ranks ascend. With blocks, all
+    /// ranks of a block are less than the ranks of the next block, but a block is unordered.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
-    /// For each block, its lowest rank. Empty if the routes are in their original order.
+    /// For each block, the lowest rank of its routes. Empty if the routes were not sorted.
     pub blocks: Vec<u32>,
 }
 
-/// Column of a bitmap for one attribute. Each row covers a range of the attribute's classes and has
-/// a bit for each route that may match.
+/// The bits of one attribute. A column has several rows. Each row covers a range of the attribute's
+/// classes, and has a bit for each route that may match there.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub attribute: u32,
-    /// For each row, its first class; 0 for the first row.
+    /// For each row, the first class that the row covers; 0 for the first row.
     starts: Vec<ClassId>,
-    /// For each class, the number of its row. The list is cut at a limit on memory.
+    /// For each class, the number of its row. Long lists are cut to limit the memory.
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
-    /// Summary of the rows if there are blocks, else empty. Each row has one word per block, with
-    /// one bit per chunk, which is set if any bit of the chunk is set.
+    /// Summary of the rows; empty if there are no blocks. Each row has one word per block, with one
+    /// bit per chunk of words. The bit is set if any bit of the chunk is set.
     chunks: Vec<u64>,
 }
 
@@ -48,21 +50,21 @@ const MIN_COLUMN_ROUTE_SHARE: usize = 50;
 /// Maximum number of columns; more would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
-/// Number of routes in a block, so that one summary word covers all chunks of a block's row.
+/// Number of routes in a block. One word of the summary has a bit for each chunk of a block's row.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
-/// Minimum number of routes for which a bitmap sorts them. With fewer routes, most chunks have a
-/// passing route in any order.
+/// Minimum number of routes for which a bitmap sorts its routes. With fewer routes, most chunks
+/// contain a candidate in any order.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if a route passes on average in at most one of this number of rows. Then
-/// few routes of a block pass.
+/// Routes are sorted only if, on average, a route may match in at most one of this number of rows.
+/// Only then do few routes of a block remain as candidates.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
 
 impl Bitmap {
-    /// Builds the bitmap from routes in the order in which they are tried, each with its value
-    /// ranges.
+    /// Builds the bitmap from the ranks of routes and their value ranges, in the order in which the
+    /// routes are tried.
     pub fn new(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let bitmap = Bitmap::build_unsorted(routes);
         if routes.len() < MIN_SORTED_ROUTES {
@@ -86,8 +88,8 @@ impl Bitmap {
         sorted
     }
 
-    /// Returns the sort key of a route: the column in which the fewest rows let the route pass, and
-    /// the span of these rows.
+    /// Returns the sort key of a route: the column in which the fewest rows include the route, and
+    /// the first and last of these rows.
     fn sort_key(&self, ranges: &ValueRanges) -> SortKey {
         let of = |(attribute, ranges): &(u32, ClassRanges)| {
             let number = self.columns.iter().position(|column| column.attribute == *attribute)?;
@@ -129,8 +131,8 @@ impl Bitmap {
     }
 }
 
-/// Sort key of a route within its block: a column, the first and last row that let the route pass,
-/// and the percentage of such rows.
+/// Sort key of a route within its block: a column, the first and last row that include the route,
+/// and the percentage of rows that include it.
 struct SortKey {
     percent: usize,
     column: usize,
@@ -138,7 +140,8 @@ struct SortKey {
     last: usize,
 }
 
-/// Returns the numbers of the rows that overlap a range of classes; `starts` has their first
+/// Returns the numbers of the rows that overlap a range of classes. `starts` has the first class of
+/// each row.
 /// classes.
 fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
     starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
@@ -208,7 +211,7 @@ impl Column {
         Column { attribute, starts, row_of, bits, chunks: Vec::new() }
     }
 
-    /// Computes the summary: which chunks of each row have any bit set.
+    /// Computes the summary, which records for each row the chunks with at least one set bit.
     fn build_chunk_summary(&mut self, words: usize) {
         let of_row = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
@@ -219,7 +222,8 @@ impl Column {
         self.chunks = self.bits.chunks(words).flat_map(of_row).collect();
     }
 
-    /// Returns the summary of a class's row: one word for each of the `blocks`.
+    /// Returns the summary of the row that covers a class: one word for each of the `blocks`
+    /// blocks.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
@@ -242,7 +246,7 @@ impl Column {
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// Clears the bits that are not set in a class's row, for rows of exactly `N` words.
+    /// Clears the bits that are not set in the row of a class. Rows must have exactly `N` words.
     #[inline]
     pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
         let row = self.bits.as_chunks().0.get(self.row_index(class));
@@ -259,7 +263,7 @@ impl Column {
 }
 
 /// Returns the row number of each class, up to the first class of the last row. The list is cut if
-/// it would be much larger than the rows themselves.
+/// it would need much more memory than the rows themselves.
 fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last = starts.last().copied().unwrap_or(0) as usize;
     let listed = (last + 1).min(starts.len() * (words + 4) * 8);
@@ -275,7 +279,7 @@ fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// The list of row numbers is complete as long as it is small compared with the rows.
+    /// The list of row numbers is complete if it is small compared with the rows.
     #[test]
     fn the_row_of_each_class_is_listed_while_they_are_few() {
         assert_eq!(*row_of_each_class(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);
@@ -283,7 +287,7 @@ mod tests {
         assert_eq!(row_of_each_class(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
-    /// Tens of thousands of routes are sorted within blocks, so that few chunks have a candidate
+    /// Tens of thousands of routes are sorted within blocks, so that few chunks contain a candidate
     /// for a message.
     #[test]
     fn routes_that_the_same_values_rule_out_stand_side_by_side() {
@@ -329,7 +333,7 @@ mod tests {
         assert!(open > 0 && open < 210 * 15, "{open} in all");
     }
 
-    /// The original order is better if values rule few routes out.
+    /// Routes are not sorted if the values of a message exclude few of them.
     #[test]
     fn routes_that_most_messages_pass_are_tried_in_order() {
         let routes: Vec<(u32, ValueRanges)> =

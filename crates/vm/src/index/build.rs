@@ -1,5 +1,5 @@
-//! Building the index of a rule set: the posting lists of keys, the bitmaps of the other routes,
-//! and the subjects and attributes to look up for both.
+//! Builds the index of a rule set: the posting lists of keys, the bitmaps of routes without keys,
+//! and the texts (subjects) and values (attributes) to look up.
 
 use super::access::{AccessSelection, RouteAccess, iterates_message_fields};
 use super::anchored_literals::EdgeLiterals;
@@ -25,7 +25,7 @@ use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::{NRoute, Normal};
 
-/// Minimum number of routes for which a posting list becomes a bitmap.
+/// Minimum number of routes (alternatives included) for which a posting list is stored as a bitmap.
 const MIN_BITMAP_ROUTES: usize = 48;
 
 /// Builds the index of a program.
@@ -38,7 +38,7 @@ pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
     assemble_index(&builder, tables, keys)
 }
 
-/// Keys in use, with an id for each.
+/// The keys that are in use, with an id for each.
 #[derive(Default)]
 struct KeyIds {
     keys: Vec<IndexKey>,
@@ -105,8 +105,8 @@ impl<'n> IndexBuilder<'n> {
         table
     }
 
-    /// Builds the posting list of one key. Each posting also gets the value ranges that limit its
-    /// route.
+    /// Builds the posting list of one key from the ranks of its routes. Each posting also gets
+    /// guards from the value ranges of its route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
@@ -138,8 +138,8 @@ impl<'n> IndexBuilder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute of a key that tests nothing but the class of one attribute; `None` for
-    /// other keys.
+    /// Returns the attribute of a key that is a single class of this attribute; `None` for other
+    /// keys.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
@@ -147,8 +147,8 @@ impl<'n> IndexBuilder<'n> {
         }
     }
 
-    /// Returns the two most selective guards for the value ranges of a route. The attribute `told`,
-    /// which the route's key already tests, gets no guard.
+    /// Returns the two most selective guards for the value ranges of a route. The attribute `told`
+    /// gets no guard, because the route's key already tests this attribute.
     fn select_guards(&self, ranges: ValueRanges, told: Option<u32>) -> [Guard; 2] {
         let mut best = [(1.0, Guard::ALWAYS); 2];
         for (attribute, ranges) in ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != told) {
@@ -168,7 +168,7 @@ impl<'n> IndexBuilder<'n> {
     }
 }
 
-/// Assembles the index from the tables and keys.
+/// Assembles the index from the tables and their keys.
 fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys: KeyIds) -> Index {
     let atoms = builder.atoms;
     let mut literal_keys: Vec<Vec<(u32, u32)>> = vec![Vec::new(); atoms.subjects.len()];
@@ -250,9 +250,9 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     }
 }
 
-/// Marks the subjects for which predicates need to know whether the scanned text is the unchanged
-/// text. Also marks the subjects that are folded in the scan buffer, with the attribute that reads
-/// the same form.
+/// Marks the subjects (scanned texts) for which a predicate must know whether the scanned form
+/// equals the text in the message. Also marks the subjects that are folded in the scan buffer, and
+/// sets their attribute that reads the same form.
 fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
@@ -272,8 +272,8 @@ fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attri
     }
 }
 
-/// Builds the index of a scanned text. Literals with the same anchor get consecutive ids, after the
-/// ids of earlier subjects.
+/// Builds the index of one subject, a text that is scanned. The literals to search for get
+/// consecutive ids, grouped by anchor. These follow the ids of earlier subjects.
 fn build_subject_index(
     subject: &Subject,
     own: &[(Anchor, &str)],
@@ -306,8 +306,8 @@ fn build_subject_index(
     }
 }
 
-/// Groups subjects and attributes by slot, for a table that looks up many values. Only the slots
-/// that a message has are then looked up.
+/// For a table that looks up many values, groups the subjects and attributes by slot. A decision
+/// then looks up only the slots that have a value in the message.
 fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
     if !iterates_message_fields(table.subjects.len(), table.attributes.len()) {
         return;
@@ -329,10 +329,10 @@ fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
     table.by_slot = Some((subjects, attributes));
 }
 
-/// Literals of all subjects, with ids that are unique over all subjects.
+/// Literals of all subjects (scanned texts), with ids that are unique over all subjects.
 #[derive(Default)]
 struct AllLiterals {
-    /// For each subject, the unique id of each of its literals.
+    /// For each subject, the unique ids of its literals, by their ids within the subject.
     places: Vec<Vec<u32>>,
     count: u32,
     keys: PackedLists,
@@ -341,7 +341,8 @@ struct AllLiterals {
 }
 
 impl AllLiterals {
-    /// Assigns ids to the selected literals of the next subject, in the given order.
+    /// Assigns unique ids to the selected literals of the next subject. `order` lists these
+    /// literals.
     fn assign_ids(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
         let mut places = vec![0; literals];
         for at in order {
@@ -351,8 +352,8 @@ impl AllLiterals {
         self.places.push(places);
     }
 
-    /// Records which literals decide each predicate, and which keys each literal provides. For each
-    /// subject, `keys` lists pairs of a literal and a key.
+    /// Records which literals decide each predicate (`told`), and which keys each literal provides
+    /// (`keys`). For each subject, `keys` lists pairs of a literal id and a key id.
     fn record_answers(&mut self, told: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
         let place = |subject: u32, literal: u32| self.places[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
@@ -375,15 +376,16 @@ impl AllLiterals {
     }
 }
 
-/// The normalized texts that a decision caches: first the texts of the bytecode, which the index
-/// shares, then the texts that only the index needs.
+/// The normalized texts that a decision caches: the texts of the bytecode, which the index shares,
+/// followed by texts that only the index needs.
 struct TextForms<'c> {
     chunk: &'c [(SlotId, TextMode)],
     own: Vec<(Operand, TextMode)>,
 }
 
 impl TextForms<'_> {
-    /// Returns the form of an operand's text in a mode, with the id under which the text is cached.
+    /// Returns the form of an operand's text in a text mode, with the id under which a decision
+    /// caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT_SLOT };

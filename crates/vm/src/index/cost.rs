@@ -1,7 +1,7 @@
-//! The cost model: estimates in nanoseconds of a decision by a table, with and without the index.
-//! The compiler chooses by these estimates. `benches/peers` measured the constants on one machine;
-//! only their ratios matter. The note benches/notes/access-paths.md, "Cost model", lists the single
-//! measurements on record.
+//! The cost model: estimates in nanoseconds for a decision by a table, with and without the index.
+//! The faster way is used. The constants were measured by `benches/peers` on one machine; only
+//! their ratios matter. The note benches/notes/access-paths.md, "Cost model", lists the recorded
+//! measurements.
 
 use crate::bytecode::pools::MIN_AUTOMATON_KEYWORDS;
 use rulec_lang::builtins::Function;
@@ -9,52 +9,56 @@ use rulec_lang::operators::Cost;
 use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, TestKind};
 use std::ops::RangeInclusive;
 
-/// Fixed cost in nanoseconds of using the index for a table.
+/// Fixed cost in nanoseconds of using the index in a decision by a table.
 pub const INDEX_LOOKUP_NS: f64 = 30.0;
 /// Cost in nanoseconds of scanning a text of a hundred bytes.
 /// Measured in benches/notes/access-paths.md, "Cost model".
 pub const TEXT_SCAN_NS: f64 = 60.0;
-/// Cost in nanoseconds of looking up the class of an attribute's value.
+/// Cost in nanoseconds of looking up the equivalence class of a value.
 pub const VALUE_LOOKUP_NS: f64 = 12.0;
-/// Cost in nanoseconds of starting to evaluate a candidate route.
+/// Fixed cost in nanoseconds of evaluating a candidate route, without the cost of its condition.
 pub const ROUTE_TRY_NS: f64 = 14.0;
-/// Cost in nanoseconds of comparing the guards of a posting with the message.
+/// Cost in nanoseconds of checking the guards of a posting (tests of values that can exclude its
+/// route).
 pub const GUARD_CHECK_NS: f64 = 1.25;
-/// Cost in nanoseconds per route of reading a bitmap index, where many routes share a word.
+/// Cost in nanoseconds of reading a bitmap index, per route. The cost is low because many routes
+/// share a word.
 pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
-/// Cost in nanoseconds of finding that the message lacks a value.
+/// Cost in nanoseconds of determining that the message lacks a value.
 const ABSENT_VALUE_NS: f64 = 2.0;
 /// Assumed number of fields in a message, however many fields the rules read.
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
-/// Cost in nanoseconds of intersecting one word of a bitmap.
+/// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
 pub const BITMAP_WORD_NS: f64 = 0.4;
-/// Average share of a table's routes that are tried before one matches.
+/// Average fraction of a table's routes that are tried before one matches.
 const AVERAGE_TRIED_SHARE: f64 = 0.6;
-/// Minimum and maximum number of first routes, which a table tries before any lookup.
+/// Minimum and maximum number of routes at the start of a table that are tried before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const FIRST_ROUTE_COUNT: RangeInclusive<usize> = 10..=64;
 /// Cost in nanoseconds of searching a text of fifty bytes for many keywords with an automaton.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const AUTOMATON_SEARCH_NS: f64 = 140.0;
-/// Probability that an operand of `and` or `or` leaves the result open, so that the next operand is
-/// evaluated.
+/// Probability that one operand of `and` or `or` does not decide the result, so that the next
+/// operand is evaluated.
 const CONTINUE_PROBABILITY: f64 = 0.4;
 
-/// Returns the number of value lookups, in which the lookup of a value that the message lacks
-/// counts as a fraction.
+/// Returns the cost of looking up `values` values, as a number of full lookups. Values that the
+/// message lacks count as a fraction of a lookup.
 pub fn equivalent_lookups(values: usize) -> f64 {
     let values = values as f64;
     values.min(ASSUMED_MESSAGE_FIELDS)
         + (values - ASSUMED_MESSAGE_FIELDS).max(0.0) * ABSENT_VALUE_NS / VALUE_LOOKUP_NS
 }
 
-/// Returns the average cost of trying the routes one by one, up to the first match.
+/// Returns the average cost of trying routes with the given conditions one by one, up to the first
+/// match.
 pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
     conds.map(|cond| condition(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }
 
-/// Returns the number of first routes that can be tried one by one in the time of an index lookup.
-/// The number is small, because each message that matches none of them pays for a wrong guess.
+/// Returns the number of routes at the start of a table that can be tried one by one in the time of
+/// an index lookup. The number is small, because trying them is wasted for every message that
+/// matches none of them.
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheaper = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {
@@ -64,7 +68,7 @@ pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, i
     cheaper.count().max(*FIRST_ROUTE_COUNT.start()) as u32
 }
 
-/// Returns the cost of evaluating one route's condition.
+/// Returns the estimated cost in nanoseconds of evaluating a condition.
 pub fn condition(normal: &Normal, cond: CondId) -> f64 {
     match normal.cond(cond) {
         NCond::Const(_) => 2.0,
@@ -94,7 +98,7 @@ fn predicate_cost(normal: &Normal, pred: &NPred) -> f64 {
     own + operand_cost(normal, pred.left) + pred.right.map_or(0.0, |right| operand_cost(normal, right))
 }
 
-/// True if an automaton searches for the keywords on a predicate's right.
+/// True if an automaton searches for the keywords on the right side of the predicate.
 fn uses_automaton(normal: &Normal, pred: &NPred) -> bool {
     let list = pred.right.and_then(|right| normal.constant(right));
     let mut words = list.and_then(|list| list.value().elements());

@@ -1,6 +1,6 @@
-//! Atoms: facts that can be looked up in a message, such as a literal in a text. A *set* of atoms
-//! is a necessary condition of a predicate: whenever the predicate is true, the message has at
-//! least one atom of the set.
+//! Atoms: facts that can be looked up in a message, such as a literal in a text. A predicate
+//! requires *sets* of atoms: whenever the predicate is true, the message has at least one atom of
+//! the set.
 
 use super::anchored_literals;
 use super::attribute::{ClassId, RuleNumber, SimpleTest, ValueClasses};
@@ -19,29 +19,31 @@ use rulec_sema::normal::Normal;
 /// Id of a distinct set of atoms.
 pub type SetId = u32;
 
-/// A fact that can be looked up in a message.
+/// A fact that can be looked up in a message, such as a literal in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IndexAtom {
-    /// A subject's text contains a literal: subject id and literal id.
+    /// The text of a subject contains a literal. The fields are the subject id and the literal id.
     Literal(u32, u32),
-    /// An attribute's value is in an equivalence class: attribute id and class.
+    /// The value of an attribute is in an equivalence class. The fields are the attribute id and
+    /// the class.
     Class(u32, ClassId),
-    /// An attribute's list contains a text: attribute id and text.
+    /// The value of an attribute is a list that contains a text. The fields are the attribute id
+    /// and the text.
     Element(u32, Box<str>),
 }
 
-/// A text that is scanned for literals.
+/// A text of the message that is scanned for literals.
 #[derive(Debug)]
 pub struct Subject {
     pub operand: Operand,
     pub pred: u32,
-    /// Whether the text is folded before the scan; then literals are folded too.
+    /// Whether the text is folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
     /// Whether the text is also scanned without Unicode normalization, either folded or unchanged.
     pub plain: bool,
-    /// Further text modes in which the text is scanned, all with Unicode normalization.
+    /// Further text modes in which the text is scanned. All of them apply Unicode normalization.
     pub modes: Vec<TextMode>,
-    /// The id of each literal, by its anchor and text.
+    /// The id within the subject of each literal, by its anchor and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
@@ -53,7 +55,8 @@ impl Subject {
     }
 }
 
-/// A value that is looked up, read in one text mode.
+/// A value of the message whose equivalence class can be looked up. A text is read in one text
+/// mode.
 #[derive(Debug)]
 pub struct IndexedAttribute {
     pub operand: Operand,
@@ -64,25 +67,25 @@ pub struct IndexedAttribute {
     pub shares: ClassShares,
 }
 
-/// The literals that decide a predicate.
+/// The literals in a text that decide the result of a predicate.
 #[derive(Clone, Debug)]
 pub struct DecidingLiterals {
     /// Id of the subject whose text is searched for the literals.
     pub subject: u32,
-    /// Literal ids, in groups. If the predicate is true, the text contains a literal of each group.
-    /// [`LAST`] marks the last id of a group.
+    /// Literal ids, in groups. If the predicate is true, the text contains at least one literal of
+    /// each group. [`LAST_IN_GROUP`] marks the last id of each group.
     pub numbers: Vec<u32>,
-    /// Whether a text with the required literals always satisfies the predicate, if the text is
-    /// normalized for the predicate's mode.
+    /// Whether the predicate is true for every text that contains a literal of each group, if the
+    /// text is normalized for the predicate's text mode.
     pub exact: bool,
-    /// Whether the predicate's mode leaves texts unchanged.
+    /// Whether the predicate's text mode leaves all texts unchanged.
     pub plain: bool,
 }
 
-/// Flag on the id of a literal that is the last of its group.
+/// Flag that is set in the id of the last literal of each group.
 pub const LAST_IN_GROUP: u32 = 1 << 31;
 
-/// The atoms that an index over a rule set looks up.
+/// The atoms (facts about a message) that the index of a rule set looks up.
 #[derive(Debug)]
 pub struct IndexAtoms<'c> {
     pub chunk: &'c Chunk,
@@ -90,7 +93,8 @@ pub struct IndexAtoms<'c> {
     pub attributes: Vec<IndexedAttribute>,
     subject_of: HashMap<Operand, u32>,
     attribute_of: HashMap<(Operand, TextMode), u32>,
-    /// For each predicate that is a simple test, the test and its attribute id.
+    /// For each predicate that is a simple test (its result depends only on an equivalence class),
+    /// the test and its attribute id.
     simples: Vec<Option<(SimpleTest, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms, the estimated probability that a message has one of its atoms.
@@ -102,8 +106,8 @@ pub struct IndexAtoms<'c> {
     pub literals: Vec<Option<DecidingLiterals>>,
 }
 
-/// True if an operand may be evaluated before a condition needs it: it depends only on the message,
-/// is cheap, and calls no host function.
+/// True if an operand may be evaluated even if no condition needs it: it depends only on the
+/// message, is cheap, and calls no host function.
 fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,
@@ -134,7 +138,7 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
 }
 
 impl<'c> IndexAtoms<'c> {
-    /// Collects the atoms of a rule set's predicates.
+    /// Collects the atoms that the predicates of a rule set require.
     pub fn new(normal: &Normal, chunk: &'c Chunk) -> IndexAtoms<'c> {
         let mut atoms = IndexAtoms {
             chunk,
@@ -188,13 +192,13 @@ impl<'c> IndexAtoms<'c> {
         likelihoods
     }
 
-    /// Returns the sets of atoms that are each necessary for a predicate to be true. Any one of the
-    /// sets can be a key.
+    /// Returns the sets of atoms that a predicate requires. If the predicate is true, the message
+    /// has an atom of every set, so each set can be a key.
     pub fn atom_sets(&self, pred: u32) -> &[SetId] {
         self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// Returns the atoms of each set, by set id.
+    /// Returns the atoms of each set, indexed by set id.
     pub fn atoms_by_set(&self) -> Vec<&[IndexAtom]> {
         let mut all: Vec<&[IndexAtom]> = vec![&[]; self.sets.len()];
         for (atoms, id) in &self.sets {
@@ -203,8 +207,8 @@ impl<'c> IndexAtoms<'c> {
         all
     }
 
-    /// Returns, for each attribute, a map from classes to the constants of tests, as an author
-    /// writes them.
+    /// Returns, for each attribute, a map from an equivalence class to the constant that tests
+    /// compare with, as an author writes it.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simples.iter().flatten() {
@@ -220,7 +224,7 @@ impl<'c> IndexAtoms<'c> {
         names
     }
 
-    /// Returns, for each subject, its literals with their anchors, by literal id.
+    /// Returns, for each subject, its literals with their anchors, indexed by literal id.
     pub fn literals_by_subject(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut all = Vec::new();
         for subject in &self.subjects {
@@ -238,7 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the simple test and the attribute of a predicate, if the predicate is a simple test.
+    /// Returns the simple test that is equivalent to a predicate, and its attribute id. `None` if
+    /// there is no such test.
     pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
         self.simples.get(pred as usize)?.as_ref()
     }
@@ -303,8 +308,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the text mode in which a predicate's literals are searched. Regular expressions
-    /// search unchanged texts.
+    /// Returns the text mode in which texts are searched for a predicate's literals. For regular
+    /// expressions, texts are unchanged.
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -351,8 +356,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the set of atoms of a comparison with constants; `None` if the comparison makes no
-    /// key.
+    /// Returns the set of atoms that a comparison with constants requires; `None` if it requires
+    /// none, so that it cannot provide a key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (simple, attribute) = self.simples[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
@@ -392,7 +397,8 @@ impl<'c> IndexAtoms<'c> {
             && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
     }
 
-    /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords.
+    /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords
+    /// in `Chunk::keywords`.
     fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let info = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
@@ -475,8 +481,8 @@ impl<'c> IndexAtoms<'c> {
     }
 }
 
-/// Returns the estimated probability that a text of a sentence or two contains a literal. It
-/// depends on the literal's length, in which a Chinese character counts like a short word.
+/// Returns the estimated probability that a text of one or two sentences contains a literal. The
+/// estimate depends on the literal's length. A Chinese character counts like 2.2 letters.
 fn literal_probability(literal: &str) -> f64 {
     let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();
     match weight {

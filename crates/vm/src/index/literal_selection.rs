@@ -1,17 +1,17 @@
-//! Selection of the literals that texts are scanned for: index keys, and literals selective enough
-//! to decide a predicate. Each literal costs time for every text: the shorter a scanner's shortest
-//! literal, the more positions are probed.
+//! Selects the literals that texts are searched for: index keys, and literals selective enough to
+//! decide a predicate. Each literal costs time for every text. The shorter the shortest literal of
+//! a scanner, the more positions of a text must be probed.
 
 use super::index_terms::{DecidingLiterals, IndexAtoms, LAST_IN_GROUP};
 use rulec_lang::operators::Anchor;
 
-/// Minimum length in bytes of a literal that is scanned for only to decide a predicate.
+/// Minimum length in bytes of a literal that is searched only to decide a predicate, not as a key.
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_DECIDING_LITERAL_BYTES: usize = 7;
 
-/// Returns for each predicate the literals that decide its result, and for each subject which
-/// literals to scan for. A short literal that is no key is not selected, because it would slow down
-/// every scan and decide too little.
+/// Returns for each predicate the literals that decide its result. Also returns for each subject
+/// (scanned text) a flag for each literal: whether it is searched. A short literal that is no key
+/// is not searched, because it would slow down every scan and decide few predicates.
 pub(super) fn select_literals(
     atoms: &IndexAtoms<'_>,
     by_number: &[Vec<(Anchor, &str)>],

@@ -1,9 +1,10 @@
-//! Finds the first matching route of a message. First, all keys of the message are looked up. Then
-//! the conditions of the routes with these keys are evaluated, except routes after the best match
-//! so far. Last, the candidates of the residual bitmap are evaluated.
+//! Finds the first matching route of a message. First, all keys (facts such as a literal in a text)
+//! of the message are looked up. Second, the conditions of the routes with these keys are
+//! evaluated, except routes after the best match so far. Last, the candidates of the residual
+//! bitmap (routes without keys) are evaluated.
 //!
-//! The lookup handles keys, postings and bitmaps. The caller provides the values of the message and
-//! evaluates conditions, through [`Verifier`].
+//! The lookup handles keys, postings and bitmaps. The caller implements [`RouteVerifier`], which
+//! provides the values of the message and evaluates conditions.
 
 mod keys;
 #[cfg(test)]
@@ -23,27 +24,28 @@ use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
-/// The engine that uses a lookup: it provides the message's values and evaluates conditions.
+/// The engine that uses the index: it provides the message's values and evaluates conditions.
 pub trait RouteVerifier<'a> {
     fn operand_value(&mut self, operand: Operand) -> Value<'a>;
 
     fn slot_ref(&mut self, slot: SlotId) -> &Value<'a>;
 
-    /// Reads the slots of a message by iterating over its fields. Appends the slots that have a
-    /// value to `into`.
+    /// Reads slots by iterating over the fields of the message. Appends the ids of slots that have
+    /// a value to `into`.
     fn read_present_slots(&mut self, fields: &FieldLookup, into: &mut Vec<u32>);
 
     fn prepared_texts(&mut self) -> &mut PreparedTexts;
 
-    /// Evaluates the condition of the route at a rank of a table; `None` if the condition is not
-    /// true.
+    /// Evaluates the condition of the route at a rank (position) of a table; `None` if the
+    /// condition is not true.
     fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit>;
 
-    /// Evaluates the routes in a range of ranks one after another, up to the first that matches.
+    /// Evaluates the routes in a range of ranks one after another. Returns the first route that
+    /// matches.
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
 }
 
-/// A matching route.
+/// A route whose condition is true.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteHit {
     /// Position of the route in its table.
@@ -52,47 +54,50 @@ pub struct RouteHit {
     pub goto: Option<TableId>,
 }
 
-/// Working memory for lookups, reused between decisions. Each cell is stamped with the epoch of the
-/// decision that wrote it, so no cell needs clearing.
+/// Working memory for lookups, reused between decisions. Each cell contains the epoch (number) of
+/// the decision that wrote it, so no cell needs clearing.
 #[derive(Debug, Default)]
 pub struct LookupBuffers {
     /// For each literal id, the epoch of the last decision that found the literal.
     literals: Vec<Cell<u32>>,
     /// For each key, the epoch of the last decision whose message had the key.
     keys: Vec<Cell<u32>>,
-    /// For each subject, the epoch of the last decision that scanned its text, and flags about the
-    /// scan.
+    /// For each subject (text of the message), the epoch of the last decision that scanned the
+    /// text. The two lowest bits are flags about the scan.
     subjects: Vec<Cell<u32>>,
-    /// For each attribute, the epoch of the last decision that determined its class, and the class.
+    /// For each attribute, the epoch of the last decision that determined the class of its value,
+    /// and this class.
     classes: Vec<Cell<(u32, u32)>>,
-    /// For each attribute, the epoch of the last decision that looked up its keys.
+    /// For each attribute, the epoch of the last decision that looked up the keys of its value.
     attributes: Vec<Cell<u32>>,
     hits: RefCell<Vec<u32>>,
-    /// The slots that the message has a value for.
+    /// Working memory for the ids of slots that have a value in the message.
     present: RefCell<Vec<u32>>,
     scan: RefCell<ScanBuffers>,
-    /// Epoch of the decision that wrote `hits`.
+    /// Epoch of the last decision that wrote `hits`, the keys found in its message.
     epoch: Cell<u32>,
     /// Score that rises with each decision that matches one of a table's first routes, and falls
-    /// otherwise. From [`HOT`] on, the first routes are tried before any lookup.
+    /// with every other decision. From [`HOT_SCORE`] on, the first routes are tried before any
+    /// lookup.
     hotness: Cell<u8>,
 }
 
-/// Flag next to the epoch of a scanned subject: the scanned text equals the text in the message.
+/// Flag in the cell of a scanned subject: the scanned form of the text equals the text in the
+/// message.
 const UNCHANGED_TEXT_FLAG: u32 = 1;
-/// Flag next to the epoch of a scanned subject: the text was scanned in one form only.
+/// Flag in the cell of a scanned subject: the text was scanned in one form only.
 const SINGLE_FORM_FLAG: u32 = 2;
 
-/// Factor that separates near from far ranks. If a table's first `n` routes did not match, the
-/// routes up to rank `NEAR * n` are looked up before the rest.
+/// Factor that separates near from far ranks. If none of a table's first `n` routes match, routes
+/// below rank `NEAR_RANK_FACTOR * n` are looked up first, then the others.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const NEAR_RANK_FACTOR: u32 = 8;
-/// Value of [`LookupBuffers::hotness`] from which a table's first routes are tried before any
+/// Score ([`LookupBuffers::hotness`]) from which a table's first routes are tried before any
 /// lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const HOT_SCORE: u8 = 8;
-/// Maximum of [`LookupBuffers::hotness`]. From the maximum, three searches that find other routes
-/// lower the score below [`HOT`].
+/// Maximum score ([`LookupBuffers::hotness`]). From the maximum, three decisions that match other
+/// routes lower the score below [`HOT_SCORE`].
 /// Measured in benches/notes/access-paths.md, "First routes".
 const MAX_HOT_SCORE: u8 = 12;
 
@@ -108,7 +113,7 @@ impl LookupBuffers {
         Lookup { index, work: self, epoch }
     }
 
-    /// Clears all epochs, so that no cell counts as written.
+    /// Clears the epochs of all cells, so that no cell counts as written.
     pub fn clear_epochs(&mut self) {
         for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
@@ -118,7 +123,7 @@ impl LookupBuffers {
     }
 }
 
-/// The lookups of one decision.
+/// The index lookups of one decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
     index: &'a Index,
@@ -127,14 +132,14 @@ pub struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// True if a table is decided faster with the index than without.
+    /// True if a decision by this table is faster with the index than without.
     #[inline]
     pub fn is_faster_for(&self, table: TableId) -> bool {
         self.index.is_faster_for(table)
     }
 
-    /// Returns the first matching route of a table within a range of ranks; `None` if no route
-    /// matches.
+    /// Returns the first matching route of a table within a range of ranks (positions); `None` if
+    /// no route in the range matches.
     pub fn first_hit<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
@@ -191,7 +196,7 @@ impl<'a> Lookup<'a> {
         self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
     }
 
-    /// Returns the posting lists of those keys that belong to a table.
+    /// Returns the posting lists of the given keys, without keys of other tables.
     #[inline]
     fn posting_lists<'k>(
         &self,
@@ -230,7 +235,7 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True if no guard of a posting rules its route out.
+    /// True if no guard of a posting excludes its route.
     #[inline]
     fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
@@ -254,8 +259,8 @@ impl<'a> Lookup<'a> {
         hit
     }
 
-    /// Calls `stop` with each rank in the range whose route the bitmap does not rule out. The ranks
-    /// ascend, and the calls end when `stop` returns true.
+    /// Calls `stop` with each rank in the range whose route the bitmap does not exclude, until
+    /// `stop` returns true. The ranks ascend.
     #[inline]
     fn visit_bitmap_candidates<V: RouteVerifier<'a>>(
         &self,
@@ -278,8 +283,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `stop` like `visit_bitmap_candidates`, for a bitmap without blocks. Rows are a
-    /// multiple of `N` words.
+    /// Implements `visit_bitmap_candidates` for a bitmap without blocks. The number of words in a
+    /// row is a multiple of `N`.
     #[inline]
     fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
         &self,
@@ -341,8 +346,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `stop` like `visit_bitmap_candidates`, for a bitmap whose routes are sorted within
-    /// blocks.
+    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are sorted within blocks.
     #[inline(never)]
     fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,
@@ -389,7 +393,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Returns every matching route of a table.
+    /// Returns all matching routes of a table, in the order of their ranks.
     pub fn all_hits<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<RouteHit> {
         let Some(table_index) = self.index.tables.get(table.index()) else {
             broken_invariant!("the index covers every table");
@@ -428,8 +432,8 @@ impl<'a> Lookup<'a> {
         });
     }
 
-    /// Returns the result of a text predicate if the scan of its text decides the result, else
-    /// `None`.
+    /// Returns the result of a text predicate if the literals found in its text decide it. `None`
+    /// if they do not, or if the text was not scanned.
     #[inline(always)]
     pub fn literal_result(&self, pred: usize) -> Option<Tri> {
         let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
@@ -450,7 +454,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Clears the bits that are not set in the chunk of a row.
+/// Clears the bits that are not set in the chunk with the number `chunk` of a row.
 #[inline(always)]
 fn intersect_chunk<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
     match row.get(chunk) {

@@ -1,5 +1,5 @@
-//! The access path of each route, and the reasons, as printed by `rulec plan`. The plan is computed
-//! from the rules on request, because the index does not store it.
+//! The access path of each route, with the reasons for it, as printed by `rulec plan`. The plan is
+//! computed from the rules on request, because the index does not store it.
 
 use super::access::{AccessSelection, RouteAccess};
 use super::attribute::ClassId;
@@ -44,23 +44,24 @@ pub struct RoutePlan {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum AccessPath {
-    /// Access by keys: every message that matches the route has one of the keys.
+    /// Access by keys (facts about a message): every message that matches the route has one of the
+    /// keys.
     Key {
         keys: Vec<Message>,
-        /// Number of routes that have one of these keys.
+        /// Number of routes in the posting lists of these keys.
         posting: usize,
-        /// Estimated share of messages that have one of the keys.
+        /// Estimated fraction of messages that have one of the keys.
         likelihood: f64,
     },
-    /// Access by a bitmap index on values, which leaves few routes to evaluate.
+    /// Access by a bitmap index on these values, which leaves few routes to evaluate.
     Bits { values: Vec<String> },
     /// No access path: the route is evaluated for every message.
     Always { because: Message },
 }
 
 impl AccessPath {
-    /// Returns the name of the access path with a message, which lists the keys or values, or gives
-    /// the reason why there are none.
+    /// Returns the name of the access path, and a message. The message lists the keys or values, or
+    /// gives the reason why the route is evaluated for every message.
     pub fn name_and_message(&self) -> (&'static str, Message) {
         match self {
             AccessPath::Key { keys, .. } => {
@@ -72,7 +73,8 @@ impl AccessPath {
         }
     }
 
-    /// Returns the number of other routes that have one of the keys.
+    /// Returns the number of other routes that are found by one of the keys; 0 for other access
+    /// paths.
     pub fn shared_route_count(&self) -> usize {
         match self {
             AccessPath::Key { posting, .. } => posting.saturating_sub(1),
@@ -81,7 +83,8 @@ impl AccessPath {
     }
 }
 
-/// Maximum number of keys that are listed, to keep the output short; the rest is only counted.
+/// Maximum number of keys that are listed, to keep the output short. The other keys are only
+/// counted.
 const MAX_LISTED_KEYS: usize = 4;
 
 pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
@@ -146,7 +149,7 @@ struct PlanWriter<'n> {
 }
 
 impl PlanWriter<'_> {
-    /// Returns the value that a predicate reads, as an author writes it.
+    /// Returns the name of the value that a predicate tests, as an author writes it.
     fn attribute_name(&self, pred: u32) -> String {
         let Some(pred) = self.normal.preds.get(pred as usize) else {
             broken_invariant!("the predicate of an index key exists");
@@ -203,7 +206,7 @@ impl PlanWriter<'_> {
         }
     }
 
-    /// Returns the reason why a route is evaluated for every message.
+    /// Returns the reason why a route has no access path and is evaluated for every message.
     fn unindexed_reason(&self, route: &NRoute) -> Message {
         let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
         let mut open = vec![route.cond];

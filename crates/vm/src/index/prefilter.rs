@@ -1,50 +1,52 @@
-//! Prefilters: the literals that a text must contain for a text predicate to be true. One scan of
-//! the text finds them for all predicates.
+//! Prefilters: literals of which a text must contain one for a text predicate to be true. One scan
+//! of the text finds the literals of all predicates.
 //!
-//! The contract: whenever the predicate is true of a text, the text contains at least one literal
-//! of each prefilter. If the prefilter says `folded`, the text is folded first. Returning no
-//! prefilter is always correct.
+//! The contract: whenever the predicate is true for a text, the text contains at least one literal
+//! of each prefilter. If `folded` is set, this applies to the folded text. Returning no prefilter
+//! is always correct.
 //!
-//! All requirements of a regular expression are returned, not just the longest literal. Which
-//! requirement is selective depends on the whole rule set: ten thousand expressions may begin with
-//! the same word. A literal that does not become a key can still show that the expression need not
-//! run.
+//! For a regular expression, several prefilters are returned, not just the one with the longest
+//! literal. The most selective one depends on the whole rule set: ten thousand expressions may
+//! begin with the same word. Literals that do not become keys can still show that the expression
+//! need not run.
 
 use crate::bytecode::chunk::{Keywords, Search};
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
 use rulec_base::text::{self, Glob};
 use rulec_lang::operators::Anchor;
 
-/// Alternative literals, of which a text must contain one for a predicate to be true.
+/// Alternative literals: if a predicate is true, the text contains at least one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The literals, sorted and normalized for the predicate's mode. None is empty, and none
-    /// contains another.
+    /// The literals, sorted and normalized for the predicate's text mode. None is empty, and none
+    /// contains another literal of the list.
     pub literals: Vec<String>,
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
-    /// Whether the text must be case-folded before the search, in addition to the predicate's mode.
+    /// Whether the text must also be case-folded before the search, although the predicate's text
+    /// mode does not fold.
     pub folded: bool,
-    /// Whether containing one literal is also sufficient for the predicate to be true.
+    /// Whether a text that contains one of the literals always satisfies the predicate.
     pub exact: bool,
 }
 
 /// Maximum number of literals in a prefilter.
 const MAX_ALTERNATIVES: usize = 64;
-/// Maximum number of matching strings that are listed for a part of a regular expression.
+/// Maximum number of texts that are listed for a part of a regular expression that matches only
+/// these texts.
 const MAX_EXACT_STRINGS: usize = 24;
-/// Maximum number of characters that are listed for a character class; a larger class is treated as
-/// any character.
+/// Maximum number of characters that are listed for a character class. A class with more characters
+/// is treated as any character.
 const MAX_CLASS_CHARS: usize = 6;
 /// Maximum number of prefilters for one pattern.
 const MAX_PREFILTERS: usize = 6;
-/// Minimum length in bytes of literals in a pattern's prefilters, except the best one. Shorter
-/// literals occur in too many texts to be worth scanning for.
+/// Minimum length in bytes of the literals in all prefilters of a pattern except the best one.
+/// Shorter literals occur in too many texts to be worth searching.
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 
 /// Returns the prefilters of a predicate. There are several for `contains all` and for patterns,
-/// and none if nothing is required.
+/// and none if no literal is required.
 pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepared = |word: &str| mode.prepare(word).into_owned();
@@ -82,7 +84,7 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// Returns the prefilter of a disjunction of predicates.
+/// Returns the prefilter of a disjunction of predicates, from one prefilter of each predicate.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
@@ -91,7 +93,8 @@ fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes literals that contain another literal; `None` if a literal is empty, or there is none.
+/// Removes literals that contain another literal. Returns `None` if a literal is empty, or if there
+/// are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
@@ -117,8 +120,8 @@ fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<
     Some(literals)
 }
 
-/// Returns the prefilters of a regular expression. If the expression ignores case, they may apply
-/// to the folded text.
+/// Returns the prefilters of a regular expression. If the expression ignores case, prefilters may
+/// be `folded`: they then apply to the folded text.
 fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parse_cached(pattern, ignore_case) else { return Vec::new() };
     let find = |folded: bool| -> Vec<Prefilter> {
@@ -148,11 +151,12 @@ fn shortest_len(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
-/// The known facts about the texts that a part of a regular expression matches.
+/// Known facts about the texts that a part of a regular expression matches.
 enum LiteralFacts {
-    /// The list of all texts that match, because there are few.
+    /// The complete list of the texts that the part matches. Used if there are few.
     Exact(Vec<String>),
-    /// Sets of strings. Each matching text contains at least one string of every set.
+    /// Sets of literals. Each text that the part matches contains at least one literal of every
+    /// set.
     Required(Vec<Vec<String>>),
 }
 
@@ -167,18 +171,20 @@ impl LiteralFacts {
     }
 }
 
-/// Returns the set if it is selective, without the empty string and not too large; else `None`.
+/// Returns the set if it can be a prefilter: it has no empty string, and not too many strings.
+/// Otherwise returns `None`.
 fn if_selective(set: Vec<String>) -> Option<Vec<String>> {
     (shortest_len(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
 }
 
-/// Returns a score for the selectivity of a set of literals. A longer shortest literal is better,
-/// then fewer literals.
+/// Returns a score for comparing the selectivity of sets of literals. The length of the shortest
+/// literal counts first; among equal lengths, fewer literals are better.
 fn selectivity_score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
     (shortest_len(set).min(8), std::cmp::Reverse(set.len()))
 }
 
-/// Keeps the most selective set, and those other sets that are worth scanning for.
+/// Keeps the most selective set, and other sets whose literals are long enough to be worth
+/// searching.
 fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let best = (0..sets.len()).rev().max_by_key(|at| selectivity_score(&sets[*at]));
     let mut at = 0;

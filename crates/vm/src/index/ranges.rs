@@ -1,8 +1,8 @@
-//! Value ranges of conditions: for each attribute, the ranges of equivalence classes for which a
-//! condition may be true.
+//! Value ranges of conditions. For each attribute (a value that conditions test), these are the
+//! ranges of equivalence classes for which a condition may be true.
 //!
-//! The contract: a condition is never true for a message that has a class outside the ranges. So
-//! the ranges may rule a route out before its condition is evaluated, but cannot select a route.
+//! The contract: a condition is never true for a message with a class outside the ranges. So the
+//! ranges can exclude a route before its condition is evaluated, but they cannot select a route.
 
 use super::attribute::{ClassId, MISSING_CLASS};
 use super::index_terms::IndexAtoms;
@@ -11,26 +11,27 @@ use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
-/// Ascending ranges of classes for which a condition may be true. Each range excludes its end.
+/// Ascending ranges of classes for which a condition may be true. The end of each range is
+/// exclusive.
 pub type ClassRanges = Vec<(ClassId, ClassId)>;
 
-/// For each attribute that limits a condition, the ranges of its classes. An attribute occurs at
-/// most once.
+/// For each attribute that restricts a condition, the ranges of classes for which the condition may
+/// be true. An attribute occurs at most once.
 pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
-/// Maximum number of operands of an `or` that is split into alternatives.
+/// Maximum number of operands of an `or` whose operands become separate alternatives.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a test that limits an attribute; longer lists have too many classes
-/// for a bitmap.
+/// Maximum number of texts in a test that restricts an attribute. Longer lists would need too many
+/// classes for a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
-/// The computation of the value ranges of conditions, with a cache.
+/// Computes the value ranges of conditions, and caches them.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
-    /// Cache of the ranges, by the parts of a condition that test one attribute. Rules share such
-    /// parts, so few are distinct.
+    /// Cache of the class ranges. The key is the list of those operands of a condition that test
+    /// the same attribute. Rules share such operands, so there are few keys.
     known: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
 }
 
@@ -40,11 +41,11 @@ impl<'n> RangeAnalysis<'n> {
         RangeAnalysis { normal, atoms, known: RefCell::default() }
     }
 
-    /// Splits a condition into alternatives and returns the value ranges of each. The condition is
-    /// true only within the ranges of one alternative.
+    /// Splits a condition into alternatives and returns the value ranges of each. If the condition
+    /// is true, the message is within the ranges of at least one alternative.
     ///
-    /// Most conditions have one alternative; a disjunction over different values has several. The
-    /// result is empty if nothing limits the condition.
+    /// Most conditions have one alternative; an `or` over different attributes has several. The
+    /// result is empty if no attribute restricts the condition.
     pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let parts = self.conjuncts(cond);
         let split =
@@ -72,8 +73,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the operands of an `or` that tests several attributes, if each operand limits an
-    /// attribute.
+    /// Returns the operands of an `or` that tests several attributes; `None` unless there are few
+    /// operands and an attribute restricts each of them.
     fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let limited =
@@ -84,7 +85,7 @@ impl<'n> RangeAnalysis<'n> {
         splits.then_some(disjuncts)
     }
 
-    /// Returns the value ranges of a conjunction of conditions.
+    /// Returns the value ranges of the conjunction of the given conditions.
     fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
         let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
         for part in all {
@@ -101,8 +102,8 @@ impl<'n> RangeAnalysis<'n> {
             .collect()
     }
 
-    /// Returns the attribute that all tests of a condition read; `None` if they read several or
-    /// none.
+    /// Returns the attribute that all tests of a condition read. `None` if the tests read several
+    /// attributes, or a test cannot restrict an attribute.
     fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => match self.atoms.simple_test(pred.0) {
@@ -119,7 +120,7 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the ranges of a conjunction whose parts all test the same attribute.
+    /// Returns the class ranges of a conjunction of conditions that all test the same attribute.
     fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
         if let Some(known) = self.known.borrow().get(parts) {
             return known.clone();
@@ -167,8 +168,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the result of a condition on one attribute for a class; `None` if the result depends
-    /// on more than the class.
+    /// Returns whether a condition on one attribute is true for the values of a class; `None` if
+    /// values of the class give different results.
     fn result_for_class(&self, attribute: u32, cond: CondId, class: ClassId) -> Option<bool> {
         let all = |parts: &[CondId], short: bool| {
             let mut known = Some(!short);

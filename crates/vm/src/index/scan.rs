@@ -1,32 +1,33 @@
 //! Searches a text for many literals. This is the part of the index that reads every byte of a
 //! message.
 //!
-//! A literal is found by its grams: a few of its bytes that are rare in texts. A literal has
-//! several consecutive grams, so that only every second, third or fourth position of a text must be
-//! probed. The shortest literal determines this step. The search has three stages, each of which
-//! leaves few candidates. The first two stages have hardly any branches that depend on the text,
-//! because a mispredicted branch costs as much as ten probes.
+//! A literal is found by its grams (short sequences of its bytes) that are rare in texts. A literal
+//! has several consecutive grams, so that only every second, third or fourth position of a text
+//! must be probed. The shortest literal determines this step. The search has three stages, each of
+//! which leaves few candidates. The first two stages have hardly any branches that depend on the
+//! text, because a mispredicted branch costs as much as ten probes.
 //!
-//! 1. `probes`: where may a gram begin? One table lookup, by a hash of four bytes.
-//! 2. A filter with one bit per gram, by a hash of all bytes of the gram.
-//! 3. `table`: the literals of the gram, compared with the text.
+//! 1. `probes`: finds positions where a gram may begin. One table lookup for each position, by a
+//!    hash of four bytes.
+//! 2. A filter with one bit per gram, indexed by a hash of all bytes of the gram.
+//! 3. `table`: finds the literals that have the gram, and compares them with the text.
 //!
 //! `long` combines the stages. Literals of one or two bytes have no grams, see `short`. Literals of
 //! three or four bytes with a rare byte may be found by that byte, see `rare`.
 //!
 //! # Costs
 //!
-//! With natural literals, a text costs a third of a nanosecond per byte, and more for every literal
-//! found. From 100,000 literals on, the table exceeds the caches, so each literal found costs one
-//! or two memory accesses.
+//! With natural literals, the scan of a text takes a third of a nanosecond per byte, and more time
+//! for every literal found. From 100,000 literals on, the table exceeds the caches, so each literal
+//! found costs one or two memory accesses.
 //!
-//! In the worst case, each position of the text has a gram that many literals share. The position
-//! then costs a comparison with each of these literals. To limit the comparisons, the literals of
-//! such a crowded gram get longer grams. Their lengths grow byte by byte up to eight, then to 12,
-//! 16, 32, 64 and so on. Where many literals end in the same way, all literals get fewer and longer
-//! grams. So only short literals (up to 31 bytes), or literals with equal beginning and end, still
-//! share a gram. For example, of all strings of fifteen bytes over two letters, some hundred share
-//! a gram.
+//! In the worst case, each position of the text has a gram that many literals share. Each such
+//! position costs a comparison with each of these literals. To limit the comparisons, the literals
+//! of such a crowded gram get longer grams. The lengths grow byte by byte up to eight, then to 12,
+//! 16, 32, 64 and so on. If many literals end in the same way, all literals get fewer and longer
+//! grams. After this, a gram is shared only by short literals (up to 31 bytes), or by literals with
+//! equal beginning and end. For example, of all strings of fifteen bytes over two letters, some
+//! hundred share a gram.
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.
 
@@ -49,8 +50,9 @@ use rulec_base::text::fold::fold_into_slice;
 use short::ShortLiterals;
 use std::fmt;
 
-/// Search of a text for many literals at once. Each kind of literal is in a separate allocation,
-/// because rules over many fields have a scanner for each field, mostly with one kind.
+/// Search of a text for many literals at once. Each kind of literal has a separate allocation. The
+/// reason is that rules over many fields have a scanner for each field, which mostly contains one
+/// kind.
 pub struct Scanner {
     longs: Option<Box<LongLiterals>>,
     shorts: Option<Box<ShortLiterals>>,
@@ -59,11 +61,11 @@ pub struct Scanner {
     count: u32,
 }
 
-/// Working memory of a scan, reused because clearing it would take as long as reading a short text.
-/// A scan reads only what it has written itself.
+/// Working memory of a scan. It is reused without clearing, because clearing would take as long as
+/// reading a short text. A scan reads only bytes that it has written itself.
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
-    /// The end of a text, or a whole folded text, followed by zeros.
+    /// The last bytes of a text, or a whole folded text, followed by zeros.
     end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],
@@ -80,21 +82,21 @@ impl Default for ScanBuffers {
 }
 
 impl ScanBuffers {
-    /// Folds a text into the scan buffer. Returns false if the text is too long, or if folding
-    /// might change more than its ASCII letters.
+    /// Folds the case of a text into the scan buffer. Returns false if the text is too long, or if
+    /// folding might change characters other than ASCII letters.
     #[inline]
     pub fn fold_text(&mut self, text: &[u8]) -> bool {
         fold_into_slice(text, &mut self.end[..BLOCK_POSITIONS])
     }
 
-    /// Returns the text of `length` bytes that was folded last.
+    /// Returns the text that was folded last, which has `length` bytes.
     #[inline]
     pub fn folded_text(&self, length: usize) -> &[u8] {
         &self.end[..length.min(BLOCK_POSITIONS)]
     }
 }
 
-/// Number of bytes read beyond a text's end, by probes and by a gram at the last position.
+/// Number of bytes that are read beyond a text's end, by probes and by a gram at the last position.
 const PADDING_BYTES: usize = 64;
 
 impl fmt::Debug for Scanner {
@@ -104,8 +106,9 @@ impl fmt::Debug for Scanner {
 }
 
 impl Scanner {
-    /// Builds a scanner for literals, which are numbered from 0. The literals should be distinct
-    /// and not empty. Equal literals are both found; an empty literal gets no number.
+    /// Builds a scanner for literals. A literal's id is its position among them, counted from 0.
+    /// The literals should be distinct and not empty. Equal literals are both found; empty literals
+    /// are skipped and not counted.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
         // All literals are counted before grams are chosen for the first one, so that rare grams
@@ -127,7 +130,7 @@ impl Scanner {
         }
     }
 
-    /// Calls `hit` with the number and the start of each occurrence of a literal. The order is
+    /// Calls `hit` with the id and the start of each occurrence of a literal. The order is
     /// arbitrary, and an occurrence may be reported twice.
     #[inline(always)]
     pub fn scan(&self, text: &[u8], buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
@@ -155,8 +158,8 @@ impl Scanner {
         }
     }
 
-    /// Scans the text of `length` bytes that [`Buffers::fold`] left in the buffers. Calls `hit`
-    /// with the number and the start of each literal.
+    /// Scans the text of `length` bytes that [`ScanBuffers::fold_text`] left in the buffers. Calls
+    /// `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
         let ScanBuffers { end, positions, grams } = buffers;
@@ -170,7 +173,8 @@ impl Scanner {
         }
     }
 
-    /// Finds the literals that have no grams.
+    /// Finds the literals that have no grams: literals of one or two bytes, and literals with a
+    /// rare byte.
     #[inline(always)]
     fn scan_short_and_rare(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         if let Some(shorts) = &self.shorts {

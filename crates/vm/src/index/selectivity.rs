@@ -1,22 +1,24 @@
-//! Estimates the share of messages whose value is in a given class, for choosing keys and guards. A
-//! value that many rules name is assumed to be frequent in messages. For example, a category in a
-//! third of all rules is unlikely to be just one value among forty.
+//! Estimates the fraction of messages whose value is in a given equivalence class, for choosing
+//! keys and guards. A value that many rules name is assumed to be frequent in messages. For
+//! example, a category that a third of all rules name is probably in more than one of forty
+//! messages.
 
 use super::attribute::{ClassId, ValueClasses};
 use rulec_sema::normal::{CondId, NCond, Normal};
 
-/// Estimated shares of messages by the class of an attribute's value.
+/// For one attribute, the estimated fraction of messages with a value of each equivalence class.
 #[derive(Debug, Default)]
 pub struct ClassShares {
     /// For each class, the sum of the weights of all lower classes; the last entry is the sum of
-    /// all weights. A class has weight 1 if no rule names it, or an average number of rules.
+    /// all weights. The weight is the number of rules that name the class, divided by the average;
+    /// 1 if no rule names it.
     below: Vec<f64>,
-    /// Sum of the weights of the classes that rules name.
+    /// Number of classes that rules name, which is also the sum of their weights.
     named: f64,
 }
 
 impl ClassShares {
-    /// Builds the shares from the classes of texts, each with the number of rules that name it.
+    /// Estimates the fractions from pairs of a class that rules name and the number of these rules.
     pub fn new(classes: &ValueClasses, uses: &[(ClassId, u32)]) -> ClassShares {
         let mut weights = vec![1.0; classes.class_count() as usize];
         let all: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();
@@ -41,7 +43,8 @@ impl ClassShares {
         below(to) - below(from)
     }
 
-    /// Returns the share of messages whose value has a class of at least `from` and below `to`.
+    /// Returns the fraction of messages whose value has a class of at least `from` and less than
+    /// `to`.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
         if self.named == 0.0 {
             0.5
@@ -50,18 +53,18 @@ impl ClassShares {
         }
     }
 
-    /// Returns the share of messages whose value has this class, which must be a constant of some
-    /// rule.
+    /// Returns the fraction of messages whose value has this class. Some rule must compare the
+    /// value with a constant of the class.
     pub fn share_of_named(&self, class: ClassId) -> f64 {
         self.weight_between(class, class + 1) / (self.named + 1.0)
     }
 }
 
-/// Maximum number of parts that are counted in one condition. Bound on build time, not tuned: a
-/// shared part is counted again at each use, so the work can grow exponentially.
+/// Maximum number of subconditions that are visited in one condition. Bound on build time, not
+/// tuned: a shared subcondition is visited again at each use, so the work could grow exponentially.
 const MAX_COUNTED_PARTS: usize = 64;
 
-/// Returns for each predicate the number of rules that use it.
+/// Returns for each predicate the number of times that routes use it.
 pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
     let mut uses = vec![0; normal.preds.len()];
     let mut open: Vec<CondId> = Vec::new();
@@ -86,7 +89,8 @@ pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Regression: with uniform shares, the chosen keys occurred in a third of all messages.
+    /// Regression: when all classes were assumed equally frequent, the chosen keys occurred in a
+    /// third of all messages.
     #[test]
     fn what_more_rules_name_is_more_frequent() {
         let classes = ValueClasses::new(["a", "b", "c"], []);

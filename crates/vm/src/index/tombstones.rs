@@ -1,13 +1,13 @@
-//! Tombstones: the routes removed from a rule set since it was compiled, with the version of the
-//! removal. A decision that began before the removal still finds the route.
+//! Tombstones: marks for the routes that were removed from a rule set after it was compiled, with
+//! the version that removed them. A decision that uses an earlier version still finds these routes.
 
 use rulec_sema::hir::TableId;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// For each route of each table, the version of the rule set in which it was removed; 0 if the
-/// route is present. A table without removed routes takes no memory for them.
+/// For each route of each table, the version of the rule set that removed the route; 0 if the route
+/// was not removed. A table without removed routes takes no memory for its routes.
 #[derive(Debug)]
 pub struct Tombstones {
     tables: Box<[RemovedRoutes]>,
@@ -20,13 +20,14 @@ struct RemovedRoutes {
 }
 
 impl Tombstones {
-    /// Creates an empty set, for tables with the given numbers of routes.
+    /// Creates tombstones without removed routes, for tables with the given numbers of routes.
     pub fn new(routes: impl IntoIterator<Item = usize>) -> Tombstones {
         let tables = routes.into_iter().map(|routes| RemovedRoutes { routes, versions: OnceLock::new() });
         Tombstones { tables: tables.collect() }
     }
 
-    /// Marks the route at a rank of a table as removed from a version on.
+    /// Marks the route at a rank (position) of a table as removed in `version` and all later
+    /// versions.
     pub fn mark_removed(&self, table: TableId, rank: u32, version: u64) {
         let Some(table) = self.tables.get(table.index()) else { return };
         let versions = table.versions.get_or_init(|| (0..table.routes).map(|_| AtomicU64::new(0)).collect());
@@ -35,14 +36,14 @@ impl Tombstones {
         }
     }
 
-    /// True if the route at a rank is removed in a version. A relaxed load suffices: a thread that
-    /// knows a version has synchronized with the thread that created the version.
+    /// True if the route at a rank is removed in a version. A relaxed load suffices, because a
+    /// thread that knows a version has synchronized with the thread that created the version.
     #[inline]
     pub fn is_removed(&self, table: TableId, rank: u32, version: u64) -> bool {
         self.removed_since(table, rank).is_some_and(|since| since <= version)
     }
 
-    /// Returns the first rank in a range whose route is removed in a version; `None` if there is
+    /// Returns the lowest rank in a range whose route is removed in a version; `None` if there is
     /// none.
     pub fn first_removed(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
         let versions = self.tables.get(table.index())?.versions.get()?;
@@ -51,7 +52,7 @@ impl Tombstones {
         Some(ranks.start + cells.iter().position(is_gone)? as u32)
     }
 
-    /// Returns the version from which on the route at a rank is removed; `None` if it is present.
+    /// Returns the version that removed the route at a rank; `None` if the route was not removed.
     #[inline]
     pub fn removed_since(&self, table: TableId, rank: u32) -> Option<u64> {
         let versions = self.tables.get(table.index())?.versions.get()?;

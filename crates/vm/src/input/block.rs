@@ -1,10 +1,11 @@
-//! Scans several bytes of JSON text at once, for the end of a run of plain characters and for
-//! digits.
+//! Scans several bytes of JSON text at once. Finds digits, and the end of a sequence of plain
+//! characters (those that need no special treatment in a JSON string).
 
 /// Number of bytes in a block, which are processed at once.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 pub(super) const BLOCK_BYTES: usize = 16;
-/// Number of bytes in a large block, which compilers compare with one or two vector registers.
+/// Number of bytes in a large block. Compilers compare such a block with one or two vector
+/// instructions.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 pub(super) const LARGE_BLOCK_BYTES: usize = 32;
 
@@ -20,7 +21,7 @@ pub(super) fn plain_prefix_len(block: &[u8; BLOCK_BYTES]) -> usize {
     8 + special_byte_bits((both >> 64) as u64).trailing_zeros() as usize / 8
 }
 
-/// True if no byte of a large block ends a run of plain characters.
+/// True if a large block has only plain characters: no quote, backslash or control character.
 #[inline]
 pub(super) fn is_large_block_plain(block: &[u8; LARGE_BLOCK_BYTES]) -> bool {
     // No branch per byte, so that the compiler can vectorize the comparison.
@@ -28,12 +29,12 @@ pub(super) fn is_large_block_plain(block: &[u8; LARGE_BLOCK_BYTES]) -> bool {
     block.iter().fold(0, |found, byte| found | special(*byte)) == 0
 }
 
-/// A word with each byte set to 1.
+/// A word of eight bytes, each with the value 1.
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = LOW_BITS * 0x80;
 
-/// Sets the highest bit of each byte that ends a run of plain characters. Only the first such bit
-/// is reliable: bits of later bytes may be set wrongly.
+/// Returns a word with the highest bit of each byte set that is a quote, backslash or control
+/// character. Only the lowest set bit is reliable: bits of later bytes may be set wrongly.
 #[inline(always)]
 fn special_byte_bits(word: u64) -> u64 {
     let zero = |word: u64| word.wrapping_sub(LOW_BITS) & !word;
@@ -42,7 +43,8 @@ fn special_byte_bits(word: u64) -> u64 {
         & HIGH_BITS
 }
 
-/// Returns the number of digits at the start of eight bytes, and their value.
+/// Returns the number of digits at the start of eight bytes, and the value of these digits as an
+/// integer.
 #[inline(always)]
 pub(super) fn leading_digits(bytes: &[u8; 8]) -> (usize, u64) {
     // Digits become their values; other bytes become 10 or more.

@@ -1,5 +1,5 @@
-//! The slot values of one message, and whether the message satisfies the declared input contract.
-//! Slots are the fields that rules read.
+//! The values of one message's slots (the fields that rules read), and the check whether the
+//! message satisfies the declared input contract.
 
 use super::plan::{InputPlan, NO_PATH, PlanNode};
 use bumpalo::Bump;
@@ -10,11 +10,12 @@ use rulec_lang::value::{Value, recycle_vec};
 use smallvec::SmallVec;
 use std::mem::take;
 
-/// Maximum number of keys in an object that are searched linearly; more keys go into a set.
+/// Maximum number of keys in an object among which duplicates are searched linearly. More keys are
+/// kept in a hash set.
 const MAX_LINEAR_KEYS: usize = 16;
 
-/// Maximum number of predicted keys that are compared with the text before the key is read and
-/// looked up.
+/// Maximum number of predicted keys that are compared with the text. If none matches, the key is
+/// read and looked up.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 const MAX_KEY_PREDICTIONS: usize = 4;
 
@@ -24,7 +25,8 @@ pub struct SlotValues<'a> {
     /// The values in the order of the program's slots. Slots beyond the end of the slice are
     /// missing.
     pub values: &'a [Value<'a>],
-    /// The slots that have a value, in any order; `None` if the reader did not record them.
+    /// The slots that have a value, in any order; `None` if the reader of the message did not
+    /// record them.
     pub present: Option<&'a [u32]>,
 }
 
@@ -34,28 +36,30 @@ impl<'a> From<&'a [Value<'a>]> for SlotValues<'a> {
     }
 }
 
-/// Receiver of the fields of one message from a source. Stores the values of slots, and checks the
-/// input contract.
+/// Receives the fields of one message from a source (the reader of a message format). Stores the
+/// values of slots, and checks the input contract.
 pub struct SlotFiller<'a> {
     pub(super) plan: &'a InputPlan,
     /// The arena for values that cannot be borrowed from the source.
     pub(super) bump: &'a Bump,
     pub(super) values: Vec<Value<'a>>,
     satisfies_contract: bool,
-    /// Keys of the objects that are being read, if no path of the plan has the key.
+    /// Keys of the objects that are currently being read. Contains only keys that match no path of
+    /// the plan.
     keys: SmallVec<[&'a str; 32]>,
     /// One bit for each path of the plan: whether the message already has a value at the path. Used
     /// to find duplicate keys.
     pub seen: Vec<u64>,
-    /// Order of the keys in the last message, to predict the next key. For each path: the child
-    /// that came first in it, and the sibling that came after it.
+    /// Order of the keys in the last message, used to predict the next key. There are two entries
+    /// for each path. The first is the child that came first, the second is the sibling that
+    /// followed the path.
     ///
-    /// Most messages of a stream have their keys in the same order. If a prediction fails, or was
-    /// learned from other rules, the key is looked up.
+    /// Most messages of a stream have their keys in the same order. A wrong prediction, also one
+    /// from a message of another rule set, is harmless: the key is then looked up.
     pub order: Vec<u32>,
 }
 
-/// Memory of a [`Fill`], reused from message to message.
+/// Memory of a [`SlotFiller`], reused from message to message.
 #[derive(Debug, Default)]
 pub(crate) struct InputBuffers {
     bump: Bump,
@@ -65,8 +69,8 @@ pub(crate) struct InputBuffers {
 }
 
 impl InputBuffers {
-    /// Lets `source` read `data` into slots, then calls `then` with the filled slots. Returns
-    /// `None` if one of the two functions returns `None`.
+    /// Lets `source` read `data` into slots, and passes the filled slots to `then`. Returns `None`
+    /// if one of the two functions returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
@@ -94,19 +98,20 @@ impl InputBuffers {
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in `order` that holds the first child of an object.
+    /// Returns the index in `order` of the predicted first child of an object.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in `order` that holds the sibling after a path.
+    /// Returns the index in `order` of the predicted next sibling of a path.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
-    /// Marks a path as seen; `None` if it was seen before.
+    /// Records that the message has a value at a path. Returns `None` if the message already had
+    /// one, which means a duplicate key.
     #[inline(always)]
     pub(super) fn mark_seen(&mut self, path: u32) -> Option<()> {
         let (word, bit) = (self.seen.get_mut(path as usize / 64)?, 1 << (path % 64));
@@ -115,11 +120,12 @@ impl<'a> SlotFiller<'a> {
         new.then_some(())
     }
 
-    /// Predicts the next key of an object, and compares it with the text ahead. Returns the child's
-    /// path and the length of the key with its colon; `None` if the prediction fails.
+    /// Predicts the next key of an object, and compares the predicted key with the text `ahead`.
+    /// Returns the child's path and the length of the key with its colon; `None` if the prediction
+    /// fails.
     ///
-    /// The predicted child is the one that came at this point in the last message; `turn` is its
-    /// index in `order`. If that child is absent, the siblings that came after it are tried.
+    /// `turn` is the index in `order` of the child that came at this point in the last message. If
+    /// the message lacks this child, the siblings that followed it in the last message are tried.
     #[inline(always)]
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
@@ -143,19 +149,20 @@ impl<'a> SlotFiller<'a> {
         self.plan
     }
 
-    /// Returns the values of the slots so far.
+    /// Returns the slot values that were read so far.
     #[inline]
     pub fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: None }
     }
 
-    /// Reports whether the message satisfies the input contract so far.
+    /// Reports whether the fields that were read so far satisfy the input contract.
     #[inline]
     pub fn satisfies_contract(&self) -> bool {
         self.satisfies_contract
     }
 
-    /// Stores a value at a path. Returns 1 if the value is a required field of its object, else 0.
+    /// Stores a value at a path. Returns 1 if the contract requires this field in its object, else
+    /// 0.
     #[inline(always)]
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
@@ -168,8 +175,9 @@ impl<'a> SlotFiller<'a> {
         self.put_converted(node, value)
     }
 
-    /// Stores a value at a path. This is the slow path of [`Fill::put`]: several slots read the
-    /// value, or the value has an unexpected kind.
+    /// Stores a value at a path. This is the slow path of [`SlotFiller::put_value`], for values
+    /// that several slots read, or that have an unexpected kind. Returns 1 if the contract requires
+    /// the field, else 0.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -181,16 +189,16 @@ impl<'a> SlotFiller<'a> {
         self.check_contract(node, |kinds| !value.read_as(kinds).is_missing(), value.is_missing())
     }
 
-    /// Checks a list or object that no slot reads against the contract. Returns 1 if the list or
-    /// object is a required field of its object, else 0.
+    /// Checks the kind of a list or object that no slot reads against the contract. Returns 1 if
+    /// the contract requires this field in its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
         self.check_contract(node, |kinds| kinds.has(kind), false)
     }
 
-    /// Checks a value against the input contract of its path. Returns 1 if the value is a required
-    /// field of its object, else 0.
+    /// Checks a value against the input contract of its path. `fits` reports whether the value has
+    /// one of the given kinds. Returns 1 if the contract requires this field, else 0.
     fn check_contract(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.contract {
             Some(contract) if !missing => {
@@ -202,15 +210,15 @@ impl<'a> SlotFiller<'a> {
         }
     }
 
-    /// Ends an object. `given` is the number of its required fields that the message has, for the
-    /// contract.
+    /// Checks at the end of an object that the message has all required fields. `given` is the
+    /// number of required fields that the message has in this object.
     #[inline]
     pub fn end_object(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
-    /// Stores a list or object that was built as a whole. Also stores the values of slots that read
-    /// fields inside it. Returns 1 if the value is a required field of its object, else 0.
+    /// Stores a list or object whose elements or fields have all been read. Also stores the values
+    /// of slots that read fields inside it. Returns 1 if the contract requires this field, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
         let given = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
@@ -222,30 +230,31 @@ impl<'a> SlotFiller<'a> {
     }
 }
 
-/// The keys read so far in one object, to find duplicates.
+/// The keys that were read so far in one object, for finding duplicate keys.
 pub(super) struct ObjectKeys<'a> {
     start: usize,
-    /// A bit for each key, from a hash of its length and end characters. A key whose bit is unset
-    /// is new.
+    /// One bit for each key, chosen by a hash of the key's length and its first and last bytes. A
+    /// key whose bit is unset is not a duplicate.
     bits: u64,
     many: Option<Box<HashSet<&'a str, foldhash::fast::RandomState>>>,
 }
 
 impl<'a> ObjectKeys<'a> {
-    /// Starts with no keys, at the beginning of an object. [`Keys::end`] must follow, to release
-    /// the memory.
+    /// Begins an object, without any keys. The caller must call [`ObjectKeys::release_keys`] at the
+    /// end of the object, to release the memory.
     pub fn begin_object(fill: &SlotFiller<'a>) -> ObjectKeys<'a> {
         ObjectKeys { start: fill.keys.len(), bits: 0, many: None }
     }
 
-    /// Adds a key, given with its path in the plan; `NONE` if the plan has no such path. Returns
-    /// `None` if the object has the key already.
+    /// Adds a key. `path` is the key's path in the plan, or `NO_PATH` if the plan has no such path.
+    /// Returns `None` if the object already has the key.
     #[inline]
     pub fn add_key(&mut self, fill: &mut SlotFiller<'a>, key: &'a str, path: u32) -> Option<()> {
         if path == NO_PATH { self.add_unknown(fill, key) } else { fill.mark_seen(path) }
     }
 
-    /// Adds a key that matches no path of the plan.
+    /// Adds a key that matches no path of the plan. Returns `None` if the object already has the
+    /// key.
     #[inline(never)]
     fn add_unknown(&mut self, fill: &mut SlotFiller<'a>, key: &'a str) -> Option<()> {
         if let Some(many) = &mut self.many {

@@ -1,31 +1,33 @@
-//! The plan for reading messages: the slots and declared fields at each path. Built once per rule
-//! set.
+//! The plan for reading messages: for each path (a sequence of keys), the slots that read it, and
+//! the declared field. Built once per rule set.
 
 use rulec_base::text::texts::TextIds;
 use rulec_lang::ty::{Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
-/// Path id for keys that do not matter: no rule reads the key, or anything inside its value.
+/// Path id of keys that can be skipped: neither the rules nor the contract refer to the key's value
+/// or anything inside it.
 pub(super) const NO_PATH: u32 = u32::MAX;
 /// The path of the message itself.
 pub const ROOT_PATH: PathId = 0;
 
-/// Id of a path in messages that matters to the rules.
+/// Id of a path in messages that some rule reads or the input contract declares.
 pub type PathId = u32;
 
-/// Maximum number of slots. Programs with more read messages into JSON trees, from which a decision
-/// looks up only the fields it needs.
+/// Maximum number of slots. If a program has more, messages are read into JSON trees. A decision
+/// then looks up only the fields it needs.
 const MAX_PLANNED_SLOTS: usize = 512;
 
-/// The paths that matter to the rules, as a tree of keys.
+/// The paths that rules read or the input contract declares, as a tree of keys.
 #[derive(Debug)]
 pub struct InputPlan {
     nodes: Vec<PlanNode>,
-    /// For each path node, the fields that are needed for every message.
+    /// For each path, the data that is needed for every message. Parallel to `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
-    /// Whether the contract comes from a declared input, and is not inferred.
+    /// Whether the input contract was declared by the author. False if it was inferred from the
+    /// rules.
     declared: bool,
 }
 
@@ -33,17 +35,19 @@ pub struct InputPlan {
 pub(super) struct PlanNode {
     /// Last key of the node's path.
     key: Arc<str>,
-    /// Rest of the key as JSON text, after the bytes that fit into [`HotNode`].
+    /// The bytes of the key as JSON text that do not fit into [`HotNode`].
     rest: Box<[u8]>,
     parent: u32,
-    /// First slot that reads this path, or `NONE`, and the kinds of value that the slot accepts.
+    /// First slot that reads this path, or `NO_PATH` if there is none, with the kinds of value that
+    /// the slot accepts.
     pub slot: (u32, KindSet),
-    /// Further slots that read this path, because they accept other kinds of value.
+    /// Further slots that read this path. Several slots may read one path because they accept
+    /// different kinds of value.
     pub further: Vec<(u32, KindSet)>,
-    /// All kinds of value that some slot accepts at this path.
+    /// All kinds of value that at least one slot accepts at this path.
     wanted: KindSet,
     pub contract: Option<FieldContract>,
-    /// Number of required fields in the object at this path.
+    /// Number of fields that the contract requires in the object at this path.
     pub required: u32,
     /// The child paths, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
@@ -77,25 +81,25 @@ impl PlanNode {
     }
 }
 
-/// The fields of a path node that are needed for every message, in one cache line.
+/// The data of a path that is needed for every message, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
-    /// The first bytes of the key as JSON text, with quotes and colon. `mask` covers the bytes that
-    /// belong to the key.
+    /// The first bytes of the key as JSON text, with quotes and colon. Only the bytes that `mask`
+    /// covers belong to the key.
     first: u128,
     mask: u128,
     /// Length of the whole key in bytes, with quotes and colon.
     length: u32,
-    /// The parent path, which contains the key.
+    /// The path of the object that contains the key.
     parent: u32,
-    /// Slot that stores a value of a `plain` kind, without conversion.
+    /// Slot in which a value whose kind is in `plain` is stored without conversion.
     pub slot: u32,
     /// Kinds of value that can be stored without conversion or check: the contract allows them, and
     /// the only slot at this path accepts them.
     pub plain: KindSet,
-    /// Kinds of value that slots accept at this path. A list or dict of such a kind must be built
-    /// as a whole.
+    /// Kinds of value that slots accept at this path. A list or dict of one of these kinds must be
+    /// built as one value.
     wanted: KindSet,
     /// 1 if the contract requires this field in its object, else 0.
     pub given: u8,
@@ -126,14 +130,14 @@ impl HotNode {
     }
 }
 
-/// Returns a key as JSON text, followed by a colon.
+/// Returns a key as JSON text: with quotes, escapes and a colon.
 fn json_key_bytes(key: &str) -> Vec<u8> {
     let mut written = serde_json::Value::from(key).to_string().into_bytes();
     written.push(b':');
     written
 }
 
-/// The input contract for one path.
+/// The input contract for the field at one path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldContract {
     pub kinds: KindSet,
@@ -141,8 +145,8 @@ pub(super) struct FieldContract {
 }
 
 impl InputPlan {
-    /// Builds the plan of a program; `None` if the program has too many slots, since a JSON tree is
-    /// faster then.
+    /// Builds the plan of a program. `None` if the program has too many slots, so that reading
+    /// messages into a JSON tree is faster.
     pub fn from_program(program: &Program) -> Option<InputPlan> {
         if program.slots.len() > MAX_PLANNED_SLOTS {
             return None;
@@ -194,7 +198,7 @@ impl InputPlan {
         self.node(path).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
     }
 
-    /// Returns the kinds of value that some slot or the contract accepts at a path.
+    /// Returns the kinds of value that the contract or at least one slot accepts at a path.
     pub fn accepted_kinds(&self, path: PathId) -> KindSet {
         let contract = |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
         self.node(path).map_or(KindSet::EMPTY, |node| node.wanted.union(contract(node)))
@@ -219,7 +223,7 @@ impl InputPlan {
     }
 
     /// Returns the kinds of value that the contract allows at a path, and whether the field is
-    /// optional.
+    /// optional. `None` if the contract has no such field.
     pub fn input_contract(&self, path: PathId) -> Option<(KindSet, bool)> {
         self.node(path)?.contract.map(|contract| (contract.kinds, contract.optional))
     }
@@ -229,27 +233,28 @@ impl InputPlan {
         self.slots
     }
 
-    /// Returns a path's node; `None` for [`NONE`].
+    /// Returns a path's node; `None` for `NO_PATH`.
     #[inline]
     pub(super) fn node(&self, node: u32) -> Option<&PlanNode> {
         self.nodes.get(node as usize)
     }
 
-    /// Returns the path of a key in an object; `NONE` if no rule reads the key or anything inside
-    /// its value.
+    /// Returns the path of a key in the object `node`. Returns `NO_PATH` if neither a rule nor the
+    /// contract refers to the key.
     #[inline]
     pub fn child_named(&self, node: u32, key: &str) -> u32 {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
-    /// Returns the often needed fields of a path's node; `None` for [`NONE`].
+    /// Returns the data of a path that every message needs; `None` for `NO_PATH`.
     #[inline(always)]
     pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the length of `child`'s key with its colon, if the text `ahead` starts with the key
-    /// and `child` is a child of `node`. Near the end of the text, a key may be missed.
+    /// Returns the length of the key of `child` with its colon. `None` unless the text `ahead`
+    /// starts with the key and `child` is a child of `node`. Near the end of the text, a matching
+    /// key may be missed.
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);
@@ -262,8 +267,8 @@ impl InputPlan {
         self.node(child).is_some_and(|node| ahead.starts_with(&node.rest))
     }
 
-    /// True if a slot reads this path as a list or dict (`kind`), so that the whole value must be
-    /// built.
+    /// True if a slot accepts a list or dict (`kind`) at this path, so that the list or dict must
+    /// be built as one value.
     #[inline]
     pub fn reads_kind(&self, node: u32, kind: Kind) -> bool {
         self.hot_node(node).is_some_and(|hot| hot.wanted.has(kind))

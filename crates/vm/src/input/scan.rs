@@ -1,5 +1,5 @@
-//! Strings and numbers in JSON text. `None` means that the text is not valid JSON, or that the
-//! reader that builds a tree must read the message.
+//! Reads strings and numbers in JSON text. `None` means that the text is not valid JSON, or that
+//! the message must be read into a JSON tree instead.
 
 use super::block::{LARGE_BLOCK_BYTES, is_large_block_plain, leading_digits, plain_prefix_len};
 use bumpalo::Bump;
@@ -11,10 +11,11 @@ pub(super) struct JsonCursor<'a> {
     pub at: usize,
 }
 
-/// Powers of ten that a float represents exactly, up to the number of digits in [`Cursor::number`].
+/// Powers of ten that a float represents exactly, for numbers with up to [`MAX_EXACT_DIGITS`]
+/// digits.
 const FLOAT_POWERS_OF_TEN: [f64; MAX_EXACT_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-/// Powers of ten as integers, for the digits that are read at once.
+/// Powers of ten as integers, indexed by the number of digits that are read at once (up to eight).
 const INT_POWERS_OF_TEN: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 /// Maximum number of digits with which every integer is exactly a float.
 const MAX_EXACT_DIGITS: usize = 15;
@@ -60,7 +61,8 @@ impl<'a> JsonCursor<'a> {
         rest.starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
-    /// Moves to the next quote, backslash or control character, and returns it.
+    /// Skips plain characters up to the next quote, backslash or control character, and returns
+    /// this byte.
     #[inline(always)]
     fn skip_plain_run(&mut self) -> Option<u8> {
         let Some(block) = self.remaining_bytes().first_chunk() else { return self.skip_last_run() };
@@ -69,7 +71,7 @@ impl<'a> JsonCursor<'a> {
         if let Some(stop) = block.get(before) { Some(*stop) } else { self.skip_long_run() }
     }
 
-    /// Continues `run` after a first block that has only plain characters.
+    /// Continues [`JsonCursor::skip_plain_run`] after a first block of only plain characters.
     #[inline(never)]
     fn skip_long_run(&mut self) -> Option<u8> {
         while self.remaining_bytes().first_chunk().is_some_and(is_large_block_plain) {
@@ -85,7 +87,8 @@ impl<'a> JsonCursor<'a> {
         self.skip_last_run()
     }
 
-    /// Continues `run` where less than a block of text remains.
+    /// Continues [`JsonCursor::skip_plain_run`] at the end of the text, where less than one block
+    /// remains.
     #[inline(never)]
     fn skip_last_run(&mut self) -> Option<u8> {
         loop {
@@ -96,8 +99,8 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Reads the string whose quote is at the cursor. The result is borrowed from the text if the
-    /// string has no escapes.
+    /// Reads the string whose opening quote is at the cursor. The result is borrowed from the text
+    /// if the string has no escapes; otherwise it is in the arena `bump`.
     #[inline]
     pub fn read_string(&mut self, bump: &'a Bump) -> Option<&'a str> {
         self.at += 1;
@@ -112,7 +115,7 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Skips the string whose quote is at the cursor.
+    /// Skips the string whose opening quote is at the cursor.
     #[inline]
     pub fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
@@ -145,7 +148,7 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Decodes the escape at the cursor.
+    /// Decodes the escape sequence at the cursor.
     fn decode_escape(&mut self) -> Option<char> {
         let kind = *self.text.as_bytes().get(self.at + 1)?;
         self.at += 2;
@@ -171,15 +174,15 @@ impl<'a> JsonCursor<'a> {
         })
     }
 
-    /// Reads four hexadecimal digits.
+    /// Reads four hexadecimal digits as a number.
     fn read_hex(&mut self) -> Option<u32> {
         let digits = self.text.as_bytes().get(self.at..self.at + 4)?;
         self.at += 4;
         digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
     }
 
-    /// Reads digits and returns the number that results from appending them to the number `sum`.
-    /// Overflow wraps.
+    /// Reads digits and appends them to the decimal number `sum`. Returns the resulting number,
+    /// which wraps on overflow.
     #[inline(always)]
     fn read_digits(&mut self, mut sum: u64) -> u64 {
         if let Some(bytes) = self.remaining_bytes().first_chunk() {
@@ -206,17 +209,17 @@ impl<'a> JsonCursor<'a> {
         sum
     }
 
-    /// Skips digits; `None` if there is none.
+    /// Skips one or more digits; `None` if there is none.
     fn skip_required_digits(&mut self) -> Option<()> {
         let start = self.at;
         self.read_remaining_digits(0);
         (self.at > start).then_some(())
     }
 
-    /// Reads the number at the cursor, with the same value as [`Value::from_json`] gives.
+    /// Reads the number at the cursor. The value is the same as from [`Value::from_json`].
     ///
     /// The returned flag is false if the value does not show how the number was written. Examples
-    /// are `-0` and integers beyond 64 signed bits, which a JSON tree keeps distinct.
+    /// are `-0` and integers that do not fit into an `i64`; a JSON tree keeps them distinct.
     #[inline]
     pub fn read_number(&mut self) -> Option<(Value<'a>, bool)> {
         let start = self.at;
@@ -245,11 +248,11 @@ impl<'a> JsonCursor<'a> {
         Some((Value::Int(if negative { -sum } else { sum }), !(negative && sum == 0)))
     }
 
-    /// Reads the rest of a decimal number that begins at `start`. The cursor is at the point, after
-    /// `before` digits with the value `sum`.
+    /// Reads the decimals and the exponent of a number that begins at `start`. The cursor is at the
+    /// decimal point, after `before` digits with the value `sum`.
     ///
-    /// With few decimals, the digits and the power of ten are exact floats. So their quotient is
-    /// the nearest float.
+    /// With few decimals, both the digits as an integer and the power of ten are exact floats. So
+    /// dividing them gives the nearest float.
     #[inline]
     fn read_decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
         let point = self.at;
@@ -282,7 +285,7 @@ impl<'a> JsonCursor<'a> {
     }
 }
 
-/// Parses a float; `None` if it is out of range.
+/// Parses a float; `None` if the float is out of range.
 fn parse_finite<'a>(text: &str) -> Option<Value<'a>> {
     text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::from_float)
 }

@@ -1,5 +1,5 @@
-//! Any `Serialize` value as a source: values that slots read are copied, the rest is only
-//! traversed. An accepted value is read exactly as `serde_json::to_value` would convert it.
+//! Reads any `Serialize` value as a message: fields that slots read are copied, all others are only
+//! traversed. If a value is accepted, the result is the same as via `serde_json::to_value`.
 
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, ROOT_PATH};
@@ -12,19 +12,19 @@ use serde::ser::{
 };
 use std::fmt;
 
-/// Reads a value that serializes to an object. `None` if the value does not, or if it must be read
-/// into a JSON tree.
+/// Reads a value that serializes to an object. `None` if the value serializes to another kind, or
+/// if it must be read into a JSON tree.
 pub(crate) fn read_value(fill: &mut SlotFiller<'_>, message: &impl Serialize) -> Option<()> {
     let done = message.serialize(ValueSerializer { fill, node: ROOT_PATH, build: false }).ok()?;
     done.object.then_some(())
 }
 
-/// Path id that marks a value as the key of a map. Fewer types are allowed for keys than for
+/// Path id used while the key of a map is serialized. Fewer types are allowed for keys than for
 /// values.
 const KEY_PATH: u32 = NO_PATH - 1;
 
-/// Error: the value cannot be read here and must be read into a JSON tree, which also reports any
-/// errors.
+/// Error: this reader cannot handle the value. The value must be read into a JSON tree, which also
+/// reports any errors.
 #[derive(Debug, thiserror::Error)]
 #[error("not taken apart")]
 struct NeedsTree;
@@ -38,14 +38,15 @@ impl Error for NeedsTree {
 struct ValueSerializer<'f, 'a> {
     fill: &'f mut SlotFiller<'a>,
     node: u32,
-    /// Whether the value is part of a list or dict that is built as a whole.
+    /// Whether the value is inside a list or dict that is built as one value.
     build: bool,
 }
 
 struct Serialized<'a> {
-    /// The value, if it was built as a whole, else missing.
+    /// The value if it is a scalar or was built as one value. Missing for a list or dict that was
+    /// only traversed.
     value: Value<'a>,
-    /// 1 if the value is a required field of its object, else 0; see [`Fill::put`].
+    /// 1 if the contract requires the value's field, else 0; see [`SlotFiller::put_value`].
     given: u32,
     /// Whether the value is an object.
     object: bool,
@@ -76,7 +77,7 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
         }
     }
 
-    /// Ends a list or dict. `value` is the list or dict if it was built as a whole.
+    /// Ends a list or dict. `value` is `None` if the list or dict was only traversed and not built.
     fn finish_value(self, kind: Kind, value: Option<Value<'a>>) -> Result<Serialized<'a>, NeedsTree> {
         let given = match value {
             None => self.fill.put_unread(self.node, kind),
@@ -100,7 +101,7 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     }
 }
 
-/// A list under construction.
+/// Serializer of a list that is being read.
 struct ListSerializer<'f, 'a> {
     at: ValueSerializer<'f, 'a>,
     items: Option<BumpVec<'a, Value<'a>>>,
@@ -121,7 +122,7 @@ impl<'a> ListSerializer<'_, 'a> {
     }
 }
 
-/// An object under construction.
+/// Serializer of an object that is being read.
 struct DictSerializer<'f, 'a> {
     at: ValueSerializer<'f, 'a>,
     entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
@@ -131,8 +132,8 @@ struct DictSerializer<'f, 'a> {
 }
 
 impl<'a> DictSerializer<'_, 'a> {
-    /// Returns the serializer for the value of a key. A duplicate key needs a JSON tree, which
-    /// keeps the last value.
+    /// Returns the serializer for the value of a key. Fails at a duplicate key, because only a JSON
+    /// tree handles duplicates: it keeps the last value.
     fn child_serializer(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
         let ValueSerializer { fill, node, .. } = &mut self.at;
         let build = self.entries.is_some();
@@ -168,7 +169,7 @@ impl<'a> DictSerializer<'_, 'a> {
     }
 }
 
-/// Defines methods of a `Serializer` that convert their argument and call another method.
+/// Defines methods of a `Serializer` that each convert their argument and call another method.
 macro_rules! scalars {
     ($($name:ident($value:ident: $ty:ty) $read:ident $as:expr;)*) => {$(
         fn $name(self, $value: $ty) -> Result<Self::Ok, NeedsTree> {

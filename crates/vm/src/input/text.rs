@@ -1,4 +1,4 @@
-//! JSON text as a source: one pass checks the whole text and stores the values that slots read.
+//! Reads JSON text: one pass checks the whole text and stores the values that slots read.
 
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, PathId, ROOT_PATH};
@@ -9,7 +9,7 @@ use rulec_lang::value::Value;
 use smallvec::SmallVec;
 
 /// Reads JSON text that consists of one object and white space. `None` if the text is invalid, or
-/// must be read into a JSON tree.
+/// if the message must be read into a JSON tree instead.
 pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option<()> {
     if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
         return None;
@@ -29,11 +29,11 @@ pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Reads JSON text as the value at a path of a message. Nesting is limited as for a direct
-    /// field of the message.
+    /// Reads JSON text as the value of a field of a message. Nesting in the text is limited as in a
+    /// direct field of the message.
     ///
-    /// Returns 1 if the value is a required field of its object, else 0. `None` if the text is
-    /// invalid, or must be read into a JSON tree.
+    /// Returns 1 if the contract requires the field, else 0. `None` if the text is invalid, or must
+    /// be read into a JSON tree.
     pub fn read_json(&mut self, node: PathId, text: &'a str) -> Option<u32> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
@@ -50,8 +50,8 @@ struct JsonReader<'f, 'a> {
 }
 
 impl<'a> JsonReader<'_, 'a> {
-    /// Reads the next value, nested in `depth` lists and objects. Returns 1 if the value is a
-    /// required field of its object, else 0.
+    /// Reads the next value, which is inside `depth` lists and objects. Returns 1 if the contract
+    /// requires this field in its object, else 0.
     #[inline(always)]
     fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
         match self.cursor.next_token()? {
@@ -69,8 +69,8 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list or object at the cursor, nested in `depth` others. The value is built as a
-    /// whole if a slot reads it. Returns 1 if the value is a required field of its object, else 0.
+    /// Reads the list or object at the cursor, which is inside `depth` others. If a slot reads it,
+    /// it is built as one value. Returns 1 if the contract requires this field, else 0.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
@@ -116,8 +116,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Reads the key at the cursor with its colon and looks up its path in object `node`. Stores
-    /// the path at index `turn` of the key order, as a prediction for the next message.
+    /// Reads the key at the cursor with its colon, and looks up its path in the object `node`.
+    /// Stores this path at index `turn` of the key order, as a prediction for the next message.
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_quoted()?;
@@ -141,8 +141,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(key)
     }
 
-    /// Reads a number or a word such as `true`. The flag is false if the value does not show how
-    /// the number was written.
+    /// Reads a number or a word such as `true`. The returned flag is false if the value does not
+    /// show how the number was written, as for `-0`.
     #[inline]
     fn read_scalar(&mut self) -> Option<(Value<'a>, bool)> {
         let (word, value) = match self.cursor.peek_byte()? {
@@ -155,7 +155,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some((value, true))
     }
 
-    /// Reads the next value with all its fields or elements.
+    /// Reads the next value completely, with all its fields or elements, even those that no rule
+    /// reads.
     fn build_value(&mut self, depth: usize) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.next_token()? {
@@ -192,7 +193,7 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list at the cursor, calling `each` to read one element.
+    /// Reads the list at the cursor. Calls `each` at every element, which must read the element.
     #[inline]
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.opens_nonempty(b']', depth)? {
@@ -204,8 +205,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Enters the list or object at the cursor, nested in `depth` others. Returns false if the list
-    /// or object is empty; the cursor is then after its end.
+    /// Enters the list or object at the cursor, which is inside `depth` others. Returns false if
+    /// the list or object is empty; in this case the cursor is after its closing bracket.
     #[inline(always)]
     fn opens_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {
@@ -217,7 +218,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(!empty)
     }
 
-    /// Skips the comma after an element, or the closing bracket. Returns true after a comma.
+    /// Skips the comma after an element, or the closing bracket `close`. Returns true after a
+    /// comma, false after the bracket.
     #[inline(always)]
     fn continues(&mut self, close: u8) -> Option<bool> {
         let next = self.cursor.next_token()?;

@@ -1,9 +1,10 @@
-//! Slots that are read from a message or from bindings. A binding is a name whose value changes,
-//! such as the current element of a list. When one binding changes, slots that were read from other
-//! bindings stay valid.
+//! Slots that are read from a message or from bindings. A binding is a name whose value changes
+//! during a decision, such as the current element of a list. Changing one binding keeps the slots
+//! that were read from other bindings.
 //!
-//! Each new value of a binding starts an epoch of the VM, as each decision does, so memoized
-//! results become invalid. Values in the arena and the results of host functions remain.
+//! Each new value of a binding starts a new epoch of the VM, as each decision does, which
+//! invalidates all memoized results. Values in the arena and the results of host functions are
+//! kept.
 
 use super::scratch::{BindingBuffers, JsonBuffers, clear_vm_stamps, grow_to_len, recycle_vec};
 use super::{Message, Scratch, Vm};
@@ -13,23 +14,23 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Slot};
 use serde_json::Value as Json;
 
-/// Slots of a message and of bindings, whose values are looked up when first used.
+/// Slots whose values are looked up in a message or in bindings when they are first used.
 pub struct BindingSlots<'a> {
     slots: &'a [Slot],
     message: &'a Json,
     buffers: &'a mut BindingBuffers,
     roots: Vec<Value<'a>>,
     values: Vec<Value<'a>>,
-    /// Version under which slots of the message itself are read.
+    /// The version that marks slots read from the message itself, not from a binding.
     start: u64,
-    /// The last epoch of the scratch memory. `json` has stamps that are cleared when the epochs
-    /// restart.
+    /// The current epoch of the scratch memory. When the epochs overflow and restart, the stamps in
+    /// `json` must be cleared.
     epoch: &'a mut u32,
     json: &'a mut JsonBuffers,
 }
 
 impl<'a> BindingSlots<'a> {
-    /// Creates slots with a number of bindings, none of which has a value yet.
+    /// Creates slots for `bindings` bindings, none of which has a value yet.
     pub(super) fn new(
         slots: &'a [Slot],
         message: &'a Json,
@@ -49,7 +50,7 @@ impl<'a> BindingSlots<'a> {
         BindingSlots { slots, message, buffers, roots, values, start, epoch, json }
     }
 
-    /// Sets the value of a binding, and invalidates the slots that were read from its earlier
+    /// Sets the value of a binding, and invalidates the slots that were read from the previous
     /// value.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.buffers.version += 1;
@@ -115,7 +116,7 @@ impl Drop for BindingSlots<'_> {
 }
 
 impl<'a> Vm<'a, BindingSlots<'a>> {
-    /// Prepares a VM over a message and a number of bindings, none of which has a value yet.
+    /// Prepares a VM over a message and `bindings` bindings, none of which has a value yet.
     pub fn over_bindings(
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -128,7 +129,7 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
         Vm::new(code, hosts, memory.memo, memory.vm, message)
     }
 
-    /// Sets the value of a binding, and returns the new epoch.
+    /// Sets the value of a binding, and returns the new epoch of the VM.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) -> u32 {
         let message = &mut self.message;
         message.bind(binding, value);
@@ -144,7 +145,7 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
         self.memo.epoch
     }
 
-    /// Returns the values of the bindings.
+    /// Returns the current values of the bindings.
     pub fn roots(&self) -> &[Value<'a>] {
         self.message.roots()
     }

@@ -1,5 +1,5 @@
-//! The parts of the VM that compiled code uses: the memo cells, a cell for each slot, and the VM
-//! itself for operations that only the VM implements.
+//! The parts of the VM that compiled code uses: the memo cells, a value cell for each slot, and the
+//! VM itself for operations without compiled code.
 
 use super::scratch::VmBuffers;
 use super::{Message, Vm};
@@ -12,7 +12,8 @@ pub use super::scratch::ValueCells;
 pub use super::setup::DecisionMemory;
 pub use super::test::list_has_text;
 
-/// A VM that is created at its first use, so that decisions without a use avoid the cost.
+/// A VM that is created at its first use. Decisions that never use the VM avoid the cost of
+/// creating it.
 pub struct LazyVm<'a, M> {
     seed: Option<(M, &'a mut VmBuffers)>,
     vm: Option<Vm<'a, M>>,
@@ -24,7 +25,8 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         LazyVm { seed: Some((message, buffers)), vm: None }
     }
 
-    /// Returns the VM, creating it if needed; `None` only if creating it panicked before.
+    /// Returns the VM, and creates it if needed. `None` only if an earlier attempt to create the VM
+    /// panicked.
     #[inline]
     pub fn get_or_create(
         &mut self,
@@ -44,8 +46,8 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         self.vm = Some(Vm::new(code, hosts, memo, buffers, message));
     }
 
-    /// Returns a text normalized for a predicate, without creating a VM. `None` only if creating
-    /// the VM panicked before.
+    /// Returns a text normalized for a predicate. Does not create a VM. `None` only if an earlier
+    /// attempt to create the VM panicked.
     pub fn prepared_text<'t>(
         &'t mut self,
         code: &Bytecode,
@@ -61,7 +63,7 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         Some(buffers.texts.get_or_prepare(pred.text, epoch, pred.mode.text, text))
     }
 
-    /// Returns the VM, if it was created.
+    /// Returns the VM if it has been created; otherwise `None`.
     pub fn if_created(&self) -> Option<&Vm<'a, M>> {
         self.vm.as_ref()
     }

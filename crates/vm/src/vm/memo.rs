@@ -1,4 +1,4 @@
-//! Results memoized during a decision, for the dispatch loop and for compiled code.
+//! Results that are memoized during a decision, by the VM and by compiled code.
 
 use crate::bytecode::Chunk;
 use rulec_lang::value::Tri;
@@ -7,14 +7,16 @@ use std::cell::Cell;
 
 const ANSWER_MASK: u32 = 3;
 
-/// Memo cells of a decision: results of predicates, then of shared conditions, then flags for
-/// tables that selected nothing. A cell is valid if it contains the decision's epoch.
+/// Memo cells of a decision: results of predicates, followed by results of shared conditions,
+/// followed by flags for tables that selected nothing. A cell is valid if it contains the
+/// decision's epoch.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Memo<'a> {
     /// The memo cells. This field comes first, because compiled code reads it at a fixed offset.
     pub cells: &'a [Cell<u32>],
-    /// The decision's epoch, a multiple of four; the two lowest bits of a cell hold the result.
+    /// The decision's epoch, a multiple of four. The two lowest bits of a cell hold the memoized
+    /// result.
     pub epoch: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The sources of slot values.
+//! The sources from which a decision gets the values of slots.
 
 use super::scratch::{EpochStamp, JsonBuffers, grow_to_len, recycle_vec};
 use crate::bytecode::Chunk;
@@ -8,20 +8,20 @@ use crate::input::SlotValues;
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
 
-/// A source of slot values.
+/// A source of the values of slots (the fields that rules read).
 pub trait Message<'a> {
-    /// Returns the value of a slot; missing if the message lacks it, or if the slot does not accept
-    /// its kind.
+    /// Returns the value of a slot. The result is missing if the message has no such field, or if
+    /// the slot does not accept the field's kind of value.
     fn slot_value(&mut self, slot: usize) -> &Value<'a>;
 
-    /// Reads all slots, which are numbered from 0 to `slots`. Appends the slots that have a value
+    /// Reads all slots, whose ids are less than `slots`. Appends the ids of slots that have a value
     /// to `into`, in any order.
     fn read_present_slots(&mut self, _fields: &FieldLookup, slots: u32, into: &mut Vec<u32>) {
         into.extend((0..slots).filter(|slot| !self.slot_value(*slot as usize).is_missing()));
     }
 }
 
-/// Slot values that were read before the decision.
+/// Slot values that were read from the message before the decision.
 impl<'a> Message<'a> for SlotValues<'a> {
     #[inline(always)]
     fn slot_value(&mut self, slot: usize) -> &Value<'a> {
@@ -47,7 +47,8 @@ impl<'a> Message<'a> for SlotValues<'a> {
     }
 }
 
-/// Appends the slots that have a value to `into`. `first` is the slot of the first value.
+/// Appends the ids of slots that have a value to `into`. `first` is the id of the slot with the
+/// first of the `values`.
 #[inline(always)]
 fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     for (value, slot) in values.iter().zip(first..) {
@@ -57,18 +58,19 @@ fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     }
 }
 
-/// A JSON message whose slots are looked up when first used.
+/// A JSON message in which the value of each slot is looked up when the slot is first used.
 pub struct JsonMessage<'a> {
     chunk: &'a Chunk,
     message: &'a Json,
     epoch: u32,
     slots: &'a mut [EpochStamp],
     nodes: &'a mut [EpochStamp],
-    /// The values of the slots read so far.
+    /// The values of the slots that were read so far.
     values: Vec<Value<'a>>,
-    /// The shared objects looked up so far; `None` for one that the message lacks.
+    /// The objects of `Chunk::objects` that were looked up so far; `None` for an object that the
+    /// message lacks.
     objects: Vec<Option<&'a Json>>,
-    /// Whether all slots were read. If true, a slot without a stamp of this decision is missing.
+    /// Whether all slots were read. If true, a slot that was not read in this decision is missing.
     complete: bool,
     values_home: &'a mut Vec<Value<'static>>,
     objects_home: &'a mut Vec<Option<&'static Json>>,
@@ -100,7 +102,7 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Reads a slot, and returns the index of its value.
+    /// Reads a slot, and returns the index of its value in `values`.
     #[inline(never)]
     fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
@@ -117,8 +119,8 @@ impl<'a> JsonMessage<'a> {
         at
     }
 
-    /// Reads the slots that are direct fields of an object. Appends the slots with a value to
-    /// `into`.
+    /// Reads the slots that are direct fields of an object. Appends the ids of those that have a
+    /// value to `into`.
     fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {
@@ -149,7 +151,7 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Returns the index of a slot's value, reading the slot if needed.
+    /// Returns the index in `values` of a slot's value. Reads the slot if it was not read before.
     #[inline]
     fn known_or_load(&mut self, slot: usize) -> usize {
         match self.slots.get(slot) {
@@ -158,8 +160,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Returns an object that several slots share; `None` if the message lacks it. Lowering limits
-    /// the depth of such objects, which bounds the recursion.
+    /// Returns an object that several slots share; `None` if the message lacks it. The recursion is
+    /// bounded, because lowering limits the nesting depth of shared objects.
     fn shared_object(&mut self, node: u32) -> Option<&'a Json> {
         if node == NO_ENTRY {
             return Some(self.message);

@@ -1,19 +1,19 @@
-//! The values computed once a statement is chosen: a handler's arguments, and the nodes that a
-//! router sends to. The VM or compiled code that made the choice also computes these values, so
-//! slots, memoized results and host results are reused.
+//! The values computed after a statement was chosen: a handler's arguments, or the nodes to which a
+//! router sends the message. The VM or compiled code that made the choice also computes these
+//! values. So slots, memoized results and host results are reused.
 
 use super::{Message, Vm};
 use rulec_eval::decision::Details;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Argument, Destination, NEXT_FIELD, Outcome, ValueId};
 
-/// Returns the texts of a list; `None` for any other value.
+/// Returns the texts in a list; `None` for any value other than a list.
 fn list_of_ids(list: Value<'_>) -> Option<Vec<String>> {
     Some(list.elements()?.filter_map(|id| id.as_str().map(str::to_owned)).collect())
 }
 
-/// Returns the node ids of a router's destination. `next` has the next nodes that the message
-/// lists. Without this list, the destination is returned as written.
+/// Returns the ids of the nodes to which a destination refers. `next` has the ids of the possible
+/// next nodes that the message lists. Without this list, the destination is returned as written.
 fn next_nodes<'a>(
     destination: &Destination,
     next: Option<&[String]>,
@@ -41,7 +41,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         operand.map_or(Value::Missing, |operand| self.operand_value(operand))
     }
 
-    /// Computes a handler's arguments or a router's nodes; `None` if the outcome has no values.
+    /// Computes a handler's arguments, or the nodes to which a router sends the message. `None` if
+    /// the outcome has no values to compute.
     #[inline]
     pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
         outcome.has_values().then(|| self.eval_outcome_values(outcome))
@@ -68,7 +69,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         details
     }
 
-    /// Adds the failures and the time of host functions, and the exceeded limits, to `details`.
+    /// Adds to `details` the failures and the duration of host function calls, and the exceeded
+    /// limits.
     #[inline]
     pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
         Details::add_calls(details, &self.hosts, self.arena);

@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// The working memory for decisions: one per thread, for any sequence of rule sets and messages.
+/// The working memory for decisions. Each thread has its own, and uses it for any sequence of rule
+/// sets and messages.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) epoch: u32,
@@ -19,9 +20,9 @@ pub struct Scratch {
     pub(super) vm: VmBuffers,
     pub(super) json: JsonBuffers,
     pub(super) bindings: BindingBuffers,
-    /// The slot cells of compiled code.
+    /// The cells in which compiled code stores slot values.
     pub(super) cells: ValueCells<'static>,
-    /// The memory that messages are read into. `None` before the first message, and while a
+    /// The memory for reading messages into slots. `None` before the first message, and while a
     /// decision uses this memory.
     input: Option<Box<InputBuffers>>,
 }
@@ -37,7 +38,8 @@ pub struct VmBuffers {
     pub(super) lookup: LookupBuffers,
 }
 
-/// Stamp of a cached value: the decision, and the loop element if the value depends on one.
+/// Stamp of a cached value: the decision that computed the value, and the loop element if the value
+/// depends on one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CachedValue {
     pub epoch: u32,
@@ -46,10 +48,10 @@ pub(super) struct CachedValue {
     pub element: u64,
 }
 
-/// A cell for the value of each slot, empty until the slot is read.
+/// For each slot, a cell for its value. The cell is empty until the slot is read.
 pub type ValueCells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
-/// The memory of a [`super::JsonMessage`]: the slots and objects read from the message.
+/// The memory of a [`super::JsonMessage`] that is kept between decisions.
 #[derive(Debug, Default)]
 pub(super) struct JsonBuffers {
     pub slots: Vec<EpochStamp>,
@@ -58,21 +60,22 @@ pub(super) struct JsonBuffers {
     pub objects: Vec<Option<&'static Json>>,
 }
 
-/// The memory of [`super::BindingSlots`].
+/// The memory of [`super::BindingSlots`] that is kept between decisions.
 #[derive(Debug, Default)]
 pub(super) struct BindingBuffers {
-    /// For each slot, the index of its value, and the version of the message or binding when the
-    /// slot was read.
+    /// For each slot, the index of its value, and the version of the message or binding from which
+    /// the value was read.
     pub stamps: Vec<(usize, u64)>,
     /// For each binding, the version of its current value.
     pub versions: Vec<u64>,
-    /// The last version that was assigned.
+    /// The last version that was assigned to a message or binding.
     pub version: u64,
     pub values: Vec<Value<'static>>,
     pub roots: Vec<Value<'static>>,
 }
 
-/// Location of a slot's value or of an object, with the epoch of the decision that read it.
+/// Index of a value or object that was read from a message, with the epoch of the decision that
+/// read it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EpochStamp {
     pub epoch: u32,
@@ -85,8 +88,8 @@ impl Scratch {
         Scratch::default()
     }
 
-    /// Reads JSON text into slots, then calls `then` with the slots and this memory. `None` if
-    /// `then` returns `None`, or the text is invalid or must be read into a JSON tree.
+    /// Reads JSON text into slots, and calls `then` with the slots and this memory. `None` if
+    /// `then` returns `None`, or if the text is invalid or must be read into a JSON tree.
     pub fn read_json_text<T>(
         &mut self,
         plan: &InputPlan,
@@ -96,8 +99,8 @@ impl Scratch {
         self.fill_slots(plan, text, input::read_text, then)
     }
 
-    /// Reads a `Serialize` value into slots, then calls `then` with the slots and this memory.
-    /// `None` if `then` returns `None`, or the value does not serialize to an object or must be
+    /// Reads a `Serialize` value into slots, and calls `then` with the slots and this memory.
+    /// `None` if `then` returns `None`, or if the value does not serialize to an object or must be
     /// read into a JSON tree.
     pub fn read_value<T>(
         &mut self,
@@ -108,8 +111,8 @@ impl Scratch {
         self.fill_slots(plan, message, |fill, message| input::read_value(fill, message), then)
     }
 
-    /// Lets `source` read a message from `data` into slots, then calls `then` with the slots and
-    /// this memory. `None` if either function returns `None`.
+    /// Lets `source` read a message from `data` into slots, and calls `then` with the slots and
+    /// this memory. `None` if one of the two functions returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
@@ -124,8 +127,8 @@ impl Scratch {
         done
     }
 
-    /// Clears all stamps and returns the first epoch. Needed when the epochs restart, after a
-    /// billion decisions.
+    /// Clears all stamps and returns the first epoch. Needed when the epoch counter overflows,
+    /// after a billion decisions.
     #[cold]
     pub(super) fn clear_all_stamps(&mut self) -> u32 {
         self.json.clear_stamps();
@@ -133,7 +136,7 @@ impl Scratch {
         clear_vm_stamps(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(lookup))
     }
 
-    /// Sets the last epoch, so that tests can reach its overflow.
+    /// Sets the last epoch, so that tests can make the epoch counter overflow.
     #[doc(hidden)]
     pub fn set_epoch(&mut self, epoch: u32) {
         self.epoch = epoch & !3;
@@ -145,14 +148,15 @@ impl Scratch {
         self.epoch
     }
 
-    /// Returns the address of the registers, and their capacity.
+    /// Returns the address of the memory for registers, and its capacity.
     #[doc(hidden)]
     pub fn register_capacity(&self) -> (usize, usize) {
         (self.vm.values.as_ptr() as usize, self.vm.values.capacity())
     }
 }
 
-/// Clears all stamps when the epochs restart, and returns the first epoch.
+/// Clears the stamps in the VM's memory when the epoch counter overflows, and returns the first
+/// epoch.
 #[cold]
 pub(super) fn clear_vm_stamps(
     memo: &[Cell<u32>],

@@ -1,4 +1,4 @@
-//! The start of a decision, common to the VM and compiled code.
+//! The start of a decision, which the VM and compiled code share.
 
 use super::bindings::BindingSlots;
 use super::memo::Memo;
@@ -10,15 +10,15 @@ use rulec_sema::hir::Slot;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// All that one decision uses: the code, the host functions, and the memory of a [`Scratch`] under
-/// a new epoch.
+/// Everything that one decision uses: the code, the host functions, and the memory of a [`Scratch`]
+/// under a new epoch.
 pub struct DecisionMemory<'a> {
     pub code: &'a Bytecode,
     pub hosts: &'a [Host],
-    /// The memoized results of the decision, which compiled code writes too.
+    /// The memoized results of the decision. Compiled code also writes these.
     pub memo: Memo<'a>,
     pub vm: &'a mut VmBuffers,
-    /// The memory that keeps the slot cells of compiled code between decisions.
+    /// The memory for the slot cells of compiled code, kept between decisions.
     pub cells: &'a mut ValueCells<'static>,
 }
 
@@ -36,7 +36,7 @@ impl Scratch {
         DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells }
     }
 
-    /// Starts a decision over a JSON message. Each field is looked up when first used.
+    /// Starts a decision over a JSON message. Each field is looked up when it is first used.
     #[inline(always)]
     pub fn start_json_decision<'a>(
         &'a mut self,
@@ -50,7 +50,7 @@ impl Scratch {
         (memory, JsonMessage::new(code.chunk(), message, json, *epoch))
     }
 
-    /// Starts a decision over a message and a number of bindings, none of which has a value yet.
+    /// Starts a decision over a message and `bindings` bindings, none of which has a value yet.
     pub fn start_bindings_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
@@ -65,8 +65,8 @@ impl Scratch {
         (memory, BindingSlots::new(slots, message, bindings, buffers, epoch, json))
     }
 
-    /// Returns the slots of a message and of a number of bindings, for an engine that needs no
-    /// other memory.
+    /// Returns the slots of a message and of `bindings` bindings, for an engine that needs no other
+    /// memory of the scratch.
     pub fn bind_slots<'a>(
         &'a mut self,
         slots: &'a [Slot],
@@ -76,7 +76,7 @@ impl Scratch {
         BindingSlots::new(slots, message, bindings, &mut self.bindings, &mut self.epoch, &mut self.json)
     }
 
-    /// Begins the next epoch, a multiple of four.
+    /// Begins the next epoch and returns its number, a multiple of four.
     #[inline(always)]
     fn next_epoch(&mut self, memo_len: usize) {
         self.epoch = match self.epoch.checked_add(4) {

@@ -1,5 +1,5 @@
-//! Searches tables, either route by route, or with the index. The index gets values from the VM,
-//! which also evaluates the candidate routes.
+//! Searches a table, either route by route or with the index. The VM gives the index the values of
+//! the message, and evaluates the candidate routes that the index finds.
 
 use super::memo::Memo;
 use super::{Message, Vm};
@@ -18,8 +18,8 @@ use rulec_sema::hir::{RuleId, SlotId, TableId};
 use std::ops::Range;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Makes the VM use an index of the same rules: for all tables if `always`, else for the tables
-    /// where the index is faster.
+    /// Makes the VM use an index of the same rules. If `always` is true, it is used for all tables,
+    /// else only for tables where the index is faster.
     #[inline]
     pub fn use_index(&mut self, index: &'a Index, always: bool) {
         let Some(buffers) = self.lookup_buffers.take() else {
@@ -29,25 +29,27 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (self.lookup, self.always_index) = (Some(buffers.begin_decision(index, self.memo.epoch)), always);
     }
 
-    /// Excludes the routes that were removed up to a version of the rule set.
+    /// Excludes the routes that were removed in this version of the rule set or earlier.
     pub fn exclude_removed(&mut self, tombstones: &'a Tombstones, version: u64) {
         self.tombstones = Some((tombstones, version));
     }
 
-    /// Returns the lookup if the VM uses the index for a table, else `None`.
+    /// Returns the index lookup if the VM uses the index for a table; otherwise `None`.
     #[inline]
     fn lookup_in(&self, table: TableId) -> Option<Lookup<'a>> {
         self.lookup.filter(|lookup| self.always_index || lookup.is_faster_for(table))
     }
 
-    /// Returns the choice: the first matching route of the table, or its default.
+    /// Returns the choice by the table `entry`: the first route whose condition is true, or the
+    /// default. Jumps to other tables are followed.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let end = self.search_from(self.start_position(entry));
         table_search::resolve_choice(self, end)
     }
 
-    /// Returns the first matching route of a table in a range of ranks, without excluded routes.
+    /// Returns the first matching route of a table within a range of ranks (positions in the
+    /// table). Removed routes are skipped.
     pub fn first_hit(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
         match self.lookup_in(table) {
             Some(lookup) => lookup.first_hit(self, table, ranks),
@@ -55,12 +57,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Returns every matching route of the table, in the order in which routes are tried.
+    /// Returns every route of the table whose condition is true, in the order in which routes are
+    /// tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         self.all_hits(entry).into_iter().map(|hit| hit.route).collect()
     }
 
-    /// Returns every matching route with its rank, without excluded routes.
+    /// Returns every matching route of the table with its rank (position in the table). Removed
+    /// routes are skipped.
     pub fn all_hits(&mut self, entry: TableId) -> Vec<RouteHit> {
         if let Some(lookup) = self.lookup_in(entry) {
             return lookup.all_hits(self, entry);
@@ -69,15 +73,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (0..routes as u32).filter_map(|rank| self.verify_route(entry, rank)).collect()
     }
 
-    /// Evaluates the route at a position of a table. Returns the route and its `goto` table if it
-    /// matches.
+    /// Evaluates the condition of the route at a position of a table. If the condition is true,
+    /// returns the route and the table to which its `goto` jumps, if it has one.
     #[inline(always)]
     pub fn eval_route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
         self.eval_routes(code.start as usize, code.end as usize)
     }
 
-    /// Returns the first matching route of the code from `start` to `end`.
+    /// Evaluates the routes whose code is between `start` and `end`, and returns the first one that
+    /// matches.
     fn eval_routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
         match self.run_blocks::<true>(start, end) {
             SearchResult::Choose(route) => Some((route, None)),
@@ -86,8 +91,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Returns the result of a table in which no route matches: the default, another table, or
-    /// nothing.
+    /// Returns the result of searching a table in which no route matches: its default, another
+    /// table to search, or nothing.
     fn result_without_route(&self, table: TableId) -> SearchResult<(TableId, usize)> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
@@ -105,8 +110,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-/// Search of one table. A position is a table with an address in its code or, if the index is used,
-/// with a rank.
+/// Search of one table. A position is a table with an address in its code. If the index is used,
+/// the position has a rank (route number) instead of an address.
 impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     type Position = (TableId, usize);
     type Rule = RuleId;

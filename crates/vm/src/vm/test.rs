@@ -1,4 +1,4 @@
-//! Predicates: the fast checks, and the operators' own functions for the others.
+//! Evaluation of predicates: by fast checks, or else by the functions that implement the operators.
 
 use super::{Message, Vm, compare_with_float, compare_with_int};
 use crate::bytecode::chunk::{Keywords, Operand, Pred, PredCheck};
@@ -74,7 +74,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates a text predicate whose left value turns out to be a list.
+    /// Evaluates a text predicate whose left operand has a list as its value.
     fn test_list_element(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
         match keywords.required_element(pred.mode) {
             Some(wanted) => list_has_text(list, wanted),
@@ -95,13 +95,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Calls `then` with a text normalized for a predicate.
+    /// Calls `then` with `text`, normalized for the predicate's text mode.
     #[inline]
     fn with_prepared_text<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
         then(self.texts.get_or_prepare(pred.text, self.memo.epoch, pred.mode.text, text))
     }
 
-    /// Evaluates a predicate by the operator's own function.
+    /// Evaluates a predicate by the function that implements its operator.
     fn test_generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
         let op = match pred.ask {
             TestKind::Truth => return implementations::value_to_tri(left),
@@ -112,15 +112,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         budget::test_predicate(op, left, self.operand_value(pred.right), pred.mode, context)
     }
 
-    /// True if the text would be normalized again for each element of a loop. Then the operator's
-    /// own function evaluates the predicate, because it checks the limits.
+    /// True if the text would be normalized again for each element of a loop. In this case the
+    /// operator's function evaluates the predicate, because it checks the limits.
     #[inline]
     fn prepares_text_repeatedly(&self, pred: &Pred) -> bool {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True if searching a text in each iteration of a loop is within the limits. Nothing is
-    /// reported for regular expressions, because it is not known yet which of them will run.
+    /// True if searching the text in each iteration of a loop stays within the limits. An exceeded
+    /// limit of a regular expression is not reported here, because that expression may never run.
     #[cold]
     fn is_repeated_preparation_within_budget(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };
@@ -134,7 +134,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-/// Returns whether a list has a text among its elements; unknown if the value is no list.
+/// Reports whether a list contains a text; unknown if the value is no list.
 #[inline]
 pub fn list_has_text(list: Value<'_>, wanted: &str) -> Tri {
     if let Value::JsonList(items) = list {
@@ -152,8 +152,8 @@ fn compare_order(cmp: Comparison, order: Option<Ordering>) -> Tri {
     order.map_or(Tri::Unknown, |order| cmp.holds(order).into())
 }
 
-/// Compares the length of a text in characters. A character has one to four bytes, so characters
-/// are counted only if the number of bytes does not decide.
+/// Compares the length of a text, in characters, with `length`. A character has one to four bytes.
+/// So characters are counted only if the number of bytes does not decide the comparison.
 fn compare_length(cmp: Comparison, text: &str, length: i64) -> Tri {
     let bytes = text.len() as i64;
     let order = if bytes < length {

@@ -40,8 +40,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(level as usize).copied().unwrap_or(Value::Missing)
     }
 
-    /// Returns the value of a value block. If the block has a valid cached value, the block does
-    /// not run again.
+    /// Returns the value of a value block. Does not run the block if its value is cached and still
+    /// valid.
     pub fn eval_block(&mut self, id: BlockId) -> Value<'a> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;

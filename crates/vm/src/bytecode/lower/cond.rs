@@ -1,4 +1,4 @@
-//! Lowering of conditions to chains of tests that jump.
+//! Lowering of conditions to sequences of test instructions, which jump depending on their results.
 
 use super::{Label, LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{Loop, Operand, Pred, PredCheck};
@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum LoweringTask {
-    /// Task that emits a condition with jumps to `label`. The jumps are taken if the condition is
-    /// true; with `when` false, if it is not true.
+    /// Emits code that jumps to `label` if the condition is true; with `when` false, if the
+    /// condition is not true.
     Emit { cond: CondId, when: bool, label: usize },
-    /// Task that makes a label refer to the current address.
+    /// Makes the current address the target of a label.
     Bind(usize),
 }
 
@@ -22,8 +22,8 @@ type Tasks = SmallVec<[LoweringTask; 8]>;
 type Labels = SmallVec<[Label; 2]>;
 
 impl Lowering<'_> {
-    /// Emits code that continues at its end if a condition is true, and else jumps. Returns the
-    /// label of these jumps, which the caller must bind.
+    /// Emits code that jumps if a condition is not true. If the condition is true, execution
+    /// continues after the code. Returns the label of the jumps, which the caller must bind.
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);
@@ -84,8 +84,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Adds tasks for the operands of an `and` or `or`. An operand with the result `decisive` decides
-/// the result of the whole condition.
+/// Adds tasks for the operands of an `and` or `or`. One operand with the result `decisive` decides
+/// the whole condition: `false` for `and`, `true` for `or`.
 fn push_operand_tasks(
     parts: &[CondId],
     decisive: bool,
@@ -112,7 +112,7 @@ fn push_operand_tasks(
     }));
 }
 
-/// Returns the specialized instruction for a cheap test of a slot, if there is one.
+/// Returns the specialized instruction for a predicate on a slot; `None` if there is none.
 fn slot_test_instr(pred: &Pred, want: bool, when: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;

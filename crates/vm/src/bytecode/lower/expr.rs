@@ -13,8 +13,8 @@ impl Lowering<'_> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
-    /// Emits the loop and the condition blocks that a value needs. Also emits a block for the value
-    /// itself, if its users share one.
+    /// Emits the loop and the condition blocks that an expression needs. Also emits a block for the
+    /// expression itself if all its users share one block.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {
@@ -42,7 +42,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the operand for a value, and emits a block if the value must be computed.
+    /// Returns the operand that yields an expression's value. Emits a block first if the value must
+    /// be computed.
     pub(super) fn lower_operand(&mut self, id: ExprId) -> Result<Operand, LowerError> {
         Ok(match self.find_expr(id)? {
             NExpr::Slot(slot) => Operand::Slot(*slot),
@@ -79,8 +80,9 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits code that computes a value into register `dst` and uses no lower register. The
-    /// recursion is bounded, because the use analysis limits how deep values nest in one block.
+    /// Emits code that computes an expression into register `dst` and changes no lower register.
+    /// The recursion is bounded, because the use analysis limits how deep expressions nest in one
+    /// block.
     fn emit_expr(&mut self, id: ExprId, dst: Reg, registers: &mut u16, root: bool) -> Result<(), LowerError> {
         *registers = (*registers).max(next_register(dst)?);
         if !root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
@@ -190,7 +192,7 @@ impl Lowering<'_> {
         Ok(at)
     }
 
-    /// Emits code that computes values into consecutive registers, from `first` on.
+    /// Emits code that computes expressions into consecutive registers, beginning with `first`.
     fn emit_consecutive(
         &mut self,
         items: &[ExprId],

@@ -1,4 +1,4 @@
-//! Lowering of predicates: selects the fastest check for each.
+//! Lowering of predicates (tests): selects the fastest check for each predicate.
 
 use super::{LowerError, Lowering, checked_index};
 use crate::bytecode::chunk::{Keywords, MemberList, NO_ENTRY, Operand, Pred, PredCheck};
@@ -13,8 +13,8 @@ use rulec_sema::normal::{ExprId, NConst, NExpr, Part, TestKind};
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// Fills the pool of predicates with placeholders, so that a predicate's id in the normal form
-    /// is its index in the pool.
+    /// Adds a placeholder to the chunk for every predicate. A predicate thus has the same index
+    /// there as in the normal form.
     pub(super) fn reserve_preds(&mut self) {
         self.chunk.preds = self.normal.preds.iter().map(|pred| placeholder_pred(pred.ask)).collect();
     }
@@ -43,8 +43,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the index of the normalized text of the predicate's slot; `NO_ENTRY` if the
-    /// predicate needs no normalized text.
+    /// Returns the index in `Chunk::texts` of the normalized text that the predicate tests;
+    /// `NO_ENTRY` if the predicate needs no normalized text.
     fn normalized_text_index(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let raw = match pred.check {
@@ -65,8 +65,8 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Selects the fastest check for a predicate. Returns the check with the operand that it tests:
-    /// the operand that is not constant, or the argument of its `len`.
+    /// Selects the fastest check for a predicate, and returns the check with the operand that it
+    /// tests. This is the operand that is not constant, or the argument of its `len` call.
     fn select_check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(PredCheck, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.constant_value(right));
@@ -130,8 +130,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the check of a text predicate. Without constant keywords, and for the quantity
-    /// `none`, this is `Check::Generic`.
+    /// Returns the check of a text predicate, and the operand that it tests. The check is
+    /// `PredCheck::Generic` if the keywords are not constant, or the quantity is `none`.
     fn text_check(
         &mut self,
         op: Op,
@@ -207,7 +207,7 @@ fn constant_keywords(constant: &Const, quantity: Option<Quantity>) -> Option<Box
     }
 }
 
-/// Returns the work, per byte of text, that a search for a keyword may cost.
+/// Returns the maximum cost of a search for a keyword, per byte of text; see `Keywords::weight`.
 fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,
@@ -216,7 +216,7 @@ fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     }
 }
 
-/// Returns a placeholder, which stays in the chunk if no route uses the predicate.
+/// Returns a placeholder for a predicate. It remains in the chunk if no route uses the predicate.
 fn placeholder_pred(ask: TestKind) -> Pred {
     Pred {
         check: PredCheck::Generic,

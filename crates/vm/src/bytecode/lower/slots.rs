@@ -1,5 +1,5 @@
 //! Lowering of slots, the fields that rules read. Slots whose paths begin with the same keys share
-//! the lookups of these keys.
+//! the lookup of these keys.
 
 use super::{LowerError, checked_index};
 use crate::bytecode::chunk::{Chunk, NO_ENTRY, SharedObject, SlotCode};
@@ -12,11 +12,11 @@ use rulec_sema::hir::{Program, Slot};
 /// begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
-/// An object of the message that contains a slot, directly or deeper.
+/// Usage of an object of the message that contains slots, directly or in nested objects.
 struct ObjectUse {
     /// Number of slots in the object.
     users: u32,
-    /// Index of the object in the chunk; `NONE` until the chunk contains the object.
+    /// Index of the object in the chunk; `NO_ENTRY` until the object is added to the chunk.
     node: u32,
 }
 

@@ -12,22 +12,25 @@ use rulec_sema::normal::{ExprId, NCond, NConst, NExpr, NPred, Normal, Part, Quan
 pub(super) struct UseInfo {
     /// Number of parts, routes and arguments that use the part; 0 if the part is not needed.
     pub uses: u32,
-    /// Number of code locations that evaluate the part; at least 2 if a loop evaluates it.
+    /// Number of code locations that evaluate the part. At least 2 for a part inside a loop,
+    /// because the loop repeats the evaluation.
     pub asks: u32,
-    /// Cost of evaluating the part: the maximum of its own cost and its children's costs.
+    /// Cost class of evaluating the part: the maximum of the classes of the part itself and its
+    /// children.
     pub cost: Cost,
-    /// Enclosing loops whose elements the part reads, in the normal form or in the author's source.
+    /// Enclosing loops whose current elements the part reads, according to the normal form or the
+    /// author's source.
     pub free: QuantifierLevels,
-    /// Approximate number of instructions that the part adds to the code of each user.
+    /// Approximate number of instructions that the code of each user needs for the part.
     pub size: u32,
-    /// Nesting depth of the part's operands that have no block of their own.
+    /// Nesting depth of those operands of the part that have no block of their own.
     pub height: u32,
-    /// Whether the part is or contains a condition that is used as a value.
+    /// Whether the part is, or contains, a condition whose truth value is used as a value.
     pub has_truths: bool,
 }
 
 impl UseInfo {
-    /// Facts about a part that is not used.
+    /// Facts about a part that no route or argument needs.
     const UNUSED: UseInfo = UseInfo {
         uses: 0,
         asks: 0,
@@ -38,8 +41,8 @@ impl UseInfo {
         has_truths: false,
     };
 
-    /// Returns true if the part has the same value throughout a decision, because it reads no loop
-    /// element.
+    /// Returns true if the part reads no loop element, so that its value is the same throughout a
+    /// decision.
     pub fn is_loop_invariant(&self) -> bool {
         self.free.is_empty()
     }
@@ -48,8 +51,8 @@ impl UseInfo {
 /// Maximum depth of nested values in one block. Bound on recursion, not tuned: a deeper value gets
 /// a block of its own.
 const MAX_INLINE_DEPTH: u32 = 32;
-/// Minimum size in instructions of a condition or value with several users that gets a block of its
-/// own.
+/// Minimum size in instructions of a condition or value that gets its own block because it has
+/// several users.
 const MIN_SHARED_BLOCK_SIZE: u32 = 4;
 
 /// Result of the use analysis: the facts about every part.
@@ -83,17 +86,17 @@ impl UseAnalysis {
         }
     }
 
-    /// Returns the facts about a part; [`UseInfo::NOTHING`] if no part needs it.
+    /// Returns the facts about a part; [`UseInfo::UNUSED`] if no route or argument needs the part.
     pub fn use_info(&self, part: Part) -> UseInfo {
         self.infos.get(self.part_index(part)).copied().unwrap_or(UseInfo::UNUSED)
     }
 
-    /// Returns true if a part gets a block of its own, which all users of the part share.
+    /// Returns true if a part is compiled as a block of its own, which all users of the part share.
     pub fn has_own_block(&self, part: Part) -> bool {
         self.own.get(self.part_index(part)).copied().unwrap_or(false)
     }
 
-    /// Orders the parts topologically and counts their uses.
+    /// Sorts the parts so that operands come before their users, and counts the uses of each part.
     fn sort_topologically(&mut self, normal: &Normal) -> Result<(), LowerError> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -141,8 +144,8 @@ impl UseAnalysis {
         Ok(())
     }
 
-    /// Counts the code locations that evaluate each part; users are counted before their operands.
-    /// A part with a block of its own evaluates its operands in one location.
+    /// Counts the code locations that evaluate each part, from users to their operands. The
+    /// operands of a part with its own block are evaluated in one location, the block.
     fn count_evaluations(&mut self, normal: &Normal) {
         for root in root_parts(normal) {
             let at = self.part_index(root);
@@ -168,7 +171,7 @@ impl UseAnalysis {
         }
     }
 
-    /// Computes all facts except the uses and the code locations; operands come before their users.
+    /// Computes the facts about each part except `uses` and `asks`, from operands to their users.
     fn compute_infos(&mut self, normal: &Normal) {
         for at in 0..self.order.len() {
             let part = self.order[at];
@@ -205,8 +208,8 @@ impl UseAnalysis {
         }
     }
 
-    /// Gives a part a block of its own, which caches the part's value. This is done if a loop would
-    /// evaluate the part for each element, but the value does not depend on the element.
+    /// Gives a part its own block with a cached value if a loop would otherwise repeat the
+    /// evaluation. Only parts whose value does not depend on loop elements get such a block.
     fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, repeats: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
@@ -226,14 +229,14 @@ impl UseAnalysis {
     }
 }
 
-/// Returns the parts from which all others are reached: the conditions of routes, then the values
-/// of arguments and destinations.
+/// Returns the parts from which all needed parts can be reached: the conditions of routes, and the
+/// values of arguments and destinations.
 fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
-/// Returns the nesting level of the loop `part`, if `child` is the body of this loop.
+/// Returns the nesting level of the loop `part` if `child` is its body; otherwise `None`.
 fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
@@ -269,8 +272,8 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
-/// Returns the enclosing loops whose elements the part itself reads, in the normal form or in the
-/// author's source. The reads of its children are not included.
+/// Returns the enclosing loops whose current elements the part itself reads, according to the
+/// normal form or the author's source. Elements that only its children read are not included.
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {

@@ -1,5 +1,6 @@
-//! Lookup of the keys of a message: literals in texts, equivalence classes of values, and elements
-//! of lists. Each text is scanned, and each value classified, at most once per decision.
+//! Lookup of the keys (facts that routes require) of a message: literals in texts, equivalence
+//! classes of values, and elements of lists. Each text is scanned at most once per decision, and
+//! the class of each value is determined at most once.
 
 use super::{Lookup, RouteVerifier, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
 use crate::bytecode::chunk::Operand;
@@ -12,8 +13,8 @@ use rulec_lang::value::Value;
 use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
-    /// Looks up the keys of a table. Returns all keys found in the message so far; the caller must
-    /// put the list back into `hits` of the buffers.
+    /// Looks up the keys of a table. Returns the ids of all keys that the message is known to have.
+    /// The caller must put the list back into `hits` of the buffers.
     pub(super) fn look_up_keys<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
@@ -70,7 +71,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records that the message has a key.
+    /// Records that the message has a key, and appends the key to `hits` unless it was recorded
+    /// before.
     #[inline]
     fn record_key(&self, key: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.keys.get(key as usize)
@@ -80,7 +82,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans the text of a subject for literals.
+    /// Scans the text of a subject for literals, and appends the keys that the found literals
+    /// provide to `hits`.
     fn scan_subject<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else {
             return broken_invariant!("a subject to scan is in the index");
@@ -116,8 +119,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans a text in several normalized forms, and skips a form that equals the first. Returns
-    /// the flags to store for the subject.
+    /// Calls `search` with each normalized form of a text, except forms that equal the first.
+    /// Returns the flags to store for the subject.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,
@@ -146,8 +149,8 @@ impl<'a> Lookup<'a> {
         state
     }
 
-    /// Records the class of the attribute that reads this folded text, so that the text is not
-    /// folded again.
+    /// Records the class of the attribute that reads this folded text. The text need not be folded
+    /// again for the attribute.
     #[inline(always)]
     fn record_class(&self, attribute: u32, folded: &[u8]) {
         if let Some(cell) = self.work.classes.get(attribute as usize)
@@ -157,7 +160,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches one form of a subject's text for the literals of the subject.
+    /// Searches one normalized form of a subject's text for the literals of the subject.
     #[inline(never)]
     fn search_text(
         &self,
@@ -170,7 +173,8 @@ impl<'a> Lookup<'a> {
         subject.scanner.scan(text, buffers, |literal, _| self.record_literal(subject.first + literal, hits));
     }
 
-    /// Searches the folded text in `buffers`, of `length` bytes, for the literals of the subject.
+    /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
+    /// subject.
     #[inline(always)]
     fn search_folded(
         &self,
@@ -194,7 +198,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records that a literal was found, and the keys that the literal provides.
+    /// Records that a literal was found, and appends the keys that the literal provides to `hits`.
     #[inline(always)]
     fn record_literal(&self, literal: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.literals.get(literal as usize)
@@ -204,7 +208,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the elements of a list and records their keys; false if the value is no list.
+    /// Looks up the elements of a list and records the keys that they provide. Returns false if the
+    /// value is no list.
     #[inline(never)]
     fn look_up_elements<V: RouteVerifier<'a>>(
         &self,
@@ -232,7 +237,8 @@ impl<'a> Lookup<'a> {
         true
     }
 
-    /// Returns the equivalence class of an attribute's value.
+    /// Returns the equivalence class of an attribute's value, which is determined once per
+    /// decision.
     #[inline]
     pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let cell = self.work.classes.get(number as usize);

@@ -4,12 +4,12 @@ use super::*;
 use crate::index::PackedLists;
 use crate::index::ranges::ValueRanges;
 
-/// A message that one route matches, and a record of the routes tried.
+/// A stub engine whose message matches one route. It records the routes that are tried.
 struct RecordingVerifier {
     holds: u32,
     texts: PreparedTexts,
     missing: Value<'static>,
-    /// Ranks of the routes that the index found and verified.
+    /// Ranks of the routes whose conditions were evaluated because the index found them.
     found: Vec<u32>,
     /// Number of routes that were tried in order, without the index.
     in_order: Option<u32>,
@@ -42,8 +42,8 @@ impl<'a> RouteVerifier<'a> for RecordingVerifier {
     }
 }
 
-/// Builds the index of a table in which no route has a key, and `first` routes are tried before any
-/// lookup.
+/// Builds the index of a table whose routes have no keys. The first `first` of its `routes` routes
+/// are tried before any lookup.
 fn build_index(first: u32, routes: u32) -> Index {
     let residual: Vec<(u32, ValueRanges)> = (0..routes).map(|rank| (rank, ValueRanges::new())).collect();
     let table = TableIndex { residual: Bitmap::new(&residual), first, ..TableIndex::default() };
@@ -62,7 +62,7 @@ fn build_index(first: u32, routes: u32) -> Index {
 }
 
 /// Regression: with a hundred copies of a realistic rule set, most messages matched one of the
-/// first sixty routes. The index then took four times as long as no index.
+/// first sixty routes. Decisions with the index took four times as long as decisions without it.
 #[test]
 fn a_tables_first_routes_are_tried_in_order_while_they_hold() {
     let index = build_index(40, 100);

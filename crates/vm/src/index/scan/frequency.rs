@@ -1,18 +1,19 @@
 //! Estimates how frequent bytes are in texts, from the literals and from typical English and
-//! Chinese texts. A literal is found by its rarest grams.
+//! Chinese texts. The estimate serves to find each literal by its rarest grams.
 
 use super::gram::load_eight_bytes;
 
-/// Weight of the frequencies in typical texts, as a number of counted bytes.
+/// Weight of the frequencies in typical texts, expressed as a number of counted bytes of literals.
 const PRIOR_BYTES: f32 = 3000.0;
-/// Number of counted bytes after which counting stops. Bound on build time, not tuned: more bytes
-/// would change little.
+/// Number of counted bytes after which no more literals are counted. Bound on build time, not
+/// tuned: more bytes would hardly change the estimate.
 const MAX_COUNTED_BYTES: f32 = 4_000_000.0;
 
 pub struct ByteFrequency {
     pairs: Box<[u16]>,
     total: f32,
-    /// Number of occurrences of sequences of four bytes, by a hash of the sequence.
+    /// Number of occurrences in the literals of each sequence of four bytes, by a hash of the
+    /// sequence.
     fours: Box<[u16]>,
     bytes: [f32; 256],
 }
@@ -27,7 +28,8 @@ impl ByteFrequency {
         }
     }
 
-    /// Counts the bytes at the beginning of a literal, up to 64.
+    /// Counts the bytes, byte pairs and sequences of four bytes at the beginning of a literal, up
+    /// to 64 bytes.
     pub fn count_literal(&mut self, literal: &[u8]) {
         if self.total > MAX_COUNTED_BYTES {
             return;
@@ -45,7 +47,7 @@ impl ByteFrequency {
         self.total += length as f32;
     }
 
-    /// Returns the share of a byte among the bytes of typical texts.
+    /// Returns the fraction of the bytes in typical texts that are equal to `byte`.
     pub fn byte_share(&self, byte: u8) -> f32 {
         self.bytes[usize::from(byte)]
     }
@@ -59,7 +61,7 @@ impl ByteFrequency {
         (f32::from(self.pairs[usize::from(pair)]) + PRIOR_BYTES * usual) / self.total
     }
 
-    /// Returns the estimated share of text positions at which these four bytes occur.
+    /// Returns the estimated fraction of positions in texts at which these four bytes occur.
     pub fn four_bytes_share(&self, four: u32) -> f32 {
         let usual = self.pair_share(four as u16) * self.pair_share((four >> 16) as u16);
         (f32::from(self.fours[hash_slot(four)]) + PRIOR_BYTES * usual) / self.total
@@ -70,7 +72,8 @@ fn hash_slot(four: u32) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
-/// Returns the share of a byte in typical texts, three in ten of which are Chinese.
+/// Returns the fraction of a byte among all bytes of typical texts, three in ten of which are
+/// Chinese.
 fn typical_share(byte: u8) -> f32 {
     let thousandths = match byte {
         b' ' => 130.0,

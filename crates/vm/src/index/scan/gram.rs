@@ -1,23 +1,24 @@
-//! Grams: the few bytes by which a literal is found, and their hashes.
+//! Grams: short sequences of a literal's bytes by which the literal is found, and the hashes of
+//! grams.
 
-/// Length class of a gram; [`Level::bytes`] is the number of bytes. A lookup begins at one of the
-/// first [`BASE_LEVELS`] levels. From an entry with many literals (crowded), the lookup continues
-/// one level deeper.
+/// Length class of a gram; [`GramLevel::gram_bytes`] is the length in bytes. A lookup begins at one
+/// of the first [`BASE_LEVELS`] levels. If too many literals share a gram (the gram is crowded),
+/// the lookup continues at the next level, with a longer gram.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct GramLevel(u8);
 
-/// Number of base levels, at which a lookup can begin. Their grams have three to eight bytes. Not
-/// tuned: a lookup reads eight bytes.
+/// Number of base levels, at which a lookup can begin. The grams of these levels have three to
+/// eight bytes. Not tuned: a lookup reads eight bytes.
 pub const BASE_LEVELS: usize = 6;
 pub const THREE_BYTES: GramLevel = GramLevel(0);
-/// Number of the level whose grams have 32 bytes, after the levels with 12 and 16 bytes. Each
-/// deeper level doubles the length.
+/// Number of the level whose grams have 32 bytes. The two levels before it have 12 and 16 bytes.
+/// From this level on, each level doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
-/// The deepest level, whose grams have 32 KB. Bound on build time, not tuned: a literal with
-/// crowded grams is hashed at each level.
+/// The last level, whose grams have 32 KB. Bound on build time, not tuned: a literal whose grams
+/// are crowded is hashed at each level.
 const DEEPEST_LEVEL: GramLevel = GramLevel(18);
 
-/// For each base level, the mask of the gram's bytes in a word of eight bytes.
+/// For each base level, the mask that selects the gram's bytes in a word of eight bytes.
 const GRAM_MASKS: [u64; 8] = [
     0xff_ffff,
     0xffff_ffff,
@@ -40,8 +41,8 @@ const HASH_SALTS: [u64; 8] = [
 ];
 
 impl GramLevel {
-    /// Returns the deepest base level whose grams fit into `length` bytes; `None` below three
-    /// bytes.
+    /// Returns the base level with the longest grams that fit into `length` bytes; `None` below
+    /// three bytes.
     pub fn from_length(length: usize) -> Option<GramLevel> {
         let level = length.min(8).checked_sub(3)?;
         Some(GramLevel(level as u8))
@@ -51,7 +52,7 @@ impl GramLevel {
         GramLevel(number)
     }
 
-    /// Returns the number of the level, which is less than [`BASE_LEVELS`] for a base level.
+    /// Returns the number of the level; numbers below [`BASE_LEVELS`] are base levels.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -65,13 +66,13 @@ impl GramLevel {
         }
     }
 
-    /// Returns the next level, whose grams are longer; `None` for the deepest level.
+    /// Returns the next level, whose grams are longer; `None` for the last level.
     pub fn next_deeper(self) -> Option<GramLevel> {
         (self < DEEPEST_LEVEL).then_some(GramLevel(self.0 + 1))
     }
 
-    /// Returns the hash of the gram of this level at the start of `text`; `None` if the text is too
-    /// short.
+    /// Returns the hash of this level's gram at the start of `text`; `None` if `text` is shorter
+    /// than the gram.
     pub fn hash_gram(self, text: &[u8]) -> Option<u64> {
         let gram = text.get(..self.gram_bytes())?;
         if usize::from(self.0) < BASE_LEVELS {
@@ -82,7 +83,8 @@ impl GramLevel {
         Some(gram.chunks_exact(8).fold(mix_bits(salt), |sum, word| mix_bits(sum ^ load_eight_bytes(word, 0))))
     }
 
-    /// Returns the hash of the gram at the start of eight bytes; the level must be a base level.
+    /// Returns the hash of this level's gram at the start of eight bytes. The level must be a base
+    /// level.
     #[inline(always)]
     pub fn hash_eight_bytes(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;
@@ -96,7 +98,8 @@ fn mix_bits(value: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Loads eight bytes of `text` from `at` on in little-endian order, with zeros beyond the end.
+/// Loads eight bytes of `text`, beginning at index `at`, in little-endian order. Bytes beyond the
+/// end are zero.
 #[inline(always)]
 pub fn load_eight_bytes(text: &[u8], at: usize) -> u64 {
     match text.get(at..).and_then(|rest| rest.first_chunk()) {

@@ -1,6 +1,6 @@
 //! Chooses the grams of a literal: consecutive grams, as many as the distance between two probes.
-//! The grams should be rare in texts, let few further positions pass the first stage, and be shared
-//! by few literals.
+//! The grams should be rare in texts and shared by few literals. They should also let few
+//! additional positions of texts pass the first stage.
 
 use super::frequency::ByteFrequency;
 use super::gram::{GramLevel, load_eight_bytes};
@@ -8,22 +8,24 @@ use super::probes::ProbeTable;
 use super::table::GramTable;
 use std::ops::Range;
 
-/// Number of bytes at the end of a literal, and twice this number at its start, in which grams are
-/// considered.
+/// Number of bytes at the end of a literal in which grams are considered. At the start, twice this
+/// number of bytes is considered.
 const EDGE_BYTES: usize = 32;
-/// Cost of a text position that a gram newly lets pass the first stage, relative to a position that
-/// passes the filter. The first stage is cheaper, but every text pays for it; later literals reuse
-/// the same positions.
+/// Cost of a text position that passes the first stage only because of a new gram, relative to a
+/// position that passes the filter. The first stage is cheaper, but its cost is paid for every
+/// text. Literals that are added later may reuse the same positions.
 const NEW_PROBE_COST: f32 = 30.0;
-/// Number of best choices of grams for which crowding in the table is also considered.
+/// Number of choices with the lowest costs that are also compared by how crowded their grams are in
+/// the table.
 const COMPARED_CHOICES: usize = 2;
 
-/// The grams chosen for a literal; the first gram is at `offset`.
+/// The grams chosen for a literal. The first gram is at `offset`; the others follow it byte by
+/// byte.
 #[derive(Clone, Copy)]
 pub struct GramChoice {
     pub level: GramLevel,
     pub offset: u16,
-    /// Estimated cost per text, to compare choices.
+    /// Estimated cost of the grams per text, for comparing choices.
     cost: f32,
 }
 

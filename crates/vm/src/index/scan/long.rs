@@ -1,4 +1,5 @@
-//! Literals of three or more bytes, found by their grams.
+//! Literals of at least three bytes, which are found by their grams (short sequences of their
+//! bytes).
 
 use super::frequency::ByteFrequency;
 use super::gram::{BASE_LEVELS, GramLevel, load_eight_bytes};
@@ -6,25 +7,27 @@ use super::gram_selection::{GramChoice, choose_grams};
 use super::probes::{Position, ProbePositions, ProbeTable, WINDOW_BYTES};
 use super::table::{GramTable, LiteralGrams};
 
-/// Capacity of the buffer for grams that are filtered together; a position has at most
-/// [`BASE_LEVELS`] grams.
+/// Capacity of the buffer for grams that are filtered together. Up to [`BASE_LEVELS`] grams may
+/// begin at one position.
 pub const GRAM_BUFFER_LEN: usize = 256;
-/// Number of crowded grams that is accepted before probes are placed closer together.
+/// Number of crowded grams (shared by many literals) that is accepted. With more, the search is
+/// built again with a smaller distance between probes.
 pub const MAX_CROWDED_GRAMS: usize = 64;
-/// Number of filter bits for each slot of the hash table.
+/// Number of bits in the filter for each slot of the hash table.
 const FILTER_BITS_PER_SLOT: usize = 16;
 
-/// The search for literals by their grams.
+/// The search for literals by their grams, in three stages: probes, filter and hash table.
 pub struct LongLiterals {
     pub probes: ProbeTable,
-    /// Filter with one set bit for each gram, at the upper bits of the gram's hash.
+    /// Filter with a set bit for each gram. The upper bits of the gram's hash are the index of its
+    /// bit.
     pub filter: Box<[u64]>,
     pub filter_shift: u32,
     pub table: GramTable,
 }
 
 impl LongLiterals {
-    /// Builds the search from literals and their ids.
+    /// Builds the search from pairs of a literal and its id.
     pub fn new(literals: &[(&[u8], u32)], frequency: &ByteFrequency) -> LongLiterals {
         let shortest = literals.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
         let mut step = ProbeTable::step_for_length(shortest);
@@ -39,7 +42,7 @@ impl LongLiterals {
         }
     }
 
-    /// Builds the search with probes at every `step`-th position.
+    /// Builds a search that probes every `step`-th position of a text.
     fn with_step(step: usize, literals: &[(&[u8], u32)], frequency: &ByteFrequency) -> LongLiterals {
         let lengths = literals.iter().map(|(literal, _)| literal.len());
         let (probes, table) = (ProbeTable::new(lengths, step), GramTable::new(literals.len() * step));
@@ -69,8 +72,8 @@ impl LongLiterals {
         }
     }
 
-    /// Calls `hit` for each literal in a block of `length` bytes, and returns the number of bytes
-    /// processed.
+    /// Calls `hit` with the id and the start of each literal in a block of `length` bytes. Returns
+    /// the number of bytes that were processed.
     #[inline(always)]
     pub fn scan_block(
         &self,
@@ -87,8 +90,8 @@ impl LongLiterals {
         next
     }
 
-    /// Filters the grams at the positions of a block that passed the first stage. Then compares the
-    /// text with the literals of the remaining grams.
+    /// Filters the grams at the positions that passed the first stage. For the grams that pass the
+    /// filter, compares the text with their literals.
     #[inline(always)]
     fn find_literals(
         &self,
@@ -119,18 +122,19 @@ impl LongLiterals {
     }
 }
 
-/// A part of a text that is processed as a whole.
+/// A block of a text, whose positions are processed together.
 #[derive(Clone, Copy)]
 pub struct TextBlock<'t> {
-    /// The bytes of the block, followed by more of the text, or zeros.
+    /// The bytes of the block, followed by the next bytes of the text. Bytes beyond the end of the
+    /// text are zero.
     pub window: &'t [u8; WINDOW_BYTES],
     pub text: &'t [u8],
     /// Offset of the block in the text.
     pub at: usize,
 }
 
-/// A possible gram at a position: the level in the high byte, the position in the block in the low
-/// byte.
+/// A possible gram at a position of a block. The high byte is the gram's level, the low byte is the
+/// position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GramPosition(u16);
 

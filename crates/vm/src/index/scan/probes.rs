@@ -1,26 +1,27 @@
-//! The first stage of a scan. At every `step`-th position, four bytes are hashed. A table gives the
-//! levels (length classes) of the grams that may begin with these bytes. Texts use few entries of
-//! the table, which therefore stay in the innermost cache.
+//! The first stage of a scan. At every `step`-th position of a text, four bytes are hashed (a
+//! probe). A table maps the hash to the levels (length classes) of grams that may begin with these
+//! bytes. Texts use few entries of the table, so that these remain in the fastest cache.
 
 use super::gram::{GramLevel, THREE_BYTES};
 use rulec_base::broken_invariant;
 
-/// Number of positions that are probed without a branch between them.
+/// Number of positions that are probed without a branch from one to the next.
 const UNROLLED_PROBES: usize = 8;
-/// Maximum distance between two probes.
+/// Maximum distance in bytes between two probes.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
 const MAX_PROBE_STEP: usize = 4;
-/// Number of positions in a block, which are processed together. A position must fit into a byte,
-/// also for probes beyond the end.
+/// Number of positions in a block; all positions of a block are processed together. Positions must
+/// fit into a byte, including the positions of probes beyond the block's end.
 pub const BLOCK_POSITIONS: usize = 256 - UNROLLED_PROBES * MAX_PROBE_STEP;
-/// Number of bytes that a block reads: for probes beyond its end, and for grams that begin there.
+/// Number of bytes that are read for a block. This includes probes beyond its end, and grams that
+/// begin there.
 pub const WINDOW_BYTES: usize = 256 + 32;
 
-/// Buffer for the positions of a block at which a gram may begin.
+/// Buffer for the positions of a block where a gram may begin.
 pub type ProbePositions = [Position; 256];
 
-/// A position of a block at which a gram may begin. The high byte holds the levels of possible
-/// grams, the low byte the position.
+/// A position of a block where a gram may begin. The high byte has a bit for each level of gram
+/// that is possible there. The low byte is the position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position(u16);
 
@@ -35,40 +36,41 @@ impl Position {
         self.0 as u8
     }
 
-    /// Returns a bit set of gram levels: a literal may contain, at this position, a gram of the
-    /// levels whose bits are set.
+    /// Returns a bit set of gram levels. If the bit of a level is set, a gram of this level may
+    /// begin at the position.
     #[inline(always)]
     pub fn level_bits(self) -> u32 {
         u32::from(self.0) >> 8
     }
 }
 
-/// Sizes of the probe table; the size is chosen by the number of grams.
+/// Sizes of the probe table. The number of grams determines which size is used.
 /// Measured in benches/notes/first-look.md, "Size of the table".
 const TINY_TABLE_SIZE: usize = 1 << 12;
 const SMALL_TABLE_SIZE: usize = 1 << 14;
 const MEDIUM_TABLE_SIZE: usize = 1 << 17;
 const LARGE_TABLE_SIZE: usize = 1 << 20;
 
-/// Number of table entries for a gram of three bytes: one for each byte that may follow.
+/// Number of table entries for a gram of three bytes: one for each value of the fourth byte.
 const THREE_BYTE_GRAM_ENTRIES: usize = 256;
 
-/// The probe table, and the distance between probes.
+/// The table that maps four bytes of a text to gram levels, and the distance between probes.
 pub struct ProbeTable {
-    /// For each hash of four bytes, a bit for each level at which a gram begins with these bytes.
+    /// For each hash of four bytes, the levels of the grams that begin with such bytes, one bit per
+    /// level.
     levels: Box<[u8]>,
     step: usize,
 }
 
-/// Returns the index of four bytes in a table of this size.
+/// Returns the index of four bytes in a table with `size` entries.
 #[inline(always)]
 fn hash_slot(four: u32, size: usize) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> (32 - size.trailing_zeros())) as usize
 }
 
 impl ProbeTable {
-    /// Returns the distance between probes at which each literal of at least `shortest` bytes is
-    /// still found. The grams of a literal then have three bytes or more.
+    /// Returns the maximum distance between probes at which all literals of at least `shortest`
+    /// bytes are found. The grams of these literals must have at least three bytes.
     pub fn step_for_length(shortest: usize) -> usize {
         match shortest {
             0..=3 => 1,
@@ -84,7 +86,8 @@ impl ProbeTable {
         self.step
     }
 
-    /// Creates an empty table for literals of these lengths, each with `step` consecutive grams.
+    /// Creates an empty table for literals of the given lengths. Each literal gets `step`
+    /// consecutive grams.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
         let entries = |length: usize| if length < step + 3 { THREE_BYTE_GRAM_ENTRIES } else { 1 };
         let size = match step * lengths.map(entries).sum::<usize>() {
@@ -96,7 +99,7 @@ impl ProbeTable {
         ProbeTable { levels: vec![0; size].into(), step }
     }
 
-    /// True if no gram begins with these bytes.
+    /// True if no gram that was added so far begins with these four bytes.
     pub fn is_new(&self, four: u32) -> bool {
         self.levels.get(hash_slot(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
@@ -114,8 +117,8 @@ impl ProbeTable {
         }
     }
 
-    /// Lists the positions of a block where a gram may begin, possibly some beyond `length`.
-    /// Returns their number, and where the next block begins.
+    /// Lists the positions of a block where a gram may begin, in `positions`. Some may be beyond
+    /// `length`. Returns their number, and the position where the next block begins.
     #[inline(never)]
     pub fn probe_block(
         &self,

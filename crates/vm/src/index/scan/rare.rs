@@ -1,6 +1,6 @@
-//! Literals of three or four bytes that contain a rare byte. A text is searched for the rare byte.
-//! If such literals had grams, all literals would need more probes, and the grams would be so short
-//! that many positions pass.
+//! Literals of three or four bytes that contain a rare byte. A text is searched for the rare byte,
+//! and compared with the literals around it. If these literals had grams, more positions would be
+//! probed for all literals. Such grams would also be so short that they match at many positions.
 
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
@@ -9,41 +9,41 @@ use memchr::memchr3_iter;
 use rulec_base::broken_invariant;
 use std::ops::RangeInclusive;
 
-/// Lengths in bytes of the literals that may be found by a rare byte.
+/// Lengths in bytes of the literals that may be found by one rare byte instead of grams.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const RARE_LITERAL_LENGTHS: RangeInclusive<usize> = 3..=4;
-/// Minimum number of literals in the scanner. With fewer, the short literals cost less than a
-/// second search.
+/// Minimum number of literals in a scanner that has a separate search for rare bytes. With fewer
+/// literals, probing more positions costs less than a second search.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MIN_SCANNER_LITERALS: usize = 256;
-/// Maximum number of distinct rare bytes to search for. Not tuned: `memchr` searches for at most
-/// three.
+/// Maximum number of distinct rare bytes that are searched. Not tuned: `memchr` searches for at
+/// most three bytes.
 const MAX_RARE_BYTES: usize = 3;
-/// Maximum share of these rare bytes, taken together, in typical texts.
+/// Maximum fraction of the bytes in typical texts that the rare bytes may make up together.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MAX_RARE_BYTE_SHARE: f32 = 0.01;
 
 /// Literals that are found by a rare byte.
 #[derive(Default)]
 pub struct RareByteLiterals {
-    /// The rare bytes to search for; the last one is repeated if there are fewer than three.
+    /// The rare bytes to search for. If there are fewer than three, the last one is repeated.
     bytes: [u8; MAX_RARE_BYTES],
     groups: Vec<RareByteGroup>,
 }
 
-/// Literals of one length with the same byte at the same offset.
+/// The literals of one length that have the same rare byte at the same offset.
 struct RareByteGroup {
     byte: u8,
     offset: usize,
-    /// Mask of the literals' bytes in a word of eight bytes.
+    /// Mask that selects the bytes of a literal in a word of eight bytes.
     mask: u64,
-    /// The literals as words of eight bytes, with their ids, sorted.
+    /// The literals as words of eight bytes, with their ids, in ascending order.
     literals: Vec<(u64, u32)>,
 }
 
 impl RareByteLiterals {
-    /// Removes the shortest literals from the list and returns a search for them. Returns `None`
-    /// unless the other literals can then be probed at fewer positions.
+    /// Removes the literals of three and four bytes from the list, and returns a search for them.
+    /// Returns `None` unless this allows probing fewer positions for the other literals.
     pub fn take_shortest(
         literals: &mut Vec<(&[u8], u32)>,
         frequency: &ByteFrequency,
@@ -96,7 +96,7 @@ impl RareByteLiterals {
         self.groups[at].literals.push((load_eight_bytes(literal, 0), number));
     }
 
-    /// Calls `hit` with the id and the start of each occurrence of a literal.
+    /// Calls `hit` with the id and the start of each occurrence of a literal in the text.
     #[inline(always)]
     pub fn scan_text(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let [first, second, third] = self.bytes;
@@ -105,7 +105,8 @@ impl RareByteLiterals {
         }
     }
 
-    /// Compares the text around the rare byte at `at` with the literals that contain this byte.
+    /// Compares the bytes around the rare byte at index `at` with the literals that contain this
+    /// rare byte.
     #[inline(never)]
     fn compare_around(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         for group in self.groups.iter().filter(|group| group.byte == text[at]) {

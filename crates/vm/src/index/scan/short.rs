@@ -1,23 +1,23 @@
-//! Literals of one or two bytes. They are too short for a gram, so every position is tested. Rules
-//! rarely have any.
+//! Literals of one or two bytes. They are too short for grams, so every position of a text is
+//! tested for them. Rules rarely have such literals.
 
 use rulec_base::broken_invariant;
 
-/// Number of words in a bitmap with one bit for each pair of bytes.
+/// Number of words in a bitmap that has one bit for each pair of bytes.
 const PAIR_BITMAP_WORDS: usize = 1 << 10;
 
 /// Literals of one or two bytes, with their ids.
 #[derive(Default)]
 pub struct ShortLiterals {
-    /// A bit for each byte pair that equals a literal or begins with one; empty if there is no
-    /// literal.
+    /// One bit for each pair of bytes, set if a literal equals the pair or its first byte. Empty if
+    /// there are no literals.
     pairs: Box<[u64]>,
     ones: Vec<(u8, u32)>,
     twos: Vec<([u8; 2], u32)>,
 }
 
 impl ShortLiterals {
-    /// Adds a literal; returns false if the literal is longer than two bytes.
+    /// Adds a literal if it has at most two bytes; otherwise returns false.
     pub fn add_if_short(&mut self, literal: &[u8], number: u32) -> bool {
         match *literal {
             [one] => {
@@ -45,13 +45,13 @@ impl ShortLiterals {
         self.pairs.is_empty()
     }
 
-    /// Sorts the literals for the search.
+    /// Sorts the literals, which the search requires.
     pub fn sort_literals(&mut self) {
         self.ones.sort_unstable();
         self.twos.sort_unstable();
     }
 
-    /// Calls `hit` with the id and the start of each occurrence of a literal.
+    /// Calls `hit` with the id and the start of each occurrence of a literal in the text.
     #[inline]
     pub fn scan_text(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let Ok(pairs) = <&[u64; PAIR_BITMAP_WORDS]>::try_from(&*self.pairs) else {
@@ -71,7 +71,7 @@ impl ShortLiterals {
     }
 }
 
-/// Returns the ids of the literals equal to `wanted`.
+/// Returns the ids of the literals that equal `wanted`. `literals` must be sorted.
 fn ids_equal_to<T: Copy + Ord>(literals: &[(T, u32)], wanted: T) -> impl Iterator<Item = u32> {
     let from = literals.partition_point(|(literal, _)| *literal < wanted);
     let same = literals.iter().skip(from).take_while(move |(literal, _)| *literal == wanted);

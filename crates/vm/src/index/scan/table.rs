@@ -1,22 +1,23 @@
-//! The hash table from grams to literals: open addressing over small slots, and records with the
-//! literals' bytes. A candidate costs one cache line for the slot and one for the record.
+//! The hash table from grams to literals. It uses open addressing over small slots. Records with
+//! the bytes of the literals are in a separate vector. A candidate costs one cache line for the
+//! slot and one for the record.
 
 use super::gram::{GramLevel, load_eight_bytes};
 use rulec_base::broken_invariant;
 
 /// Record index that means "no record".
 const NO_RECORD: u32 = u32::MAX;
-/// Number of literals from which an entry is crowded: further literals, if long enough, get longer
-/// grams.
+/// Number of literals from which an entry is crowded. Further literals that are long enough are
+/// stored under longer grams.
 const MIN_CROWDED_LITERALS: u32 = 4;
-/// Flag of a crowded entry: some literals with its gram are stored under longer grams, one level
-/// deeper.
+/// Flag of a crowded entry: some literals that have its gram are stored under longer grams, at the
+/// next level.
 const DEEPER_FLAG: u32 = 0x10;
-/// Bits of `Slot::state` that count the literals of the entry, up to 15.
+/// Mask of the bits in `HashSlot::state` that count the entry's literals, up to 15.
 const COUNT: u32 = 0x0f;
 
-/// Entry of the hash table for one gram. `state` holds the upper 24 bits of the gram's hash, the
-/// flag and the count. `record` is the index of the newest record for the gram.
+/// Entry of the hash table for one gram. `state` contains the upper 24 bits of the gram's hash,
+/// [`DEEPER_FLAG`] and the count. `record` is the index of the record that was added last.
 #[derive(Clone, Copy, Debug)]
 struct HashSlot {
     state: u32,
@@ -25,48 +26,49 @@ struct HashSlot {
 
 const EMPTY_SLOT: HashSlot = HashSlot { state: 0, record: NO_RECORD };
 
-/// The consecutive grams by which a literal is found.
+/// The consecutive grams by which one literal is found.
 #[derive(Clone, Copy)]
 pub struct LiteralGrams {
     pub level: GramLevel,
-    /// Offset of the first gram in the literal.
+    /// Offset in the literal of its first gram.
     pub offset: u16,
     pub count: usize,
 }
 
-/// The entry of the hash table under which a literal is or would be stored.
+/// The entry of the hash table under which a literal is stored, or would be inserted.
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
     pub crowd: u32,
 }
 
-/// Hash table that finds literals by their grams.
+/// Hash table from the grams of literals to the literals.
 pub struct GramTable {
-    /// Entries of the hash table. Their number is a power of two, and at least an eighth of them is
-    /// empty.
+    /// Entries of the hash table. Their number is a power of two, and at least one in eight entries
+    /// is empty.
     slots: Vec<HashSlot>,
     /// For each literal: its length, its bytes in words of eight, and a record for each gram. If
-    /// the length is no multiple of eight, the last word overlaps the word before it. A record has
-    /// two words: `next | id << 32`, and `index | offset << 32`, where `index` is the literal's
-    /// position in `records`.
+    /// the length is no multiple of eight, the last word overlaps the previous word. A record has
+    /// two words: `next | id << 32`, and `index | offset << 32`. `next` is the next record of the
+    /// gram, and `index` is the literal's position in `records`.
     records: Vec<u64>,
-    /// Number of records that were added to an entry whose count was already at the maximum.
+    /// Number of records that were added to an entry whose count was already
+    /// [`GramTable::MAX_CROWD`].
     crowded: usize,
 }
 
 impl GramTable {
-    /// Maximum value of [`GramEntry::crowd`].
+    /// Maximum value of [`GramEntry::crowd`], the counted literals of an entry.
     pub const MAX_CROWD: u32 = COUNT;
 
-    /// Creates a table for at most this number of grams.
+    /// Creates a table for at most `grams` grams.
     pub fn new(grams: usize) -> GramTable {
         let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
         GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded: 0 }
     }
 
-    /// Returns the number of records that share their gram with at least [`Table::MAX_CROWD`]
-    /// others.
+    /// Returns the number of records that were added to a gram with at least
+    /// [`GramTable::MAX_CROWD`] other records.
     pub fn crowded_count(&self) -> usize {
         self.crowded
     }
@@ -75,7 +77,8 @@ impl GramTable {
         self.slots.len()
     }
 
-    /// Returns the slot of a hash, or the empty slot where the hash would be inserted.
+    /// Returns the slot with this hash, with its index. If there is none, returns the empty slot
+    /// where the hash would be inserted.
     #[inline(always)]
     fn find_slot(&self, hash: u64) -> (usize, HashSlot) {
         let mask = self.slots.len() - 1;
@@ -89,8 +92,8 @@ impl GramTable {
         }
     }
 
-    /// Returns the entry for a literal that has the gram at the start of `rest`. `rest` is the
-    /// literal from the gram on; `None` if it is too short.
+    /// Returns the entry for a literal that has a gram at the start of `rest`, the part of the
+    /// literal from this gram on. `None` if `rest` is shorter than the gram.
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
@@ -106,8 +109,8 @@ impl GramTable {
         }
     }
 
-    /// Adds a literal with `count` consecutive grams from `offset` on, and calls `each` with their
-    /// hashes. Adds nothing if the table is full.
+    /// Adds a literal with its consecutive grams, and calls `each` with the hash of each gram. Adds
+    /// nothing if the table is full.
     pub fn insert_literal(
         &mut self,
         literal: &[u8],
@@ -139,7 +142,8 @@ impl GramTable {
         }
     }
 
-    /// Adds a record to the entry of its gram. Flags the crowded entries of its shorter grams.
+    /// Adds a record to the entry of the gram at the start of `rest`. If shorter grams at this
+    /// position are crowded, flags their entries.
     fn link_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
         let Some(place) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
@@ -160,8 +164,8 @@ impl GramTable {
         self.records[record as usize] |= u64::from(slot.record);
     }
 
-    /// Calls `hit` for each literal that occurs in the text with its gram at `at`. `hash` is the
-    /// hash of this gram.
+    /// Calls `hit` with the id and the start of each literal that occurs in the text, and whose
+    /// gram is at index `at`. `hash` is the hash of this gram.
     #[inline(always)]
     pub fn report_literals(
         &self,
@@ -220,7 +224,8 @@ impl GramTable {
     }
 }
 
-/// True if a record's words equal the bytes found at `start` in the text.
+/// True if `words`, the stored bytes of a literal, equal the bytes `found` at index `start` of the
+/// text.
 #[inline(always)]
 fn is_literal_at(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     let Some(last) = found.len().checked_sub(8) else {

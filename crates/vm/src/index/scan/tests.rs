@@ -46,7 +46,7 @@ fn naive_hits(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
     all
 }
 
-/// Checks that the scanner finds what a naive search finds in each text.
+/// Checks that the scanner finds the same literals in each text as a naive search.
 fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
     let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
     assert_eq!(scanner.count as usize, literals.len());
@@ -65,8 +65,8 @@ const WORDS: &[&str] = &[
     "ba", "的",
 ];
 
-/// Scans texts in the buffer in which they were folded. Also tested after a longer text, whose
-/// bytes are still in the buffer, and at the maximum length.
+/// Scans texts in the buffer in which they were folded. Also scans a text after a longer text,
+/// whose bytes are still in the buffer, and a text of maximum length.
 #[test]
 fn a_text_folded_in_place_is_searched_like_one_folded_before() {
     let words = ["Refund", " ", "ORDER", "the ", "My", "请问", "退款", "é", "x", "aB", "😀"];
@@ -186,7 +186,8 @@ fn empty_and_huge_texts() {
     assert_eq!(scan_hits(&scanner, &text), naive_hits(&literals[..40], &text));
 }
 
-/// Places a literal at every position of texts of every length up to past a block's end.
+/// Tests a literal at every position of texts of every length, up to lengths of more than one
+/// block.
 #[test]
 fn every_place() {
     let literals =
@@ -235,8 +236,8 @@ fn cut_characters() {
     );
 }
 
-/// Regression: a literal of three bytes was not found in a small table. Other bytes had already set
-/// the table entry that should have recorded its insertion.
+/// Regression: a literal of three bytes was not found in a small table. Other literals had already
+/// set the table entry that should have recorded its insertion.
 #[test]
 fn few_literals_share_places() {
     let mut random = RandomSource(8);
@@ -251,8 +252,8 @@ fn few_literals_share_places() {
     }
 }
 
-/// Tests literal lengths for each distance of probes, at many offsets, also across the ends of
-/// blocks. Literals that are shorter than the others, or have no grams, are found too.
+/// Tests literal lengths for each distance between probes, at many offsets, also across the ends of
+/// blocks. Also tests literals that are shorter than the others, or too short for grams.
 #[test]
 fn every_distance_of_probes() {
     let mut random = RandomSource(9);
@@ -273,8 +274,8 @@ fn every_distance_of_probes() {
     }
 }
 
-/// A thousand literals with the same ending, or beginning, are distinguished by longer grams. A
-/// text full of the shared part is not compared with each of them.
+/// A thousand literals with the same ending or beginning are distinguished by longer grams. A text
+/// that consists of the shared part is not compared with each literal.
 #[test]
 fn shared_endings_are_no_grams() {
     let numbers = (0..1000).map(|number| format!("{number:03}"));
@@ -292,8 +293,8 @@ fn shared_endings_are_no_grams() {
     }
 }
 
-/// Regression: a few short literals with very common grams caused more positions of every text to
-/// be probed.
+/// Regression: because of a few short literals with very common grams, more positions of every text
+/// were probed.
 #[test]
 fn short_literals_with_a_rare_byte_are_found_by_it() {
     let mut random = RandomSource(8);
@@ -341,8 +342,9 @@ fn short_literals_with_a_rare_byte_are_found_by_it() {
     }
 }
 
-/// Counts the positions of a text that pass the first stage, and the grams that pass the filter.
-/// Badly chosen grams slow down every text. The expected numbers were measured; lower is better.
+/// Counts the positions of a text that pass the first stage of the scan, and the grams that pass
+/// the filter. Badly chosen grams slow down the scan of every text. The expected numbers were
+/// measured; lower is better.
 #[test]
 fn few_positions_pass_where_no_literal_is() {
     let verbs =
