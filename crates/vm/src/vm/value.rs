@@ -110,19 +110,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     (dst, function.call(self.register_values(base, args), self.arena))
                 }
                 Instr::Similar { dst, src, to } => {
-                    let score = match (self.register_value(base, src), self.pools.similar.get(to as usize)) {
-                        (Value::Str(text), Some(other))
-                            if within_budget_similarity(
-                                text.chars().count(),
-                                other.char_count(),
-                                self.arena,
-                            ) =>
-                        {
-                            implementations::finite_or_missing(other.score(text, self.similarity))
-                        }
-                        _ => Value::Missing,
-                    };
-                    (dst, score)
+                    (dst, self.similarity_to_constant(self.register_value(base, src), to))
                 }
                 Instr::Extern { dst, args, function } => {
                     let first = base + usize::from(args.first);
@@ -131,16 +119,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
                 Instr::Count { dst, each } => (dst, self.eval_count(each)),
                 Instr::Quantifier { dst, each, fails } => (dst, self.eval_quantifier(each, fails)),
-                Instr::Cond { dst, holds, fails } => {
-                    let value = if self.eval_condition(holds) {
-                        Value::Bool(true)
-                    } else if self.eval_condition(fails) {
-                        Value::Bool(false)
-                    } else {
-                        Value::Missing
-                    };
-                    (dst, value)
-                }
+                Instr::Cond { dst, holds, fails } => (dst, self.condition_as_value(holds, fails)),
                 Instr::IfPresent { src, to } => {
                     if !self.register_value(base, src).is_missing() {
                         pc = to as usize;
@@ -163,6 +142,29 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             if let Some(register) = self.values.get_mut(base + usize::from(dst)) {
                 *register = value;
             }
+        }
+    }
+
+    #[inline]
+    fn similarity_to_constant(&mut self, text: Value<'a>, to: u32) -> Value<'a> {
+        match (text, self.pools.similar.get(to as usize)) {
+            (Value::Str(text), Some(other))
+                if within_budget_similarity(text.chars().count(), other.char_count(), self.arena) =>
+            {
+                implementations::finite_or_missing(other.score(text, self.similarity))
+            }
+            _ => Value::Missing,
+        }
+    }
+
+    #[inline]
+    fn condition_as_value(&mut self, holds: u32, fails: u32) -> Value<'a> {
+        if self.eval_condition(holds) {
+            Value::Bool(true)
+        } else if self.eval_condition(fails) {
+            Value::Bool(false)
+        } else {
+            Value::Missing
         }
     }
 
