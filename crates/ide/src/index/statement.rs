@@ -84,11 +84,8 @@ impl<'a> IndexBuilder<'a> {
             StatementKind::Group(group) => {
                 named(DeclarationKind::Group, &group.name);
                 self.groups.entry(&group.name.node).or_insert(group);
-                self.declare_fields(
-                    DeclarationKind::Parameter,
-                    &group_params_prefix(&group.name.node),
-                    &group.params,
-                );
+                let prefix = group_params_prefix(&group.name.node);
+                self.declare_fields(DeclarationKind::Parameter, &prefix, &group.params);
                 self.declare_items(&group.name.node, &group.body);
             }
             StatementKind::Import { .. }
