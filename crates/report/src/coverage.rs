@@ -77,7 +77,7 @@ pub struct CoveredItem {
     pub yes: usize,
     /// How often the statement was evaluated but not chosen, or the condition was not true.
     pub no: usize,
-    /// What is not covered, and why; `None` if the item is fully covered.
+    /// The missing part of the coverage, with the reason; `None` if the item is fully covered.
     pub gap: Option<Message>,
 }
 

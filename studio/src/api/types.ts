@@ -1,24 +1,24 @@
 // Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from crates/studio/src/api; not to be edited.
 
 /**
- * State of the studio when a page opens.
+ * Response with the state of the studio, for a page that opens.
  */
 export type Session = {
 /**
- * Version of the program.
+ * Version of the `rulec` program.
  */
 version: string,
 /**
- * Whether values of `@private` fields are shown.
+ * Whether the page shows the values of `@private` fields.
  */
 show_private: boolean,
 /**
- * Language from the command line, `en` or `zh`; null if none was given. The page may choose
- * another.
+ * Language given on the command line, `en` or `zh`; null if none was given. The page may
+ * choose another language.
  */
 language: string | null,
 /**
- * Rule sets in command-line order, then uploaded ones.
+ * Rule sets in command-line order, followed by uploaded rule sets.
  */
 rules: Array<RuleSet>,
 /**
@@ -35,32 +35,32 @@ token_classes: Array<string>, };
  */
 export type RuleSet = {
 /**
- * Id that requests use.
+ * Id of the rule set in requests.
  */
 id: number,
 /**
- * Main file, as the user gave it.
+ * Path of the main file, as the user gave it.
  */
 name: string,
 /**
- * File names, the main file first.
+ * Names of the rule set's files, the main file first.
  */
 files: Array<string>,
 /**
- * Whether the rule set is on disk. An uploaded one is not, and cannot be saved.
+ * Whether the rule set is on disk. An uploaded rule set is not on disk and cannot be saved.
  */
 on_disk: boolean,
 /**
- * Whether the texts on disk compile.
+ * Whether the rule set compiles with the texts on disk.
  */
 compiles: boolean,
 /**
- * Whether the editor has unsaved texts.
+ * Whether the editor has unsaved texts of the rule set.
  */
 has_draft: boolean, };
 
 /**
- * A version of a rule set.
+ * Selects a version of a rule set: the texts on disk, or the editor's unsaved texts.
  */
 export type Version = {
 /**
@@ -68,7 +68,7 @@ export type Version = {
  */
 rules: number,
 /**
- * Whether to use the editor's texts; false uses the texts on disk.
+ * Whether to use the editor's unsaved texts; false uses the texts on disk.
  */
 draft: boolean, };
 
@@ -77,50 +77,50 @@ draft: boolean, };
  */
 export type Source = {
 /**
- * Id that requests use.
+ * Id of the file in requests.
  */
 id: number,
 /**
- * File name.
+ * Name of the file.
  */
 name: string,
 /**
- * Size in bytes.
+ * Size of the file in bytes.
  */
 bytes: number,
 /**
- * Origin: `log` or `input` from the command line, otherwise `upload`.
+ * Origin of the file: `log` or `input` from the command line, otherwise `upload`.
  */
 from: string, };
 
 /**
- * Entries and errors of a version of a rule set.
+ * The entries (tables, payload kinds and workflows) and the errors of a version of a rule set.
  */
 export type Overview = {
 /**
- * Entries that can decide; empty if the rules have errors.
+ * Tables, payload kinds and workflows that can decide; empty if the rules have errors.
  */
 entries: Array<EntryInfo>,
 /**
- * Number of errors.
+ * Number of compile errors of the rules.
  */
 errors: number,
 /**
- * First error, as text.
+ * First compile error of the rules, as text.
  */
 first_error: string | null,
 /**
- * Example message, the initial value of a form.
+ * Example message, with which the input form is initially filled.
  */
 example: unknown, };
 
 /**
- * Kind of an entry.
+ * Kind of an entry, which is anything that can decide a message.
  */
 export type EntryKind = "routes" | "choice" | "flows" | "router" | "payload" | "workflow";
 
 /**
- * An entry: a named table, payload kind or workflow that decides.
+ * An entry: a table, payload kind or workflow that can decide a message.
  */
 export type EntryInfo = {
 /**
@@ -132,66 +132,66 @@ name: string,
  */
 kind: EntryKind,
 /**
- * Doc comment.
+ * Doc comment of the entry.
  */
 docs: string,
 /**
- * Names of its statements in evaluation order, `default` last.
+ * Names of the entry's statements (such as routes) in evaluation order, `default` last.
  */
 statements: Array<string>,
 /**
- * Form fields of its input.
+ * Form fields for the entry's input message.
  */
 fields: Array<FormField>, };
 
 /**
- * A field of a form.
+ * A field of an input form.
  */
 export type FormField = {
 /**
- * Name in the enclosing record.
+ * Name of the field in the enclosing record.
  */
 name: string,
 /**
- * Type, in rule syntax.
+ * Type of the field, in rule syntax.
  */
 ty: string,
 /**
- * Form control for the type.
+ * Form control with which the user enters the field.
  */
 control: Control,
 /**
- * Whether the field may be missing.
+ * Whether the field may be missing from the message.
  */
 optional: boolean,
 /**
- * Whether the field is private.
+ * Whether the field is declared as private.
  */
 private: boolean,
 /**
- * Fields of a record.
+ * Nested form fields, if the field is a record.
  */
 fields: Array<FormField>,
 /**
- * Values that rules compare with the field, as suggestions.
+ * Values that rules compare with the field, offered as suggestions.
  */
 suggestions: Array<string>, };
 
 /**
- * Form control for a type.
+ * Form control with which the user enters a field.
  */
 export type Control = "text" | "int" | "number" | "bool" | "datetime" | "texts" | "record" | "json";
 
 /**
- * A message that is saved by name.
+ * A message that the user saved under a name.
  */
 export type KeptMessage = {
 /**
- * Name of the message.
+ * Name under which the message is saved.
  */
 name: string,
 /**
- * Entry that the message is for.
+ * Name of the entry (such as a table) that decides the message.
  */
 entry: string,
 /**
@@ -200,77 +200,77 @@ entry: string,
 message: string, };
 
 /**
- * Saved messages of a rule set, in a file next to its main file.
+ * The saved messages of a rule set. They are stored in a file next to the main file.
  */
 export type KeptMessages = {
 /**
- * File name; null if the rules are not on disk.
+ * Name of the file with the saved messages; null if the rules are not on disk.
  */
 file: string | null,
 /**
- * Fingerprint of the file, to pass to [`KeepMessages`].
+ * Fingerprint of the file with the saved messages, to pass to [`KeepMessages`].
  */
 stamp: string,
 /**
- * The messages.
+ * The saved messages.
  */
 messages: Array<KeptMessage>, };
 
 /**
- * Requests that these messages replace the saved ones.
+ * Request to replace the saved messages of a rule set.
  */
 export type KeepMessages = {
 /**
- * Id of the rule set.
+ * Id of the rule set to which the messages belong.
  */
 rules: number,
 /**
- * Fingerprint of the file when the client read it. If the file has changed since, nothing is
- * written.
+ * Fingerprint that the file had when the client read it. If the file has changed since then,
+ * nothing is written.
  */
 stamp: string,
 /**
- * The messages.
+ * The messages to save.
  */
 messages: Array<KeptMessage>, };
 
 /**
- * Requests a rule set from a text, to compare with.
+ * Request to add a rule set from a text, to compare other rules with it.
  */
 export type UploadRules = {
 /**
- * Name of the rule set.
+ * Name of the new rule set.
  */
 name: string,
 /**
- * Text of the main file; imports are not available.
+ * Text of the main file. The rule set has no other files, so imports fail.
  */
 text: string, };
 
 /**
- * Response to a refused request; its status is not 2xx.
+ * Response to a refused request. The HTTP status is not 2xx.
  */
 export type Refusal = {
 /**
- * Machine-readable kind: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`
- * or `broken`.
+ * Machine-readable reason for the refusal: `token`, `host`, `origin`, `missing`, `invalid`,
+ * `changed`, `errors` or `broken`.
  */
 kind: string,
 /**
- * Reason and suggested correction, as text.
+ * Reason for the refusal and suggested correction, as text.
  */
 message: string, };
 
 /**
- * Requests a decision.
+ * Request for a decision on one message.
  */
 export type Decide = {
 /**
- * Version of the rules.
+ * Version of the rules that should decide.
  */
 version: Version,
 /**
- * Name of the entry that decides; may be a workflow.
+ * Name of the entry that should decide: a table, choice, router, payload kind or workflow.
  */
 entry: string,
 /**
@@ -279,79 +279,80 @@ entry: string,
  */
 message: string,
 /**
- * Context of a payload, as JSON: the values of the rules' `input`.
+ * Context of a payload, as JSON text: values for the `input` that the rules declare.
  */
 context: string | null,
 /**
- * Replay row to decide in place of `message`. The page has only the masked message of a row,
- * so it cannot send the message itself.
+ * Row of a replay whose message is decided in place of `message`. The page has only the masked
+ * message of a row, so it cannot send the message itself.
  */
 row: MessageOf | null, };
 
 /**
- * A replayed message, unmasked as in the file.
+ * Reference to a replayed message. The server uses the message unmasked, as in the file.
  */
 export type MessageOf = {
 /**
- * Id of the replay.
+ * Id of the replay that contains the message.
  */
 replay: number,
 /**
- * Line number in the file, from 1.
+ * Line number of the message in the replayed file, from 1.
  */
 line: number, };
 
 /**
- * A decision, or the reason why there is none.
+ * Response to [`Decide`]: a decision, or the reason why there is none.
  */
 export type Decided = { "kind": "decision" } & Decision | { "kind": "payload" } & Judged | { "kind": "workflow" } & WorkflowRun | { "kind": "refused" } & Mistake | { "kind": "broken",
 /**
- * First error, as text.
+ * First compile error, as text.
  */
 error: string,
 /**
- * Number of errors.
+ * Number of compile errors.
  */
 errors: number, };
 
 /**
- * A decision with its explanation.
+ * A decision on a message, with its explanation.
  */
 export type Decision = {
 /**
- * Decision as `rulec run` prints it, with private values masked.
+ * The decision as `rulec run` prints it, with private values masked.
  */
 decision: JsonValue,
 /**
- * Key of the chosen statement, as in the map; null if nothing was chosen.
+ * Key of the chosen statement, such as `routes/refunds`; null if nothing was chosen.
  */
 key: string | null,
 /**
- * Explanation, step by step.
+ * Step-by-step explanation of the decision.
  */
 explanation: Explanation,
 /**
- * Summary of the explanation, in a few lines.
+ * Summary of the explanation, in a few lines of text.
  */
 summary: string,
 /**
- * Fields that break the declared input.
+ * Fields of the message that break the declared input.
  */
 breaches: Array<InputViolation>,
 /**
- * Conditions that a choice left out.
+ * Conditions that a choice skipped, because values that they read are missing.
  */
 left_out: Array<LeftOut>,
 /**
- * Question for a language model, if the model makes this choice.
+ * Question that a language model must answer; null if no model makes this choice.
  */
 question: string | null,
 /**
- * Reason why no answer of the model can be used.
+ * Reason why the message contains no usable answer of the language model.
  */
 question_failure: string | null,
 /**
- * Names of host functions, which only the embedding program provides.
+ * Names of the host functions of the rules. Only an embedding program provides these
+ * functions, so the studio treats their results as missing.
  */
 missing_functions: Array<string>, };
 
@@ -360,36 +361,36 @@ missing_functions: Array<string>, };
  */
 export type InputViolation = {
 /**
- * Path of the field.
+ * Path of the field in the message.
  */
 path: string,
 /**
- * Expected type.
+ * Type that the input declares for the field.
  */
 expected: string,
 /**
- * Type of the value, or `missing`.
+ * Type of the value in the message, or `missing`.
  */
 found: string,
 /**
- * Likely cause.
+ * Likely cause of the violation.
  */
 hint: string | null, };
 
 /**
- * A condition that a choice left out.
+ * A condition that a choice skipped, because values that the condition reads are missing.
  */
 export type LeftOut = {
 /**
- * Name of the branch.
+ * Name of the choice's branch that has the condition.
  */
 branch: string,
 /**
- * The condition, as its author wrote it.
+ * The skipped condition, as its author wrote it.
  */
 condition: string,
 /**
- * Reason, as text.
+ * Reason for skipping the condition, as text.
  */
 reason: string, };
 
@@ -398,74 +399,76 @@ reason: string, };
  */
 export type Mistake = {
 /**
- * Description of the error.
+ * Description of the JSON error.
  */
 message: string,
 /**
- * Suggested correction.
+ * Suggested correction of the JSON error.
  */
 help: string | null,
 /**
- * Diagnostic code.
+ * Diagnostic code of the JSON error.
  */
 code: string,
 /**
- * Line, from 1.
+ * Line of the error in the text, from 1.
  */
 line: number,
 /**
- * Column, from 1.
+ * Column of the error in its line, from 1.
  */
 column: number,
 /**
- * Offset in the text, in UTF-16 units.
+ * Offset of the error in the text, in UTF-16 units.
  */
 at: number,
 /**
- * Whether the error is in the context, not in the payload.
+ * Whether the error is in the context of a payload instead of the payload.
  */
 in_context: boolean, };
 
 /**
- * Requests changes of the message that would select another statement. The response is a list of
- * [`Near`], nearest first.
+ * Request for changes of a message that would make the rules choose another statement (such as
+ * another route). The response is a list of [`Near`], nearest first.
  */
 export type AskNear = {
 /**
- * Version of the rules.
+ * Version of the rules that decides.
  */
 version: Version,
 /**
- * Name of the entry that decides.
+ * Name of the entry (such as a table) that decides.
  */
 entry: string,
 /**
- * The message, as JSON.
+ * The message, as JSON text.
  */
 message: string,
 /**
- * Statement that the changed message should select; null requests the nearest statements.
+ * Name of the statement that the changed message should select; null requests the nearest
+ * statements.
  */
 route: string | null,
 /**
- * Replay row to use in place of `message`.
+ * Row of a replay whose message is used in place of `message`.
  */
 row: MessageOf | null, };
 
 /**
- * A near miss: a statement, and the change of the message that would select the statement.
+ * A near miss: a statement that was not chosen, and a change of the message that would make the
+ * rules choose it.
  */
 export type Near = {
 /**
- * Name of the statement.
+ * Name of the statement that the changed message would select.
  */
 route: string,
 /**
- * Kind of the result: `chosen`, `change`, `never` or `unknown`.
+ * Whether a change was found: `chosen`, `change`, `never` or `unknown`.
  */
 remedy: NearKind,
 /**
- * Fields that would change.
+ * Fields of the message that would change.
  */
 fields: Array<NearField>,
 /**
@@ -473,70 +476,71 @@ fields: Array<NearField>,
  */
 message: JsonValue,
 /**
- * Whether no change of fewer fields would be enough.
+ * Whether it is proven that no change of fewer fields would be enough.
  */
 smallest: boolean, };
 
 /**
- * Kind of a near miss.
+ * Whether a changed message can select the statement of a near miss.
  */
 export type NearKind = "chosen" | "change" | "never" | "unknown";
 
 /**
- * A field to change.
+ * A message field that a near miss would change.
  */
 export type NearField = {
 /**
- * Path of the field.
+ * Path of the field in the message.
  */
 field: string,
 /**
- * Current value; null if missing.
+ * Current value of the field; null if the field is missing.
  */
 is: JsonValue,
 /**
- * A value that would be enough; null if there is none.
+ * A value that would be enough to select the statement; null means that the field should be
+ * removed.
  */
 would_be: JsonValue,
 /**
- * Requirements of the rules on the field, as text.
+ * Requirements of the rules on the field's value, as text.
  */
 needs: Array<string>,
 /**
- * Whether the field is private.
+ * Whether the field is declared as private.
  */
 private: boolean, };
 
 /**
- * Result of checking a payload.
+ * Result of validating a payload.
  */
 export type Judged = {
 /**
- * Outcome: `accept`, `accept_corrected` or `reject`.
+ * Outcome of the validation: `accept`, `accept_corrected` or `reject`.
  */
 outcome: string,
 /**
- * Payload kind to use instead.
+ * Payload kind to use instead of the rejected payload's kind.
  */
 fallback: string | null,
 /**
- * Violated rules.
+ * Violations of rules by the payload as sent, before any correction.
  */
 violations: Array<Violation>,
 /**
- * Violations that remain after corrections; equals `violations` if nothing was corrected.
+ * Violations that remain after the corrections; equals `violations` if nothing was corrected.
  */
 remaining: Array<Violation>,
 /**
- * Violations of rules that only warn.
+ * Violations of rules that only warn; these do not reject the payload.
  */
 warnings: Array<Violation>,
 /**
- * Rules that could not be evaluated.
+ * Payload rules that could not be evaluated.
  */
 unchecked: Array<Unchecked>,
 /**
- * Corrections made.
+ * Corrections that were made to the payload.
  */
 corrections: Array<Correction>,
 /**
@@ -544,20 +548,20 @@ corrections: Array<Correction>,
  */
 diff: Array<DiffLine>,
 /**
- * The result as text for a language model.
+ * The result as text for the language model that proposed the payload.
  */
 feedback: string, };
 
 /**
- * A violated rule.
+ * A rule that the payload violates.
  */
 export type Violation = {
 /**
- * Name of the rule.
+ * Name of the violated rule.
  */
 rule: string,
 /**
- * Path in the payload, such as `$.nodes[2].url`.
+ * Path of the violation in the payload, such as `$.nodes[2].url`.
  */
 path: string,
 /**
@@ -565,11 +569,11 @@ path: string,
  */
 message: string,
 /**
- * How to repair the payload.
+ * Description of how to repair the payload.
  */
 repair: string,
 /**
- * The value at `path`, as JSON; null if there is none.
+ * The value at `path`, as JSON; null if there is no value.
  */
 value: JsonValue,
 /**
@@ -577,41 +581,41 @@ value: JsonValue,
  */
 from: number | null,
 /**
- * End of the value, in UTF-16 units.
+ * End of the value in the sent text, in UTF-16 units.
  */
 to: number | null,
 /**
- * Explanation by the rule's own conditions, as lines of text.
+ * Explanation of the violation by the conditions of the rule, as lines of text.
  */
 why: string | null, };
 
 /**
- * A rule that could not be evaluated.
+ * A payload rule that could not be evaluated.
  */
 export type Unchecked = {
 /**
- * Name of the rule.
+ * Name of the rule that could not be evaluated.
  */
 rule: string,
 /**
- * Path in the payload that the rule checks.
+ * Path, in the payload, of the value that the rule checks.
  */
 path: string,
 /**
- * Reason, as text.
+ * Reason why the rule could not be evaluated, as text.
  */
 message: string, };
 
 /**
- * A correction of a payload.
+ * A correction that was made to a payload.
  */
 export type Correction = {
 /**
- * Kind of correction: `default`, `clamp` or `remove`.
+ * Kind of the correction: `default`, `clamp` or `remove`.
  */
 kind: string,
 /**
- * Path in the payload.
+ * Path of the corrected value in the payload.
  */
 path: string, };
 
@@ -620,25 +624,25 @@ path: string, };
  */
 export type DiffLine = {
 /**
- * Whether the line is in both texts or in one.
+ * Whether the line is in both texts or only in one.
  */
 kind: DiffKind,
 /**
- * Text of the line.
+ * Text of the line, without its line break.
  */
 text: string, };
 
 /**
- * Kind of a diff line.
+ * Whether a line of a diff is in both texts or only in one.
  */
 export type DiffKind = "same" | "removed" | "added";
 
 /**
- * A run of a workflow, step by step. The map has the workflow's nodes and edges.
+ * A run of a workflow, recorded step by step. The workflow's nodes and edges are in the map.
  */
 export type WorkflowRun = {
 /**
- * Name of the workflow.
+ * Name of the workflow that ran.
  */
 workflow: string,
 /**
@@ -646,23 +650,24 @@ workflow: string,
  */
 steps: Array<WorkflowStep>,
 /**
- * Outputs of the final nodes, by node name.
+ * Outputs of the workflow's final nodes, by node name.
  */
 outputs: JsonValue,
 /**
- * Nodes that failed.
+ * Nodes that failed during the run.
  */
 failures: Array<NodeFailure>,
 /**
- * Nodes that still wait for inputs, as text.
+ * Nodes that still waited for inputs when the run ended, as text.
  */
 stalled: Array<string>,
 /**
- * Whether the step limit ended the run.
+ * Whether the run ended because it reached the step limit.
  */
 limit_hit: boolean,
 /**
- * Node kinds that only an embedding program implements. Here such nodes return their input.
+ * Node kinds that only an embedding program implements. In the studio, such nodes return their
+ * input.
  */
 stand_ins: Array<string>, };
 
@@ -671,161 +676,163 @@ stand_ins: Array<string>, };
  */
 export type WorkflowStep = {
 /**
- * Nodes that ran.
+ * Names of the nodes that ran in this step.
  */
 nodes: Array<string>,
 /**
- * Deliveries of their outputs.
+ * Deliveries of node outputs in this step.
  */
 deliveries: Array<WorkflowDelivery>,
 /**
- * Decisions of their routers.
+ * Decisions that routers made in this step.
  */
 decisions: Array<RouterDecision>, };
 
 /**
- * A decision of a node's router, which can be opened and decided again on its own.
+ * A recorded decision of a node's router. The page can open the decision and decide it again.
  */
 export type RouterDecision = {
 /**
- * Name of the node.
+ * Name of the node that has the router.
  */
 node: string,
 /**
- * Name of the router.
+ * Name of the router that decided.
  */
 router: string,
 /**
- * The message of the decision, as JSON: the output and the candidate next nodes.
+ * The message that the router decided on, as JSON text: the node's output and the candidate
+ * next nodes.
  */
 message: string, };
 
 /**
- * Delivery of an output to a node.
+ * Delivery of a node's output to another node.
  */
 export type WorkflowDelivery = {
 /**
- * Node that produced the output.
+ * Name of the node that produced the output.
  */
 from: string,
 /**
- * Node that receives the output.
+ * Name of the node that receives the output.
  */
 to: string,
 /**
- * Whether the receiver then had all its inputs.
+ * Whether the receiving node had all its inputs after this delivery.
  */
 ready: boolean,
 /**
- * Whether the edge leads back to an earlier node.
+ * Whether the workflow's edge leads back to an earlier node.
  */
 loop_back: boolean,
 /**
- * How many times this run has taken this edge, this delivery included. Above 1 only in loops.
+ * How many times this run has used this edge, including this delivery. Above 1 only in loops.
  */
 round: number, };
 
 /**
- * A node that failed.
+ * A node that failed during a workflow run.
  */
 export type NodeFailure = {
 /**
- * Name of the node.
+ * Name of the failed node.
  */
 node: string,
 /**
- * Error message.
+ * Error message of the failed node.
  */
 message: string, };
 
 /**
- * Requests a `test` block for a message's decision.
+ * Request for a `test` block that states a message's decision.
  */
 export type MakeTest = {
-/**
- * Version of the rules.
- */
-version: Version,
-/**
- * Name of the entry that decides.
- */
-entry: string,
-/**
- * The message, as JSON.
- */
-message: string,
-/**
- * Name of the test; null lets the server choose.
- */
-name: string | null,
-/**
- * Statement that the test expects; null expects the chosen statement.
- */
-expect: string | null,
-/**
- * Replay row to use in place of `message`.
- */
-row: MessageOf | null, };
-
-/**
- * A generated `test` block.
- */
-export type MadeTest = {
-/**
- * Text of the block.
- */
-block: string,
-/**
- * File that the block belongs to: the main file.
- */
-file: string,
-/**
- * Text of that file in the requested version, with the block appended.
- */
-text: string,
-/**
- * Whether the test passes with these rules; the server ran it.
- */
-passes: boolean, };
-
-/**
- * Requests a replay of a file of messages or logged decisions.
- */
-export type StartReplay = {
 /**
  * Version of the rules that decides.
  */
 version: Version,
 /**
- * Id of the file.
+ * Name of the entry (such as a table) that decides.
+ */
+entry: string,
+/**
+ * The message, as JSON text.
+ */
+message: string,
+/**
+ * Name of the test; null lets the server choose a name.
+ */
+name: string | null,
+/**
+ * Name of the statement that the test should expect; null means the statement that the rules
+ * choose now.
+ */
+expect: string | null,
+/**
+ * Row of a replay whose message is used in place of `message`.
+ */
+row: MessageOf | null, };
+
+/**
+ * Response to [`MakeTest`]: a generated `test` block.
+ */
+export type MadeTest = {
+/**
+ * Text of the `test` block.
+ */
+block: string,
+/**
+ * Name of the file that should contain the block: the main file of the rules.
+ */
+file: string,
+/**
+ * Text of the main file in the requested version, with the block appended.
+ */
+text: string,
+/**
+ * Whether the test passes with these rules, according to a run on the server.
+ */
+passes: boolean, };
+
+/**
+ * Request to replay a file: to decide its messages, or its logged decisions, again.
+ */
+export type StartReplay = {
+/**
+ * Version of the rules that decides the messages.
+ */
+version: Version,
+/**
+ * Id of the file to replay.
  */
 source: number,
 /**
- * Name of the entry that decides messages; null means the routes outside any table. A line of
- * a log names its own entry.
+ * Name of the entry (such as a table) that decides messages; null means the routes outside any
+ * table. A line of a decision log names its own entry.
  */
 entry: string | null,
 /**
- * Older version to compare with.
+ * Older version of the rules whose results are compared with the new results.
  */
 against: Version | null, };
 
 /**
- * A replay that was started.
+ * Response to [`StartReplay`].
  */
 export type Started = {
 /**
- * Id of the replay.
+ * Id of the started replay.
  */
 id: number, };
 
 /**
- * The state of a replay.
+ * State of a replay: running, or how it ended.
  */
 export type ReplayState = "running" | "done" | "cancelled" | "failed";
 
 /**
- * Progress event of a replay. The last event has a state other than `running`.
+ * Progress event of a replay. The last event of a replay has a state other than `running`.
  */
 export type Progress = {
 /**
@@ -833,36 +840,36 @@ export type Progress = {
  */
 state: ReplayState,
 /**
- * Number of bytes read.
+ * Number of bytes of the file that were read.
  */
 read: number,
 /**
- * Size of the file in bytes.
+ * Size of the replayed file in bytes.
  */
 bytes: number,
 /**
- * Number of messages decided.
+ * Number of messages decided so far.
  */
 messages: number,
 /**
- * Number of messages with a changed result, compared with the older version or the log.
+ * Number of messages whose result differs from the result of the older version or of the log.
  */
 flipped: number, };
 
 /**
- * Counts of a replay so far.
+ * Counts of a replay, up to now.
  */
 export type ReplaySums = {
 /**
- * Progress so far.
+ * Progress of the replay.
  */
 progress: Progress,
 /**
- * Name of the file.
+ * Name of the replayed file.
  */
 source: string,
 /**
- * Whether the file is a decision log.
+ * Whether the replayed file is a decision log.
  */
 is_log: boolean,
 /**
@@ -870,43 +877,45 @@ is_log: boolean,
  */
 failure: string | null,
 /**
- * Number of lines that are not a message.
+ * Number of lines of the file that are not messages.
  */
 refused: number,
 /**
- * The first refused lines, with their errors.
+ * The first lines that are not messages, with their errors.
  */
 refusals: Array<LineMistake>,
 /**
- * Number of log lines whose entry the rules do not have.
+ * Number of log lines whose entry (table, choice or router) the rules do not have.
  */
 foreign: number,
 /**
- * Number of log lines without a message; they are counted but not decided.
+ * Number of log lines without a message. Their logged results are counted, but they cannot be
+ * decided again.
  */
 bare: number,
 /**
- * Number of messages with values that the log masked.
+ * Number of messages that contain values masked by the log.
  */
 masked: number,
 /**
- * Number of logged decisions for which these rules choose another statement.
+ * Number of logged decisions for which these rules now choose another statement.
  */
 otherwise: number,
 /**
- * Counts of the statements in tables that messages reach, most often chosen first.
+ * Counts per statement (such as a route), most often chosen first. All tables that messages
+ * reach are included.
  */
 counts: Array<StatementCount>,
 /**
- * Counts over time.
+ * Counts per statement over time.
  */
 timeline: Timeline,
 /**
- * Changed results, by the statements before and after, most frequent first.
+ * Changed results, grouped by the old and the new statement. The largest groups come first.
  */
 flips: Array<Flip>,
 /**
- * Whether the replay compares with the log or another version.
+ * Whether the replay compares its results with another version of the rules.
  */
 compares: boolean,
 /**
@@ -915,65 +924,65 @@ compares: boolean,
 elapsed_ms: number, };
 
 /**
- * A line that is not a message.
+ * A line of the replayed file that is not a message.
  */
 export type LineMistake = {
 /**
- * Line number, from 1.
+ * Number of the line, from 1.
  */
 line: number,
 /**
- * Description of the error.
+ * Description of the line's error.
  */
 message: string, };
 
 /**
- * A statement with the number of messages that chose it.
+ * A statement (such as a route), with the number of replayed messages that chose it.
  */
 export type StatementCount = {
 /**
- * Key of the statement, as in the map.
+ * Key of the statement, such as `routes/refunds`; the map uses the same keys.
  */
 key: string,
 /**
- * Name of the table.
+ * Name of the statement's table.
  */
 table: string,
 /**
- * Name of the statement; `default`, or `none` if nothing was chosen.
+ * Name of the statement; `default`, or `none` for messages that chose no statement.
  */
 name: string,
 /**
- * Handler or other target.
+ * Handler or other target of the statement.
  */
 to: string,
 /**
- * Number of messages.
+ * Number of messages that chose the statement.
  */
 count: number,
 /**
- * Number of messages according to the older version or the log.
+ * Number of messages that chose the statement according to the older version or the log.
  */
 before: number | null,
 /**
- * Reason why no message chose the statement; null if some did.
+ * Reason why no message chose the statement; null if a message did.
  */
 never: string | null,
 /**
- * Median time of the handler according to the log, in microseconds.
+ * Median duration of the handler according to the log, in microseconds.
  */
 median_us: number | null,
 /**
- * Longest time of the handler according to the log, in microseconds.
+ * Longest duration of the handler according to the log, in microseconds.
  */
 longest_us: number | null, };
 
 /**
- * Counts over time, or over line numbers if the messages have no time.
+ * Counts per statement over time, or over line numbers if the messages have no time.
  */
 export type Timeline = {
 /**
- * Whether the buckets are times; false if they are line numbers.
+ * Whether the buckets are intervals of time; false if they are intervals of line numbers.
  */
 by_time: boolean,
 /**
@@ -981,7 +990,7 @@ by_time: boolean,
  */
 starts: Array<number>,
 /**
- * End of the last bucket.
+ * End of the last bucket, in the same unit as `starts`.
  */
 end: number,
 /**
@@ -990,7 +999,7 @@ end: number,
 series: Array<Series>, };
 
 /**
- * Counts of a statement over time.
+ * Counts of one statement over time.
  */
 export type Series = {
 /**
@@ -998,65 +1007,67 @@ export type Series = {
  */
 key: string,
 /**
- * One count per bucket.
+ * Number of messages in each bucket of the timeline.
  */
 counts: Array<number>, };
 
 /**
- * A group of messages with a changed result.
+ * A group of messages whose result changed in the same way.
  */
 export type Flip = {
 /**
- * Key of the statement before.
+ * Key of the statement chosen by the older version or the log.
  */
 before: string,
 /**
- * Key of the statement after; equals `before` if only arguments or targets differ.
+ * Key of the statement that the replay chose; equals `before` if only arguments or targets
+ * differ.
  */
 after: string,
 /**
- * Number of messages.
+ * Number of messages in the group.
  */
 count: number, };
 
 /**
- * Requests rows of a replay.
+ * Request for some rows (one per message) of a replay, with filters and a sort order.
  */
 export type AskRows = {
 /**
- * Only messages that choose this statement, by key.
+ * Filter: only messages that choose the statement with this key, such as `routes/refunds`.
  */
 key: string | null,
 /**
- * Only messages that chose this statement before, by key.
+ * Filter: only messages for which the older version or the log chose the statement with this
+ * key.
  */
 before: string | null,
 /**
- * Only messages with a changed result.
+ * Filter: only messages with a changed result.
  */
 flipped: boolean,
 /**
- * Only lines that contain this text, ignoring case.
+ * Filter: only lines that contain this text, ignoring case.
  */
 text: string | null,
 /**
- * Only messages from this time or line on, in the units of the timeline.
+ * Filter: only messages from this time or line on, in the unit of the timeline.
  */
 since: number | null,
 /**
- * Only messages before this time or line.
+ * Filter: only messages before this time or line, in the unit of the timeline.
  */
 until: number | null,
 /**
- * Sort order.
+ * Sort order of the rows.
  */
 sort: RowSort,
 /**
- * Whether the order is descending.
+ * Whether the sort order is descending.
  */
 descending: boolean,
 /**
- * Index of the first row to return, from 0.
+ * Index, from 0, of the first row to return among all matching rows.
  */
 offset: number,
 /**
@@ -1065,29 +1076,29 @@ offset: number,
 limit: number, };
 
 /**
- * Sort order of rows.
+ * Sort order of the rows of a replay.
  */
 export type RowSort = "line" | "time" | "route" | "before" | "elapsed";
 
 /**
- * Rows of a replay.
+ * Response to [`AskRows`].
  */
 export type Rows = {
 /**
- * Number of rows that match the filter.
+ * Number of all rows that match the filters.
  */
 total: number,
 /**
- * The requested rows.
+ * The requested part of the matching rows.
  */
 rows: Array<Row>, };
 
 /**
- * A row of a replay: one message.
+ * A row of a replay: one message with its result.
  */
 export type Row = {
 /**
- * Line number, from 1; also identifies the row.
+ * Line number of the message in the file, from 1; also identifies the row.
  */
 line: number,
 /**
@@ -1095,23 +1106,24 @@ line: number,
  */
 time: number | null,
 /**
- * Name of the entry that decided.
+ * Name of the entry (such as a table) that decided.
  */
 entry: string,
 /**
- * Key of the chosen statement.
+ * Key of the statement that the replay chose.
  */
 key: string,
 /**
- * Key of the statement chosen before: by the older version if given, otherwise by the log.
+ * Key of the statement chosen by the older version of the rules or, without an older version,
+ * by the log.
  */
 before: string | null,
 /**
- * Whether the result has changed.
+ * Whether the result differs from the result of the older version or of the log.
  */
 flipped: boolean,
 /**
- * Time of the handler according to the log, in microseconds.
+ * Duration of the handler according to the log, in microseconds.
  */
 elapsed_us: number | null,
 /**
@@ -1120,11 +1132,11 @@ elapsed_us: number | null,
 preview: string, };
 
 /**
- * The message of a row, to open as a decision.
+ * The message of a replay row, for opening the row as a decision.
  */
 export type RowMessage = {
 /**
- * Name of the entry that decided.
+ * Name of the entry (such as a table) that decided the message.
  */
 entry: string,
 /**
@@ -1133,29 +1145,30 @@ entry: string,
  */
 message: string | null,
 /**
- * The logged decision; null if the line is a message.
+ * The whole logged decision; null if the line is a plain message.
  */
 logged: JsonValue, };
 
 /**
- * The map of one version of the rules.
+ * The map of one version of the rules: all tables, workflows and payload kinds.
  */
 export type Map = {
 /**
- * Tables: routes, choices, routers, flows. Tables that no jump leads to come first.
+ * Tables of the rules: routes, choices, routers and flows. Tables that no `goto` enters come
+ * first.
  */
 tables: Array<MapTable>,
 /**
- * Workflows.
+ * Workflows of the rules.
  */
 workflows: Array<MapWorkflow>,
 /**
- * Payload kinds, with their rules as routes.
+ * Payload kinds of the rules. The rules of each kind are listed like routes.
  */
 payloads: Array<MapTable>, };
 
 /**
- * A table of statements.
+ * A table on the map, with its statements (routes, branches, cases or patterns).
  */
 export type MapTable = {
 /**
@@ -1167,28 +1180,28 @@ name: string,
  */
 kind: EntryKind,
 /**
- * Doc comment.
+ * Doc comment of the table.
  */
 docs: string,
 /**
- * Whether a jump leads to the table.
+ * Whether a `goto` of another table enters this table.
  */
 entered: boolean,
 /**
- * Whether the table has an index; false if its statements are tried one by one.
+ * Whether the table has an index. Without an index, its statements are tried one by one.
  */
 indexed: boolean,
 /**
- * Statements in evaluation order, then the default, then disabled statements.
+ * Statements of the table in evaluation order, then the default, then disabled statements.
  */
 routes: Array<MapRoute>, };
 
 /**
- * A statement of a table.
+ * A statement of a table: a route, branch, case, pattern or default.
  */
 export type MapRoute = {
 /**
- * Key of the statement in counts, rows and decisions.
+ * Key that identifies the statement in counts, rows and decisions, such as `routes/refunds`.
  */
 key: string,
 /**
@@ -1196,117 +1209,118 @@ key: string,
  */
 name: string,
 /**
- * Whether the statement is the default.
+ * Whether the statement is the table's default.
  */
 is_default: boolean,
 /**
- * Whether the statement is disabled.
+ * Whether the author disabled the statement.
  */
 disabled: boolean,
 /**
- * Priority.
+ * Priority of the statement.
  */
 priority: number,
 /**
- * The condition, as its author wrote it.
+ * Condition of the statement, as its author wrote it.
  */
 condition: string,
 /**
- * Doc comment.
+ * Doc comment of the statement.
  */
 docs: string,
 /**
- * Handler, branch, flow or next nodes.
+ * Target of the statement: a handler, branch, flow or next nodes.
  */
 to: string,
 /**
- * Table that the statement jumps to.
+ * Table that the statement enters by `goto`.
  */
 goto: string | null,
 /**
- * Access path of the statement.
+ * Access path: how the index finds the statement.
  */
 found: HowFound | null,
 /**
- * Worst-case number of evaluation steps of the condition.
+ * Worst-case number of steps for evaluating the statement's condition.
  */
 steps: number,
 /**
- * Findings of the analysis about the statement.
+ * Findings of the analysis whose span lies in the statement.
  */
 findings: Array<MapFinding>,
 /**
- * Source span.
+ * Source span of the statement.
  */
-place: Place | null, };
+place: SourceRange | null, };
 
 /**
- * Access path: how the index finds a statement.
+ * Access path of a statement: how the index finds it.
  */
 export type HowFound = {
 /**
- * Kind of access path: `key`, `bits` or `always`.
+ * Kind of the access path: `key` (an index key), `bits` (a bitmap index) or `always` (tried
+ * for every message).
  */
 by: string,
 /**
- * The keys or bits, or the reason why the statement is always tried.
+ * The keys or bits that find the statement, or the reason why the statement is always tried.
  */
 what: string,
 /**
- * Number of other statements that have the same keys.
+ * Number of other statements that are found by the same keys.
  */
 shared: number, };
 
 /**
- * A finding about a statement.
+ * A finding of the analysis about a statement.
  */
 export type MapFinding = {
 /**
- * Kind: `shadowed` if other statements hide this one, `unreachable` if it never matches, or
- * `other`.
+ * Kind of the finding: `shadowed` if other statements hide the statement, `unreachable` if it
+ * never matches, or `other`.
  */
 kind: FindingKind,
 /**
- * Diagnostic code.
+ * Diagnostic code of the finding.
  */
 code: string,
 /**
- * Message text.
+ * Message text of the finding.
  */
 message: string,
 /**
- * Suggested correction.
+ * Suggested correction for the finding.
  */
 help: string | null, };
 
 /**
- * Kind of a finding.
+ * Kind of a finding about a statement.
  */
 export type FindingKind = "shadowed" | "unreachable" | "other";
 
 /**
  * A span in a source file.
  */
-export type Place = {
+export type SourceRange = {
 /**
- * File name.
+ * Name of the source file.
  */
 file: string,
 /**
- * Line, from 1.
+ * Line on which the span starts, from 1.
  */
 line: number,
 /**
- * Start offset, in UTF-16 units.
+ * Start of the span in the file, in UTF-16 units.
  */
 from: number,
 /**
- * End offset, in UTF-16 units.
+ * End of the span in the file, in UTF-16 units.
  */
 to: number, };
 
 /**
- * A workflow.
+ * A workflow on the map.
  */
 export type MapWorkflow = {
 /**
@@ -1314,49 +1328,49 @@ export type MapWorkflow = {
  */
 name: string,
 /**
- * Nodes; the first node is the start.
+ * Nodes of the workflow; the first node is the start.
  */
 nodes: Array<MapNode>,
 /**
- * Edges.
+ * Edges between the nodes of the workflow.
  */
 edges: Array<MapEdge>, };
 
 /**
- * A node of a workflow.
+ * A node of a workflow on the map.
  */
 export type MapNode = {
 /**
- * Id of the node.
+ * Id of the node in its workflow.
  */
 id: string,
 /**
- * Kind of the node.
+ * Kind of the node, such as `echo` or `http`.
  */
 kind: string,
 /**
- * Whether the next nodes run in parallel.
+ * Whether the next nodes of this node run in parallel.
  */
 parallel: boolean,
 /**
- * Router that chooses the next nodes.
+ * Name of the router that chooses the next nodes; null if the node has no router.
  */
 router: string | null, };
 
 /**
- * An edge of a workflow.
+ * An edge of a workflow on the map.
  */
 export type MapEdge = {
 /**
- * Index of the node where the edge starts.
+ * Index of the node at which the edge starts.
  */
 from: number,
 /**
- * Index of the node where the edge ends.
+ * Index of the node at which the edge ends.
  */
 to: number,
 /**
- * Condition of the router for this edge.
+ * Condition under which the router takes this edge.
  */
 label: string,
 /**
@@ -1365,7 +1379,8 @@ label: string,
 loop_back: boolean, };
 
 /**
- * A table as a decision table: a row per route, a column per field.
+ * A table of routes or other statements as a decision table: one row per statement, one column per
+ * field.
  */
 export type DecisionTable = {
 /**
@@ -1373,11 +1388,11 @@ export type DecisionTable = {
  */
 table: string,
 /**
- * Columns; fields that the most rows test come first.
+ * Columns of the decision table. Fields that the most rows test come first.
  */
 columns: Array<Column>,
 /**
- * Rows in evaluation order, the default last.
+ * Rows of the decision table in evaluation order, the default last.
  */
 rows: Array<TableRow>,
 /**
@@ -1389,16 +1404,16 @@ gaps: Array<Gap>,
  */
 overlaps: Array<Overlap>,
 /**
- * Whether some pairs of rows were not checked.
+ * Whether there may be further overlaps, because not all pairs of rows were checked.
  */
 more_overlaps: boolean, };
 
 /**
- * A column of a decision table.
+ * A column of a decision table: one message field.
  */
 export type Column = {
 /**
- * Path of the field.
+ * Path of the field in the message.
  */
 field: string,
 /**
@@ -1407,61 +1422,61 @@ field: string,
 rows: number, };
 
 /**
- * A row of a decision table.
+ * A row of a decision table: one route or other statement.
  */
 export type TableRow = {
 /**
- * Key of the statement.
+ * Key of the row's statement, such as `routes/refunds`.
  */
 key: string,
 /**
- * Name of the statement.
+ * Name of the row's statement.
  */
 name: string,
 /**
- * One cell per column; null if the row does not test the field.
+ * Condition of the row on each column's field; null if the row does not test the field.
  */
 cells: Array<string | null>,
 /**
- * Subconditions on several fields.
+ * Conditions of the row that fit no single column.
  */
 others: Array<string>,
 /**
- * Target of the statement.
+ * Target of the row's statement.
  */
 to: string,
 /**
- * Findings of the analysis about the statement.
+ * Findings of the analysis about the row's statement.
  */
 findings: Array<MapFinding>, };
 
 /**
- * A set of messages that no row matches.
+ * A gap of a decision table: messages that no row matches.
  */
 export type Gap = {
 /**
- * Description of the gap.
+ * Description of the gap, as text.
  */
 message: string,
 /**
- * Example message, as JSON.
+ * Example message in the gap, as JSON text.
  */
 example: string | null, };
 
 /**
- * Two rows that can match the same message.
+ * Two rows of a decision table that can match the same message.
  */
 export type Overlap = {
 /**
- * Key of the row that wins.
+ * Key of the row that is chosen for such a message.
  */
 first: string,
 /**
- * Key of the other row.
+ * Key of the row that matches too but is not chosen.
  */
 second: string,
 /**
- * Example message that both rows match, as JSON.
+ * Example message that both rows match, as JSON text.
  */
 example: string,
 /**
@@ -1470,19 +1485,19 @@ example: string,
 differs: boolean, };
 
 /**
- * The text of a file.
+ * The text of a rules file, on disk and in the editor.
  */
 export type FileText = {
 /**
- * File name.
+ * Name of the file.
  */
 file: string,
 /**
- * Text on disk.
+ * Text of the file on disk.
  */
 saved: string,
 /**
- * Unsaved text in the editor; null if equal to the text on disk.
+ * Unsaved text of the file in the editor; null if equal to the text on disk.
  */
 draft: string | null,
 /**
@@ -1495,28 +1510,28 @@ stamp: string,
 writable: boolean, };
 
 /**
- * Requests diagnostics for a text, and stores the text as the draft of its file.
+ * Request for diagnostics of a text. The server also stores the text as the draft of its file.
  */
 export type Check = {
 /**
- * Id of the rule set.
+ * Id of the rule set that contains the file.
  */
 rules: number,
 /**
- * File name.
+ * Name of the file that contains the text.
  */
 file: string,
 /**
- * Text of the file; null discards the draft.
+ * Unsaved text of the file; null discards the draft.
  */
 text: string | null,
 /**
- * Whether to include the slower findings about how rules interact.
+ * Whether to include the findings of the slower analysis of how rules interact.
  */
 findings: boolean, };
 
 /**
- * Analysis results of a text.
+ * Response to [`Check`]: the analysis results of a text.
  */
 export type Checked = {
 /**
@@ -1524,41 +1539,41 @@ export type Checked = {
  */
 diagnostics: Array<Diagnostic>,
 /**
- * Tokens to highlight, three numbers each: offset, length, and index into
+ * Tokens of the text to highlight, three numbers each: offset, length, and index into
  * [`Session::token_classes`](super::Session).
  */
 tokens: Array<number>,
 /**
- * Ranges that can be folded.
+ * Ranges of the text that can be folded.
  */
 folds: Array<Fold>,
 /**
- * Inlay hints.
+ * Inlay hints: short texts to show in the editor.
  */
 hints: Array<Hint>,
 /**
- * Results of the file's tests.
+ * Results of the tests in the rule set.
  */
 tests: Array<TestRun>,
 /**
- * Statements of the file.
+ * Statements of the file, for an outline view.
  */
 outline: Array<OutlineItem>,
 /**
- * Whether the rule set compiles.
+ * Whether the rule set compiles with this text.
  */
 compiles: boolean, };
 
 /**
- * A diagnostic.
+ * A diagnostic with its primary span, labels and fixes.
  */
 export type Diagnostic = {
 /**
- * File name.
+ * Name of the file that contains the primary span.
  */
 file: string,
 /**
- * Line, from 1.
+ * Line of the primary span, from 1.
  */
 line: number,
 /**
@@ -1570,27 +1585,27 @@ from: number,
  */
 to: number,
 /**
- * Severity: `error` or `warning`.
+ * Severity of the diagnostic: `error` or `warning`.
  */
 severity: string,
 /**
- * Diagnostic code.
+ * Code of the diagnostic, such as `E0203`.
  */
 code: string,
 /**
- * Message text.
+ * Message text of the diagnostic.
  */
 message: string,
 /**
- * Suggested correction.
+ * Suggested correction of the diagnosed text.
  */
 help: string | null,
 /**
- * Secondary spans with their own text.
+ * Secondary spans of the diagnostic, each with its own text.
  */
 labels: Array<DiagnosticLabel>,
 /**
- * Quick fixes that the author may choose.
+ * Quick fixes for the diagnostic, from which the author may choose.
  */
 fixes: Array<Fix>, };
 
@@ -1599,84 +1614,84 @@ fixes: Array<Fix>, };
  */
 export type DiagnosticLabel = {
 /**
- * The span.
+ * The secondary span.
  */
-place: Place,
+place: SourceRange,
 /**
- * Text of the label.
+ * Text that explains the secondary span.
  */
 text: string, };
 
 /**
- * A quick fix.
+ * A quick fix for a diagnostic.
  */
 export type Fix = {
 /**
- * Title, which describes the effect.
+ * Title of the quick fix, which describes its effect.
  */
 title: string,
 /**
- * Whether the fix keeps the author's meaning.
+ * Whether the quick fix surely keeps the author's meaning.
  */
 safe: boolean,
 /**
- * Edits, in text order.
+ * Edits of the quick fix, in text order.
  */
 edits: Array<TextEdit>, };
 
 /**
- * Replacement of one range.
+ * Replacement of one range of a file.
  */
 export type TextEdit = {
 /**
- * File name.
+ * Name of the edited file.
  */
 file: string,
 /**
- * Start offset, in UTF-16 units.
+ * Start of the replaced range, in UTF-16 units.
  */
 from: number,
 /**
- * End offset, in UTF-16 units.
+ * End of the replaced range, in UTF-16 units.
  */
 to: number,
 /**
- * Replacement text.
+ * Text that replaces the range.
  */
 text: string, };
 
 /**
- * A range that can be folded.
+ * A range of a text that can be folded.
  */
 export type Fold = {
 /**
- * Start offset, in UTF-16 units.
+ * Start of the foldable range, in UTF-16 units.
  */
 from: number,
 /**
- * End offset, in UTF-16 units.
+ * End of the foldable range, in UTF-16 units.
  */
 to: number, };
 
 /**
- * An inlay hint: a short text shown after a position.
+ * An inlay hint: a short text that the editor shows after a position.
  */
 export type Hint = {
 /**
- * Position, in UTF-16 units.
+ * Position of the hint in the file, in UTF-16 units.
  */
 at: number,
 /**
- * Text of the hint.
+ * Short text of the hint.
  */
 text: string,
 /**
- * Explanation of the hint.
+ * Explanation of the hint, for a tooltip.
  */
 why: string, };
 
 /**
- * Result of a test.
+ * Result of running a `test` block.
  */
 export type TestRun = {
 /**
@@ -1684,28 +1699,28 @@ export type TestRun = {
  */
 name: string,
 /**
- * Span of the test's name.
+ * Span of the test's name in the source text.
  */
-place: Place | null,
+place: SourceRange | null,
 /**
  * Whether the test passed.
  */
 passed: boolean,
 /**
- * Expected outcome.
+ * Outcome that the test expects.
  */
 expected: string,
 /**
- * Actual outcome.
+ * Outcome that the rules produced.
  */
 actual: string,
 /**
- * Explanation of a failed test, as lines of text.
+ * Explanation of the decision if the test failed, as lines of text.
  */
 why: string | null, };
 
 /**
- * A statement in the outline of a file.
+ * A statement in the outline view of a file.
  */
 export type OutlineItem = {
 /**
@@ -1713,49 +1728,49 @@ export type OutlineItem = {
  */
 name: string,
 /**
- * Kind, in one word.
+ * Kind of the statement, in one word.
  */
 kind: string,
 /**
- * Span of the name.
+ * Span of the statement's name.
  */
-place: Place,
+place: SourceRange,
 /**
- * Nested statements.
+ * Statements nested in this statement.
  */
 inner: Array<OutlineItem>, };
 
 /**
- * Requests completion, hover or the definition at a position in the editor's text.
+ * Request for completion, hover or the definition at a position in the editor's text.
  */
 export type At = {
 /**
- * Id of the rule set.
+ * Id of the rule set that contains the file.
  */
 rules: number,
 /**
- * File name.
+ * Name of the file in the editor.
  */
 file: string,
 /**
- * Text of the file, which becomes the draft.
+ * Text of the file in the editor, which becomes its draft.
  */
 text: string,
 /**
- * Position, in UTF-16 units.
+ * Position of the cursor in the text, in UTF-16 units.
  */
 at: number, };
 
 /**
- * Completions at a position.
+ * Completion items for a position in a text.
  */
 export type Completions = {
 /**
- * Start of the range to replace, in UTF-16 units.
+ * Start of the text range that a chosen item replaces, in UTF-16 units.
  */
 from: number,
 /**
- * End of the range to replace, in UTF-16 units.
+ * End of the text range that a chosen item replaces, in UTF-16 units.
  */
 to: number,
 /**
@@ -1764,104 +1779,105 @@ to: number,
 items: Array<CompletionItem>, };
 
 /**
- * A completion item.
+ * One text that completion offers.
  */
 export type CompletionItem = {
 /**
- * Text to insert.
+ * Text that the item inserts.
  */
 label: string,
 /**
- * Kind: `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or `statement`.
+ * Kind of the item: `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or
+ * `statement`.
  */
 kind: string,
 /**
- * Type or signature.
+ * Type or signature of the item.
  */
 detail: string,
 /**
- * Documentation.
+ * Documentation of the item.
  */
 docs: string, };
 
 /**
- * Documentation of the item at a position.
+ * Documentation of the name or keyword at a position.
  */
 export type Hover = {
 /**
- * Start of the documented range, in UTF-16 units.
+ * Start of the documented text range, in UTF-16 units.
  */
 from: number,
 /**
- * End of the documented range, in UTF-16 units.
+ * End of the documented text range, in UTF-16 units.
  */
 to: number,
 /**
- * Declaration in rule syntax.
+ * Declaration of the documented item, in rule syntax.
  */
 code: string,
 /**
- * Documentation text.
+ * Documentation text of the item.
  */
 text: string, };
 
 /**
- * Requests the formatted form of a text.
+ * Request to format a text.
  */
 export type Format = {
 /**
- * Text to format.
+ * Rules text to format.
  */
 text: string, };
 
 /**
- * A formatted text.
+ * Response to [`Format`].
  */
 export type Formatted = {
 /**
- * Formatted text; null if errors prevent formatting.
+ * The formatted text; null if errors in the text prevent formatting.
  */
 text: string | null, };
 
 /**
- * Requests that a text be saved.
+ * Request to save a text to its file.
  */
 export type Save = {
 /**
- * Id of the rule set.
+ * Id of the rule set that contains the file.
  */
 rules: number,
 /**
- * File name.
+ * Name of the file to write.
  */
 file: string,
 /**
- * Text to write.
+ * Text to write to the file.
  */
 text: string,
 /**
- * Fingerprint of the file when the client read its text.
+ * Fingerprint that the file had when the client read the file.
  */
 stamp: string, };
 
 /**
- * Result of saving.
+ * Response to [`Save`].
  */
 export type Saved = { "kind": "saved",
 /**
- * New fingerprint of the file.
+ * New fingerprint of the written file.
  */
 stamp: string, } | { "kind": "changed",
 /**
- * Text on disk.
+ * Text of the file on disk.
  */
 text: string,
 /**
- * New fingerprint of the file; saving with this fingerprint overwrites the file.
+ * Current fingerprint of the file. Saving again with this fingerprint overwrites the file.
  */
 stamp: string,
 /**
- * Line diff from the text on disk to the text to save.
+ * Line diff from the text on disk to the text that should be saved.
  */
 diff: Array<DiffLine>, };
 
@@ -1870,37 +1886,37 @@ diff: Array<DiffLine>, };
  */
 export type CodePage = {
 /**
- * The code.
+ * The diagnostic code.
  */
 code: string,
 /**
- * The page, as Markdown.
+ * The documentation page, as Markdown.
  */
 text: string, };
 
 /**
- * Requests a report.
+ * Request for a report.
  */
 export type AskReport = {
 /**
- * Version of the rules.
+ * Version of the rules to report on.
  */
 version: Version,
 /**
- * Id of the replay whose counts to include.
+ * Id of a replay whose counts the report should include.
  */
 replay: number | null, };
 
 /**
- * A report.
+ * All data of a report.
  */
 export type Report = {
 /**
- * Main file of the rules.
+ * Name of the main file of the rules.
  */
 name: string,
 /**
- * Version of the program.
+ * Version of the `rulec` program.
  */
 version: string,
 /**
@@ -1908,39 +1924,40 @@ version: string,
  */
 language: string,
 /**
- * Summary numbers.
+ * Summary numbers of the rules, tests and replay.
  */
 summary: ReportSummary,
 /**
- * The map.
+ * The map of the rules.
  */
 map: Map,
 /**
- * The tables as decision tables.
+ * The tables of the rules as decision tables.
  */
 tables: Array<DecisionTable>,
 /**
- * Coverage of routes and conditions.
+ * Coverage of each route and condition.
  */
 coverage: Array<CoverageItem>,
 /**
- * Number of decisions that the coverage counts.
+ * Number of decisions from which the coverage was counted.
  */
 covered_decisions: number,
 /**
- * Whether the coverage comes from tests; false if it comes from a log or an input.
+ * Whether the coverage comes from the tests of the rules; false if it comes from a log or an
+ * input file.
  */
 covered_by_tests: boolean,
 /**
- * Counts of the replay, if a log or an input was given.
+ * Counts of the replay, if a log or an input file was given.
  */
 replay: ReplaySums | null,
 /**
- * Slowest statements.
+ * The slowest statements (such as routes).
  */
 slowest: Array<Slow>,
 /**
- * Test results.
+ * Results of the tests of the rules.
  */
 tests: Array<TestRun>,
 /**
@@ -1949,23 +1966,23 @@ tests: Array<TestRun>,
 samples: Array<Sample>, };
 
 /**
- * Summary numbers of a report.
+ * Summary numbers of a report about rules.
  */
 export type ReportSummary = {
 /**
- * Number of files.
+ * Number of rules files.
  */
 files: number,
 /**
- * Number of tables.
+ * Number of tables, including payload kinds.
  */
 tables: number,
 /**
- * Number of statements.
+ * Number of statements (such as routes) in all tables.
  */
 statements: number,
 /**
- * Number of tests.
+ * Number of `test` blocks.
  */
 tests: number,
 /**
@@ -1973,98 +1990,99 @@ tests: number,
  */
 failed: number,
 /**
- * Warnings and findings, as text.
+ * Warnings and analysis findings, as text.
  */
 warnings: Array<string>,
 /**
- * Number of statements that no message chose; null without a replay.
+ * Number of statements that no replayed message chose; null without a replay.
  */
 never: number | null, };
 
 /**
- * Coverage of a route or condition.
+ * Coverage of one route or other statement, or of one condition.
  */
 export type CoverageItem = {
 /**
- * Kind: `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
+ * Kind of the covered item: `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or
+ * `condition`.
  */
 what: string,
 /**
- * Name, or the source text of a condition.
+ * Name of the statement, or the source text of the condition.
  */
 name: string,
 /**
- * File name.
+ * Name of the file that contains the statement or condition.
  */
 file: string,
 /**
- * Line, from 1.
+ * Line of the statement or condition in its file, from 1.
  */
 line: number,
 /**
- * Number of evaluations.
+ * Number of times that the statement or condition was evaluated.
  */
 tried: number,
 /**
- * Number of times true or chosen.
+ * Number of times that the statement was chosen or the condition was true.
  */
 yes: number,
 /**
- * Number of times not true or not chosen.
+ * Number of times that the statement was tried but not chosen, or the condition not true.
  */
 no: number,
 /**
- * Description of the coverage gap.
+ * Description of the missing coverage; null if fully covered.
  */
 gap: string | null, };
 
 /**
- * A slow statement.
+ * One of the slowest statements of the rules.
  */
 export type Slow = {
 /**
- * Key of the statement.
+ * Key of the statement, such as `routes/refunds`.
  */
 key: string,
 /**
- * Name of the statement.
+ * Name of the slow statement.
  */
 name: string,
 /**
- * Median time of the handler according to the log, in microseconds.
+ * Median duration of the statement's handler according to the log, in microseconds.
  */
 median_us: number | null,
 /**
- * Longest time of the handler according to the log, in microseconds.
+ * Longest duration of the statement's handler according to the log, in microseconds.
  */
 longest_us: number | null,
 /**
- * Worst-case number of evaluation steps of the condition.
+ * Worst-case number of steps for evaluating the statement's condition.
  */
 steps: number, };
 
 /**
- * A sample decision with its explanation.
+ * A sample decision of the report, with its explanation.
  */
 export type Sample = {
 /**
- * Line of the message in the replayed file; null for a test's message.
+ * Line of the message in the replayed file; null if the message comes from a test.
  */
 line: number | null,
 /**
- * The message, with private values masked.
+ * The decided message, with private values masked.
  */
 message: JsonValue,
 /**
- * Key of the chosen statement.
+ * Key of the chosen statement, such as `routes/refunds`.
  */
 key: string,
 /**
- * Summary of the explanation, in a few lines.
+ * Summary of the explanation, in a few lines of text.
  */
 summary: string,
 /**
- * Explanation, step by step.
+ * Step-by-step explanation of the decision.
  */
 explanation: Explanation, };
 
@@ -2074,7 +2092,7 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * The explanation of a decision.
  *
  * The JSON format is stable: fields are added but never renamed. Empty or absent fields are
- * omitted, except in the first two lines of the example.
+ * omitted, except for the fields in the first two lines of the example.
  *
  * ```json
  * {
@@ -2109,26 +2127,26 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * `not`, `unless`, `and`, `or`, `test`, `any`, `all`, `let` or `call`. For a choice's branch the
  * `kind` is `all_usable` or `any_usable`, and an unusable condition has `"note": "left_out"`.
  *
- * A route that jumped has a `table` with the search of the target table. An operand has a `value`,
- * or `missing`, or `masked` with `•••` as its value. `length` is the full length of a truncated
- * value. The `elements` of a quantifier have `shown` (each with `index`, `element` and `when`),
- * `more` and `skipped`.
+ * A route whose `goto` was taken has a `table`: the search of the target table. An operand has a
+ * `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
+ * truncated value. The `elements` of a quantifier have `shown` (each with `index`, `element` and
+ * `when`), `more` and `skipped`.
  */
 export type Explanation = {
 /**
- * The entry table of the decision.
+ * Name of the entry table, in which the search began.
  */
 entry: string,
 /**
- * The chosen route, or `default`; `None` if nothing was chosen.
+ * Name of the chosen route, or `default`; `None` if nothing was chosen.
  */
 chosen: string | null,
 /**
- * The chosen handler.
+ * Name of the chosen handler; `None` if no handler was chosen.
  */
 target: string | null,
 /**
- * The arguments of the handler; private values are masked.
+ * Arguments for the handler; private values are masked.
  */
 args: { [key in string]: JsonValue },
 /**
@@ -2140,15 +2158,15 @@ metadata: { [key in string]: JsonValue },
  */
 requires?: Array<string>,
 /**
- * The tables from the entry to the one with the chosen statement.
+ * Names of the tables from the entry to the table with the chosen statement.
  */
 tables: Array<string>,
 /**
- * The routes whose `goto` was taken, outermost first.
+ * Names of the routes whose `goto` led to the chosen statement, outermost first.
  */
 path: Array<string>,
 /**
- * Required arguments that are missing; they are null in `args`.
+ * Names of the required arguments whose value is missing; in `args` they are null.
  */
 missing_args?: Array<string>,
 /**
@@ -2160,21 +2178,22 @@ message?: Array<Operand>,
  */
 host_failures?: Array<HostFailed>,
 /**
- * The search, step by step.
+ * Trace of the search, step by step.
  */
 trace: TableTrace,
 /**
- * The scores of the intent flows, if no keyword pattern matched.
+ * Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
+ * they were not evaluated.
  */
 intents?: IntentTrace, };
 
 /**
- * The result of a step.
+ * The result of a step of the decision, such as the evaluation of a condition.
  */
 export type Mark = "true" | "false" | "unknown" | "skipped";
 
 /**
- * The search of a table.
+ * Trace of the search through one table of routes.
  */
 export type TableTrace = {
 /**
@@ -2195,7 +2214,7 @@ searched_before?: boolean,
  */
 routes: Array<RouteTrace>,
 /**
- * The number of routes after the chosen one.
+ * Number of enabled routes that were not tried, because an earlier route was chosen.
  */
 not_tried: number,
 /**
@@ -2203,12 +2222,12 @@ not_tried: number,
  */
 disabled?: Array<string>,
 /**
- * The default, if the table has one.
+ * The table's default; `None` if the table has no default.
  */
 default?: DefaultTrace, };
 
 /**
- * A route that was tried.
+ * Trace of a route that was tried.
  */
 export type RouteTrace = {
 /**
@@ -2228,7 +2247,8 @@ chosen: boolean,
  */
 priority: number,
 /**
- * The handler, or `goto TABLE`.
+ * The route's target, such as a handler's name or `goto TABLE`; empty for a branch of a
+ * choice.
  */
 to: string,
 /**
@@ -2244,12 +2264,12 @@ place?: Location,
  */
 when: TraceNode,
 /**
- * The search of the target table, if the route is a `goto` that was taken.
+ * The search of the target table, if the route is a `goto` and its condition was true.
  */
 table?: TableTrace, };
 
 /**
- * The default of a table.
+ * Trace of a table's default.
  */
 export type DefaultTrace = {
 /**
@@ -2257,16 +2277,16 @@ export type DefaultTrace = {
  */
 result: Mark,
 /**
- * The handler, or `goto TABLE`.
+ * The default's target, such as a handler's name or `goto TABLE`.
  */
 to: string,
 /**
- * The search of the target table, if the default is a `goto` that was taken.
+ * The search of the target table, if the default is a `goto` and was reached.
  */
 table?: TableTrace, };
 
 /**
- * A location in a rules file, for people.
+ * A position in a rules file, as shown to users.
  */
 export type Location = {
 /**
@@ -2283,25 +2303,25 @@ line: number,
 column: number, };
 
 /**
- * The form of a condition node.
+ * The form of a condition, such as `and`.
  */
 export type NodeKind = "constant" | "not" | "unless" | "and" | "or" | "test" | "any" | "all" | "let" | "call" | "all_usable" | "any_usable";
 
 /**
- * The reason why a node shows no details.
+ * The reason why the node of a condition shows no details.
  */
 export type Note = "decided" | "shown_above" | "left_out";
 
 /**
- * A condition, or a part of one.
+ * Trace of a condition, or of a part of a condition. The parts are the children of the node.
  */
 export type TraceNode = {
 /**
- * The form of the node.
+ * The form of the node's condition.
  */
 kind: NodeKind,
 /**
- * The source text, on one line.
+ * Source text of the condition, on one line.
  */
 text: string,
 /**
@@ -2309,7 +2329,7 @@ text: string,
  */
 result: Mark,
 /**
- * The name of the `let` or `def`.
+ * Name of the `let` or `def` that the node uses; `None` for other nodes.
  */
 name?: string,
 /**
@@ -2317,16 +2337,16 @@ name?: string,
  */
 place?: Location,
 /**
- * The operands of a predicate with their values; for a quantifier, its list.
+ * The operands of a predicate with their values; for a quantifier, the list.
  */
 operands?: Array<Operand>,
 /**
- * The text that an operator found: the keyword of a list, or the match of a regular
- * expression.
+ * The text that a text operator found: the matching keyword of a list, or the match of a
+ * regular expression.
  */
 found?: string,
 /**
- * Sentences that explain why a predicate is unknown.
+ * Sentences that explain why the result is unknown.
  */
 because?: Array<string>,
 /**
@@ -2334,11 +2354,11 @@ because?: Array<string>,
  */
 note?: Note,
 /**
- * The parts of the node.
+ * Trace nodes of the condition's parts.
  */
 children?: Array<TraceNode>,
 /**
- * The elements of a quantifier.
+ * Elements that a quantifier evaluated; `None` for other nodes.
  */
 elements?: Elements, };
 
@@ -2347,7 +2367,7 @@ elements?: Elements, };
  */
 export type Operand = {
 /**
- * The path of a field, or the source text of a value.
+ * The name of the value: the path of a field, or the source text of an expression.
  */
 text: string,
 /**
@@ -2355,7 +2375,8 @@ text: string,
  */
 value?: JsonValue,
 /**
- * Whether the value is missing, or counts as missing.
+ * Whether the value is missing, or counts as missing because its kind is wrong or it exceeds a
+ * limit.
  */
 missing?: boolean,
 /**
@@ -2367,7 +2388,7 @@ masked?: boolean,
  */
 length?: number,
 /**
- * The elements counted by `count x in L: C`.
+ * The elements that were evaluated, if the operand is `count x in L: C`.
  */
 elements?: Elements, };
 
@@ -2376,28 +2397,30 @@ elements?: Elements, };
  */
 export type Elements = {
 /**
- * The first twenty evaluated elements (five in a nested quantifier), and the deciding element.
+ * The first evaluated elements (at most twenty, or five in a nested quantifier), and the
+ * element that decided the result.
  */
 shown: Array<ElementTrace>,
 /**
- * The number of other evaluated elements.
+ * Number of evaluated elements that are not in `shown`.
  */
 more: number,
 /**
- * The number of elements skipped by short-circuiting.
+ * The number of elements that were not evaluated, because an earlier element decided the
+ * result.
  */
 skipped: number, };
 
 /**
- * One element of a quantifier.
+ * Trace of the condition of a quantifier or `count` for one element.
  */
 export type ElementTrace = {
 /**
- * The index in the list, from 0.
+ * Index of the element in the list, from 0.
  */
 index: number,
 /**
- * The element, under the name of the quantifier's variable.
+ * Value of the element; its name is the quantifier's variable.
  */
 element: Operand,
 /**
@@ -2423,11 +2446,12 @@ message: string, };
  */
 export type IntentTrace = {
 /**
- * The lowest score of an intent that can be chosen.
+ * Minimum score that an intent must have to be chosen.
  */
 threshold: number,
 /**
- * The lowest accepted difference to the second-best score.
+ * Minimum difference between the best and the second-best score. If the difference is smaller,
+ * no intent is chosen.
  */
 margin: number,
 /**
@@ -2444,11 +2468,11 @@ export type RankedIntent = {
  */
 name: string,
 /**
- * The id that a decision returns.
+ * The flow's id, which a decision returns.
  */
 id: string,
 /**
- * The score, from 0 to 1.
+ * The classifier's score for the flow, from 0 to 1.
  */
 score: number,
 /**

@@ -253,6 +253,19 @@ pub const CASES: &[Case] = &[
     (Function, "UrlHost", "texts in a nest", |size| {
         indexed(size, "url_host($) == \"b\"", format!("\t\thttps://{}", "A".repeat(bytes_of_pair(size))))
     }),
+    (Function, "UrlHost", "a long international name", |size| {
+        let name = "你".repeat((size.get(Limit::ValueBytes) - 8) / 3);
+        ask("url_host(text) == \"b\"", json!({ "text": format!("https://{name}") }))
+    }),
+    (Function, "UrlPath", "a long path", |size| {
+        let path = "/%61/..".repeat((size.get(Limit::ValueBytes) - 16) / 7);
+        ask("url_path(text) == \"b\"", json!({ "text": format!("https://a.b{path}") }))
+    }),
+    (Function, "UrlScheme", "a long text", |size| long(size, "url_scheme(text) == \"b\"", "a")),
+    (Function, "UrlQuery", "many keys", |size| {
+        let query = "&a%62".repeat((size.get(Limit::ValueBytes) - 16) / 5);
+        ask("url_query(text, \"b\") == \"b\"", json!({ "text": format!("https://a.b?{query}") }))
+    }),
     (Function, "Duplicates", "many records", |size| {
         ask("len(duplicates(ctx.n, \"i\")) == 1", graph(size.records(48, 2), true))
     }),

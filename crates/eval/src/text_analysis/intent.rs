@@ -7,8 +7,11 @@ use rulec_sema::request::{Analysis, BEST_INTENT_FIELD, INTENT_FIELD, INTENT_SCOR
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// Trains the classifier on the declared intents. Returns an error if an intent has no text to
-/// learn from, such as an example, or if there are more examples than the classifier accepts.
+/// Trains the classifier on the declared intents.
+///
+/// # Errors
+/// If an intent has no text to learn from, such as an example. Also if there are more examples than
+/// the classifier accepts.
 pub fn train_classifier(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
     let texts = |texts: &[Arc<str>]| texts.iter().map(|text| text.to_string()).collect();
     let intents: Vec<rulec_nlu::Intent> = analysis
