@@ -22,7 +22,7 @@ import type {
   Map as RulesMap,
   Near,
   Overview,
-  Place,
+  SourceRange,
   Progress,
   Refusal,
   ReplaySums,
@@ -136,7 +136,7 @@ export const api = {
   check: (body: Check, signal?: AbortSignal) => post<Checked>('check', body, signal),
   complete: (body: At, signal?: AbortSignal) => post<Completions>('complete', body, signal),
   hover: (body: At) => post<Hover | null>('hover', body),
-  definition: (body: At) => post<Place | null>('definition', body),
+  definition: (body: At) => post<SourceRange | null>('definition', body),
   format: (text: string) => post<Formatted>('format', { text }),
   save: (body: Save) => post<Saved>('save', body),
   code: (code: string, signal?: AbortSignal) =>

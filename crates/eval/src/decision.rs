@@ -18,7 +18,7 @@ pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
     /// The rules whose `goto` led to the chosen statement, outermost first. A `default -> goto` is
-    /// not a rule and is not listed here, but [`Choice::tables`] includes its table.
+    /// not a rule and is not listed here, but [`Choice::visited_tables`] includes its table.
     pub path: SmallVec<[R; 4]>,
 }
 

@@ -1,7 +1,7 @@
 // The current view, stored in the URL fragment with the token, and the item that another view
 // should show.
 import { signal } from '@preact/signals';
-import type { Place } from '../api/types';
+import type { SourceRange } from '../api/types';
 
 export const VIEWS = ['decide', 'replay', 'map', 'edit', 'report'] as const;
 export type View = (typeof VIEWS)[number];
@@ -47,7 +47,7 @@ export interface Target {
 export const editTarget = signal<Target | null>(null);
 
 /** Opens the editor at a line. */
-export function openInEditor(place: Pick<Place, 'file' | 'line'>): void {
+export function openInEditor(place: Pick<SourceRange, 'file' | 'line'>): void {
   editTarget.value = { file: place.file, line: place.line };
   go('edit');
 }
