@@ -83,8 +83,7 @@ export const en = {
     way: 'The way of the message',
     stops: { table: 'table', route: 'route', handler: 'handler', nothing: 'nothing was chosen' },
     table: (name: string) => `Table ${name}`,
-    tried: (tried: number, left: number) =>
-      `${n(tried)} tried${left > 0 ? `, ${n(left)} not tried` : ''}`,
+    tried: (tried: number, left: number) => `${n(tried)} tried${left > 0 ? `, ${n(left)} not tried` : ''}`,
     searchedBefore: 'searched before, chose nothing',
     disabled: (names: string) => `Disabled: ${names}`,
     foldedRoutes: (count: number) => `${n(count)} route${s(count)} that did not hold`,
