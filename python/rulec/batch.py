@@ -18,7 +18,7 @@ Missing columns, and columns that the rules cannot read, raise one error before 
 ...     batch.decide(rules, pa.table({"m": [3]}))
 ... except ColumnsMismatch as error:
 ...     print(str(error).split(";")[0])
-the rules read `n`, and there is no such column
+the rules read `n`, but there is no such column
 """
 
 # PyArrow and the cluster libraries have few type annotations.

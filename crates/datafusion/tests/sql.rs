@@ -197,7 +197,7 @@ async fn mistakes_are_told_when_the_query_is_planned() {
         ),
         (
             format!("select rulec_route('routes', n) from {messages}"),
-            "the rules read `text`, and there is no such column",
+            "the rules read `text`, but there is no such column",
         ),
         (format!("select rulec_route('routes', n, n) from {messages}"), "the column `n` exists twice"),
         (format!("select rulec_route(text) from {messages}"), "the first argument names the entry"),
