@@ -9,14 +9,14 @@ use crate::report::{Section, thousands};
 use crate::workload::random::Random;
 use crate::workload::{Density, Message, Shape, Variant, Workload};
 use daachorse::DoubleArrayAhoCorasick;
-use rulec_vm::index::scan::{Buffers, Scanner};
+use rulec_vm::index::scan::{ScanBuffers, Scanner};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// rulec's scanner, with the buffers that a session would reuse.
 struct Ours {
     scanner: Scanner,
-    buffers: RefCell<Buffers>,
+    buffers: RefCell<ScanBuffers>,
 }
 
 impl LiteralScan for Ours {
@@ -32,7 +32,7 @@ impl LiteralScan for Folding {
     fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize)) {
         let Folding(Ours { scanner, buffers }) = self;
         let mut buffers = buffers.borrow_mut();
-        assert!(buffers.fold(text), "these texts are short, and only their ASCII letters fold");
+        assert!(buffers.fold_text(text), "these texts are short, and only their ASCII letters fold");
         scanner.scan_folded(text.len(), &mut buffers, |literal, _| hit(literal as usize));
     }
 }
