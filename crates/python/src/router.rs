@@ -6,12 +6,11 @@ use super::decision::json_text;
 use super::error::{RulecError, words};
 use super::message::{as_dict, named, object, tree};
 use super::rules::Rules;
-use super::shutdown::{attached, without_gil};
+use super::shutdown::{attached, start_future, without_gil};
 use pyo3::create_exception;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
-use pyo3_async_runtimes::tokio::future_into_py;
 use pythonize::pythonize;
 use rulec_runtime::route::{self, DecisionLog, HandlerError, Permissions};
 use serde_json::{Map, Value as Json};
@@ -367,7 +366,7 @@ impl Router {
         self.calls.with(|calls| calls.insert(address(&tree), call.clone()));
         let entered = Entered { calls: self.calls.clone(), message: tree.clone() };
         let (router, permissions) = (self.router.clone(), permissions.map(Permissions::from_iter));
-        future_into_py(py, async move {
+        start_future(py, async move {
             let _entered = entered;
             let outcome = match &permissions {
                 Some(permissions) => router.route_as(tree, permissions).await,
@@ -399,7 +398,7 @@ impl Router {
     /// Waits until all lines of the decision log are written, then closes the log.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
-        future_into_py(py, async move {
+        start_future(py, async move {
             if let Some(log) = router.log() {
                 log.close().await;
             }

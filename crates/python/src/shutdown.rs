@@ -3,8 +3,9 @@
 //! for the calls that run in this module, and blocks threads that call later.
 
 use pyo3::prelude::*;
+use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,16 @@ use std::time::{Duration, Instant};
 static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
 /// Number of running calls. The number changes only while the GIL is held or while shutdown waits.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
+/// Whether a future was started, so that the tokio runtime exists.
+static STARTED: AtomicBool = AtomicBool::new(false);
 /// Maximum time that shutdown waits for running calls.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum time that shutdown then waits for tasks. Some tasks, such as the writer of a log, may
+/// never end.
+const LINGER: Duration = Duration::from_millis(250);
+/// Time that shutdown gives the threads which have just delivered a result. Such a thread needs the
+/// GIL once more, to release it, and the runtime does not report it as a task.
+const GRACE: Duration = Duration::from_millis(50);
 
 /// Guard of a running call; dropping the guard decrements [`BUSY`].
 struct Busy;
@@ -50,14 +59,35 @@ pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     })
 }
 
+/// Starts a future on the tokio runtime, and returns its awaitable.
+pub fn start_future<'py, T>(
+    py: Python<'py>,
+    future: impl Future<Output = PyResult<T>> + Send + 'static,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    T: for<'any> IntoPyObject<'any> + Send + 'static,
+{
+    STARTED.store(true, Ordering::Relaxed);
+    future_into_py(py, future)
+}
+
+/// Sleeps while `condition` is true, but not longer than `limit`.
+fn wait_while(condition: impl Fn() -> bool, limit: Duration) {
+    let begun = Instant::now();
+    while condition() && begun.elapsed() < limit {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Waits for running calls and blocks new ones; called by `atexit`.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
     if ENDED_BY.set(thread::current().id()).is_ok() {
         py.detach(|| {
-            let begun = Instant::now();
-            while BUSY.load(Ordering::Acquire) > 0 && begun.elapsed() < PATIENCE {
-                thread::sleep(Duration::from_millis(1));
+            wait_while(|| BUSY.load(Ordering::Acquire) > 0, PATIENCE);
+            if STARTED.load(Ordering::Relaxed) {
+                wait_while(|| get_runtime().metrics().num_alive_tasks() > 0, LINGER);
+                thread::sleep(GRACE);
             }
         });
     }
