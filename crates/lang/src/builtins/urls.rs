@@ -1,5 +1,5 @@
-//! Functions on URLs. The parser of the WHATWG URL standard reads every URL, so that a rule sees the
-//! URL that a browser would open. A text that the standard refuses has no parts.
+//! Functions on URLs. The parser of the WHATWG URL standard reads every URL, so that a rule sees
+//! the URL that a browser would open. A text that the standard refuses has no parts.
 
 use crate::arena::Arena;
 use crate::value::Value;
