@@ -26,20 +26,20 @@ pub(super) struct ConditionFacts {
 /// Parts of a condition, each with the constant that replaces it.
 type Replacements = Vec<(*const Cond, bool)>;
 
-/// Reports a condition that is never or always true, or that has redundant parts. `told` is true if
+/// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is true if
 /// the compiler already warned that the condition is constant.
 pub(super) fn analyse_condition(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
-    told: bool,
+    is_reported: bool,
 ) -> ConditionFacts {
     let cond: &Cond = &rule.condition;
     let holds = solver.builder.build_cond(cond, true);
     let mut facts = ConditionFacts { holds, ..ConditionFacts::default() };
     if let NCond::Const(value) = solver.builder.normal_so_far().cond(holds) {
         (facts.never, facts.always) = (!value, *value);
-        if !told && !*value && !matches!(cond.kind, CondKind::Const(_)) {
+        if !is_reported && !*value && !matches!(cond.kind, CondKind::Const(_)) {
             report_never_true(solver, report, cond, Some(&rule.name));
         }
         return facts;
@@ -248,17 +248,17 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
         }
         let quoted = self.report.quote_part(part);
         // The sibling operands that make this part redundant.
-        let beside: Vec<&Cond> =
+        let siblings: Vec<&Cond> =
             flatten_operands(around).into_iter().filter(|other| !std::ptr::eq(*other, part)).collect();
         let mut goals = vec![(own, !neutral)];
-        goals.extend(beside.iter().map(|other| (self.solver.builder.build_cond(other, true), neutral)));
-        let told = match self.solver.solve(&goals) {
+        goals.extend(siblings.iter().map(|other| (self.solver.builder.build_cond(other, true), neutral)));
+        let redundant_with = match self.solver.solve(&goals) {
             SolverAnswer::Never(core) => {
-                core.iter().filter_map(|at| beside.get(at.checked_sub(1)?).copied()).collect()
+                core.iter().filter_map(|at| siblings.get(at.checked_sub(1)?).copied()).collect()
             }
             _ => Vec::new(),
         };
-        let message = match (told.as_slice(), neutral) {
+        let message = match (redundant_with.as_slice(), neutral) {
             ([], _) if self.solver.solve(&[(own, false)]).is_unsatisfiable() => {
                 message!("`{quoted}` always holds, so it has no effect")
             }
@@ -277,7 +277,7 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
             _ => message!("`{quoted}` has no effect"),
         };
         let mut found = Diagnostic::new(Code::PartDecidesNothing, part.span, message);
-        for other in told {
+        for other in redundant_with {
             found = found.label(other.span, message!("this part decides"));
         }
         self.report.add_finding(

@@ -329,10 +329,10 @@ impl TableComparison<'_, '_, '_, '_> {
         let statements = (last(0), last(1));
         let mut changes = Vec::new();
         let mut verdicts = Vec::new();
-        let mut told = vec![false; kept_old.len()];
+        let mut is_paired = vec![false; kept_old.len()];
         for new in 0..twins.of_new.len() {
             let old = twins.of_new[new];
-            old.into_iter().for_each(|old| told[old] = true);
+            old.into_iter().for_each(|old| is_paired[old] = true);
             let names = (old.map(|old| self.leaf_at(0, old).name.clone()), self.leaf_at(1, new).name.clone());
             let was = names.0.filter(|name| *name != names.1);
             let kind = match (old, twins.same[new], twins.kept[new]) {
@@ -352,7 +352,7 @@ impl TableComparison<'_, '_, '_, '_> {
                 changes.push(Change { kind, route: names.1, was, examples, verdict });
             }
         }
-        for old in (0..told.len()).filter(|old| !told[*old]).collect::<Vec<_>>() {
+        for old in (0..is_paired.len()).filter(|old| !is_paired[*old]).collect::<Vec<_>>() {
             let (examples, verdict) = self.find_examples([Some(old), None]);
             verdicts.push(verdict);
             let (kind, route) = (ChangeKind::Removed, self.leaf_at(0, old).name.clone());

@@ -96,14 +96,14 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Vec<Finding> {
     let program = subject.program;
     let mut report = AnalysisReport::new(program, subject.sources);
     let mut solver = Solver::new(program);
-    let told: HashSet<_> =
+    let reported: HashSet<_> =
         subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
     let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
     for (at, table) in program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind)) {
         let mut facts = HashMap::new();
         for id in &table.order {
             let rule = &program.rules[id.index()];
-            let known = |code| told.contains(&(code, rule.condition.span));
+            let known = |code| reported.contains(&(code, rule.condition.span));
             let constant = known(Code::NeverMatches) || known(Code::AlwaysMissing);
             let found = conditions::analyse_condition(&mut solver, &mut report, rule, constant);
             missing::report_missing_in_negations(&mut solver, &mut report, rule, &found);

@@ -188,14 +188,14 @@ fn parse_regex(pattern: &str) -> Option<Hir> {
     parse_language(pattern).map(|language| (*language.0).clone())
 }
 
-/// Returns the language (set of texts) that `before`, the keyword `text` and `behind` form when
+/// Returns the language (set of texts) that `before`, the keyword `text` and `after` form when
 /// joined. The keyword is literal; the other two are regular expressions.
-fn keyword_language(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir> {
+fn keyword_language(text: &str, mode: TestMode, before: &str, after: &str) -> Option<Hir> {
     if text.len() > MAX_KEYWORD_BYTES {
         return None;
     }
     let flags = if mode.text.fold { "(?i:" } else { "(?:" };
-    parse_regex(&format!("{before}{flags}{}){behind}", regex_syntax::escape(text)))
+    parse_regex(&format!("{before}{flags}{}){after}", regex_syntax::escape(text)))
 }
 
 const ANY_TEXT: &str = "(?s:.*)";
@@ -211,14 +211,14 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
             } else {
                 ANY_TEXT.to_owned()
             };
-            let behind = if edge(text.chars().last()) {
+            let after = if edge(text.chars().last()) {
                 format!("(?:[^{}]{ANY_TEXT})?", word::WORD_CHAR_CLASS)
             } else {
                 ANY_TEXT.to_owned()
             };
             match anchor {
-                Anchor::Anywhere => keyword_language(text, mode, &before, &behind),
-                Anchor::Start => keyword_language(text, mode, "", &behind),
+                Anchor::Anywhere => keyword_language(text, mode, &before, &after),
+                Anchor::Start => keyword_language(text, mode, "", &after),
                 Anchor::End => keyword_language(text, mode, &before, ""),
             }
         }
