@@ -26,8 +26,8 @@ pub(super) struct ConditionFacts {
 /// Parts of a condition, each with the constant that replaces it.
 type Replacements = Vec<(*const Cond, bool)>;
 
-/// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is true if
-/// the compiler already warned that the condition is constant.
+/// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
+/// true if the compiler already warned that the condition is constant.
 pub(super) fn analyse_condition(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
