@@ -124,7 +124,8 @@ pub struct Signed {
     pub signature: [u8; 64],
 }
 
-/// The parts of an artifact. Neither the hash nor the signature is verified when they are split.
+/// The parts of an artifact. Neither the hash nor the signature is verified when the artifact is
+/// split.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
 struct ArtifactSections<'a> {
     header: &'a [u8],
@@ -189,7 +190,8 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let mut reader = Reader::new(body, TableCounts::default());
     let mut counts = TableCounts::default();
     for numbered in IndexedTable::ALL {
-        // `count` rejects more items than bytes left: each item takes at least one byte.
+        // `read_count` rejects a count over the number of remaining bytes: each item takes a byte
+        // or more.
         counts = counts.with_count(numbered, reader.read_count()?);
     }
     let length = reader.read_count()?;
@@ -202,7 +204,7 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     if program.table_counts(sources.len()) != counts {
         return Err(DecodeError("the program is not as large as it says").into());
     }
-    // Sorting compares table ids, which `program.counts` has just checked.
+    // Sorting compares the ids of tables, whose number was just checked.
     program.sort_rules();
     // Another time zone database may give another local hour, and users would not notice.
     if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::tzdata_version()) {
@@ -256,11 +258,11 @@ pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result
     if keys.iter().any(|key| key.verifies(&message, &signed)) {
         return Ok(true);
     }
-    let name = hexadecimal(&signed.key);
+    let key_hex = hexadecimal(&signed.key);
     Err(if keys.iter().any(|key| key.has_bytes(&signed.key)) {
-        ArtifactError::Forged(name)
+        ArtifactError::Forged(key_hex)
     } else {
-        ArtifactError::Untrusted(name)
+        ArtifactError::Untrusted(key_hex)
     })
 }
 

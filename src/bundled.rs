@@ -3,5 +3,6 @@
 /// Rule file for the decisions that an agent proposes. It has a `payload` statement for each kind
 /// of decision (its fields and its rank), and a table that maps intents to decisions.
 pub const DECISIONS: &str = include_str!("../rules/decisions.rules");
-/// Rule file with routers for workflow nodes: when a loop ends, and where a vote leads.
+/// Rule file with routers for workflow nodes. They decide when a loop ends, and to which node a
+/// vote leads.
 pub const WORKFLOW: &str = include_str!("../rules/workflow.rules");

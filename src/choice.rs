@@ -126,8 +126,8 @@ impl Question {
     /// # Errors
     /// If the rules hold no such choice, or if the choice decides by conditions.
     pub fn new(rules: &Rules, name: &str) -> Result<Question, UnknownChoice> {
-        let found = rules.program().questions.iter().find(|question| &*question.name == name);
-        match found {
+        let matching_question = rules.program().questions.iter().find(|question| &*question.name == name);
+        match matching_question {
             Some(question) => Ok(Question { rules: rules.clone(), question: question.clone() }),
             None => {
                 let message = message!(
@@ -187,8 +187,8 @@ impl Question {
     /// Returns the message as JSON for the model, without the fields `text` and `answers`. Values
     /// that the rules declare `@private` are masked. `None` if no other fields remain.
     pub fn known(&self, message: &Json) -> Option<String> {
-        let mut known = self.rules.masked_message(message);
-        match &mut known {
+        let mut visible = self.rules.masked_message(message);
+        match &mut visible {
             Json::Null => return None,
             Json::Object(fields) => {
                 if message.get(TEXT_FIELD).is_some_and(Json::is_string) {
@@ -201,7 +201,7 @@ impl Question {
             }
             _ => {}
         }
-        Some(known.to_string())
+        Some(visible.to_string())
     }
 
     /// Returns the answer in the message: the branch id in `answers.NAME`.
@@ -213,8 +213,8 @@ impl Question {
             None | Some(Json::Null) => Err(NoAnswer::Missing { choice: self.name().to_owned() }),
             Some(Json::String(answer)) if self.branches().any(|id| id == answer) => Ok(answer),
             Some(Json::String(answer)) => {
-                let known: Vec<String> = self.branches().map(|id| format!("`{id}`")).collect();
-                Err(NoAnswer::NoBranch { answer: answer.clone(), known: known.join(", ") })
+                let branch_ids: Vec<String> = self.branches().map(|id| format!("`{id}`")).collect();
+                Err(NoAnswer::NoBranch { answer: answer.clone(), known: branch_ids.join(", ") })
             }
             Some(other) => Err(NoAnswer::NoText { found: other.to_string() }),
         }
@@ -223,7 +223,7 @@ impl Question {
 
 /// Returns the choice `name` as an entry that can decide. The choice may be decided by conditions
 /// or by a model.
-fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
+fn find_choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
         let names: Vec<&str> = choices.map(|table| &*table.name).collect();
@@ -238,7 +238,7 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
 
 /// Suggests a fix if `name` is not a choice that a model makes.
 fn unknown_question_hint(rules: &Rules, name: &str) -> Message {
-    if choice(rules, name).is_ok() {
+    if find_choice(rules, name).is_ok() {
         return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");
     }
     let names: Vec<&str> = rules.program().questions.iter().map(|question| &*question.name).collect();

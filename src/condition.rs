@@ -53,8 +53,8 @@ impl ConditionError {
 
     /// Creates the error from the first compile error, with its message and help.
     fn from_compile(error: &CompileError) -> ConditionError {
-        let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
-        first.map_or_else(
+        let first_error = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
+        first_error.map_or_else(
             || {
                 ConditionError::new(
                     message!("it does not compile"),
@@ -104,24 +104,24 @@ impl Condition {
 
 /// Replaces each `${a.b}` by the path `a.b`. Quotes directly around a `${…}` are removed.
 fn replace_placeholders(text: &str) -> Result<String, ConditionError> {
-    let mut made = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
+    let mut expanded = String::with_capacity(text.len());
+    let mut remaining_text = text;
+    while let Some((before, after)) = remaining_text.split_once("${") {
         let Some((path, behind)) = after.split_once('}') else {
             let help = message!("close it, as in `${{fetch.output.status}}`");
             return Err(ConditionError::new(message!("a `${{` has no closing `}}`"), help));
         };
         let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
-        let quoted = quote.filter(|quote| behind.starts_with(*quote));
-        made.push_str(&before[..before.len() - quoted.map_or(0, char::len_utf8)]);
-        append_path(path.trim(), &mut made)?;
-        rest = &behind[quoted.map_or(0, char::len_utf8)..];
+        let surrounding_quote = quote.filter(|quote| behind.starts_with(*quote));
+        expanded.push_str(&before[..before.len() - surrounding_quote.map_or(0, char::len_utf8)]);
+        append_path(path.trim(), &mut expanded)?;
+        remaining_text = &behind[surrounding_quote.map_or(0, char::len_utf8)..];
     }
-    made.push_str(rest);
-    Ok(made)
+    expanded.push_str(remaining_text);
+    Ok(expanded)
 }
 
-fn append_path(path: &str, made: &mut String) -> Result<(), ConditionError> {
+fn append_path(path: &str, expanded: &mut String) -> Result<(), ConditionError> {
     for (at, name) in path.split('.').enumerate() {
         if name.is_empty() || name.contains(['`', '\n', '"', '\'']) {
             let message = message!("`${{{path}}}` is not a path");
@@ -129,10 +129,10 @@ fn append_path(path: &str, made: &mut String) -> Result<(), ConditionError> {
             return Err(ConditionError::new(message, help));
         }
         let dot = if at > 0 { "." } else { "" };
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        let is_plain_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit());
-        let quote = if plain && at > 0 { "" } else { "`" };
-        let _ = write!(made, "{dot}{quote}{name}{quote}");
+        let quote = if is_plain_name && at > 0 { "" } else { "`" };
+        let _ = write!(expanded, "{dot}{quote}{name}{quote}");
     }
     Ok(())
 }

@@ -159,13 +159,13 @@ impl Rules {
     /// If there is no such entry.
     #[doc(hidden)]
     pub fn entry_of_kind(&self, name: &str, kind: TableKind) -> Result<Entry<'_>, UnknownEntry> {
-        let of_kind = |table: &&Table| table.kind == kind;
+        let is_of_kind = |table: &&Table| table.kind == kind;
         match self.rule_set().program.table_named(name) {
             Some(table) if self.rule_set().program.tables[table.index()].kind == kind => {
                 Ok(self.table(table))
             }
             _ => {
-                let tables = self.rule_set().program.tables.iter().filter(of_kind);
+                let tables = self.rule_set().program.tables.iter().filter(is_of_kind);
                 Err(UnknownEntry::new(name, &tables.map(|table| &*table.name).collect::<Vec<_>>()))
             }
         }
@@ -182,12 +182,15 @@ impl Rules {
     /// them.
     pub fn targets(&self) -> BTreeSet<&str> {
         let tables = self.rule_set().program.tables.iter().zip(0..);
-        let choosing = tables.filter(|(table, _)| table.kind != TableKind::Requirements);
-        entry::reachable_handlers(&self.rule_set().program, choosing.map(|(_, id)| TableId(id)).collect())
+        let deciding_tables = tables.filter(|(table, _)| table.kind != TableKind::Requirements);
+        entry::reachable_handlers(
+            &self.rule_set().program,
+            deciding_tables.map(|(_, id)| TableId(id)).collect(),
+        )
     }
 
-    /// Returns all permissions that the rules require for a handler; empty if its `handler`
-    /// statement names none.
+    /// Returns all permissions that the rules require for a handler. Empty if the `handler`
+    /// statement of the handler names no permission.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
         self.rule_set().program.required_permissions(handler)
     }

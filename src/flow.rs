@@ -181,15 +181,15 @@ impl FlowMatcher {
     /// pattern that exceeds a limit does not match. A text that exceeds a limit gets no intent.
     pub fn search(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.match_keyword_flow(text);
-        let found = match hit {
+        let selection = match hit {
             Some(hit) => FlowSelection::Keyword(hit),
             None => {
-                let (found, beyond) = self.search_intent(text);
-                limits::merge_exceeded(&mut exceeded, beyond);
-                found
+                let (selection, exceeded_by_intent) = self.search_intent(text);
+                limits::merge_exceeded(&mut exceeded, exceeded_by_intent);
+                selection
             }
         };
-        (found, exceeded)
+        (selection, exceeded)
     }
 
     /// Classifies a text that no keyword flow matches. Returns the chosen intent flow, and the
@@ -233,9 +233,9 @@ impl FlowMatcher {
         };
         let Some(verdict) = self.classify(message_text(message)).0 else { return Some(explanation) };
         let ranked = verdict.ranked().iter().filter(|ranked| ranked.score > 0.0).map(|ranked| {
-            let chosen = verdict.chosen() == Some(ranked.id);
+            let is_chosen = verdict.chosen() == Some(ranked.id);
             let IntentHit { id, name, score } = self.to_intent_hit(ranked);
-            RankedIntent { name, id, score, chosen }
+            RankedIntent { name, id, score, chosen: is_chosen }
         });
         let ranked: Vec<RankedIntent> = ranked.collect();
         explanation.chosen = ranked.iter().find(|intent| intent.chosen).map(|intent| intent.name.clone());
@@ -324,15 +324,15 @@ fn message_text(message: &Json) -> &str {
 /// them.
 fn merge_intent_flows(program: &Program) -> Vec<IntentFlow> {
     let mut intents: Vec<IntentFlow> = Vec::new();
-    let mut places = hashbrown::HashMap::new();
+    let mut index_by_id = hashbrown::HashMap::new();
     for flow in &program.flows {
         let Trigger::Intent { examples, keywords } = &flow.trigger else { continue };
-        let place = *places.entry(&*flow.id).or_insert(intents.len());
-        if place == intents.len() {
+        let index = *index_by_id.entry(&*flow.id).or_insert(intents.len());
+        if index == intents.len() {
             let (id, name) = (flow.id.to_string(), flow.name.to_string());
             intents.push(IntentFlow { id, name, ..IntentFlow::default() });
         }
-        let intent = &mut intents[place];
+        let intent = &mut intents[index];
         if !intent.description.is_empty() && !flow.description.is_empty() {
             intent.description.push_str("; ");
         }

@@ -72,7 +72,7 @@ pub struct Judge {
     strict: bool,
     /// The rules that cannot be evaluated because they read an input that the caller did not set;
     /// computed on first use.
-    blind: OnceLock<Arc<UncheckedPaths>>,
+    unchecked_paths: OnceLock<Arc<UncheckedPaths>>,
 }
 
 /// The reason why a [`Judge`] for payloads cannot be created.
@@ -158,7 +158,7 @@ impl Judge {
                 kind,
                 input: Arc::new(json!({})),
                 strict: false,
-                blind: OnceLock::new(),
+                unchecked_paths: OnceLock::new(),
             }),
             None => Err(unknown_kind_error(program, kind)),
         }
@@ -238,7 +238,7 @@ impl Judge {
             }
         }
         self.input = Arc::new(message);
-        self.blind = OnceLock::new();
+        self.unchecked_paths = OnceLock::new();
         Ok(self)
     }
 
@@ -257,22 +257,24 @@ impl Judge {
     /// copy again.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
-        let violations =
+        let to_violations =
             |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
-        let Pass { found, mut warned, mut unchecked, mut exceeded } = self.run_pass(payload, false);
+        let Pass { violations: found, mut warned, mut unchecked, mut exceeded } =
+            self.run_pass(payload, false);
         let (corrections, corrected) = correct_copy(payload, &found);
         let mut remaining = Vec::new();
         if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
-            let again = self.run_pass(corrected, false);
-            (remaining, warned, unchecked) = (again.found, again.warned, again.unchecked);
-            limits::merge_exceeded(&mut exceeded, again.exceeded);
+            let second_pass = self.run_pass(corrected, false);
+            (remaining, warned, unchecked) =
+                (second_pass.violations, second_pass.warned, second_pass.unchecked);
+            limits::merge_exceeded(&mut exceeded, second_pass.exceeded);
         }
         let findings = Findings {
-            violations: violations(found),
+            violations: to_violations(found),
             corrections,
-            remaining: violations(remaining),
+            remaining: to_violations(remaining),
             corrected,
-            warnings: violations(warned),
+            warnings: to_violations(warned),
             unchecked,
             exceeded,
         };
@@ -284,10 +286,10 @@ impl Judge {
     fn run_pass(&self, payload: &Json, traced: bool) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, None);
         if !self.strict {
-            let warns = |found: &mut CorrectedViolation| found.warning;
-            pass.warned = pass.found.extract_if(.., warns).collect();
+            let is_warning = |found: &mut CorrectedViolation| found.warning;
+            pass.warned = pass.violations.extract_if(.., is_warning).collect();
         }
-        pass.found = sort_violations(pass.found);
+        pass.violations = sort_violations(pass.violations);
         pass.warned = sort_violations(pass.warned);
         pass.unchecked.sort_by(|a, b| (&*a.rule, &a.path).cmp(&(&*b.rule, &b.path)));
         pass.unchecked.dedup_by(|a, b| a.rule == b.rule && a.path == b.path);
@@ -304,22 +306,22 @@ impl Judge {
     /// Returns the rules that cannot be evaluated because they read an input that the caller did
     /// not set.
     fn unchecked_paths(&self) -> &UncheckedPaths {
-        self.blind
+        self.unchecked_paths
             .get_or_init(|| Arc::new(UncheckedPaths::new(self.rules.program(), self.payload(), &self.input)))
     }
 
     /// Explains each violated rule: its condition, with the values that the condition read.
     /// Warnings come last; as in [`Judge::judge`], they refer to the corrected payload.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let Pass { found, mut warned, .. } = self.run_pass(payload, true);
+        let Pass { violations: found, mut warned, .. } = self.run_pass(payload, true);
         let (corrections, corrected) = correct_copy(payload, &found);
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
             warned = self.run_pass(&corrected, true).warned;
         }
-        let why = |warning| {
+        let to_why = |warning| {
             move |found: CorrectedViolation| Why { violation: found.violation, when: found.trace, warning }
         };
-        found.into_iter().map(why(false)).chain(warned.into_iter().map(why(true))).collect()
+        found.into_iter().map(to_why(false)).chain(warned.into_iter().map(to_why(true))).collect()
     }
 
     /// Parses a payload given as JSON text and validates it like [`Judge::judge`].

@@ -18,7 +18,9 @@ pub struct PickTool {
     parameter: String,
     parameter_description: String,
     ids: Vec<String>,
+    /// Whether the model must call the tool.
     required: bool,
+    /// Whether the tool has the parameter [`REASON`].
     reason: bool,
 }
 
@@ -83,14 +85,15 @@ impl PickTool {
         self
     }
 
-    /// Replaces the description of the parameter that carries the id.
+    /// Replaces the description of the parameter for the selected id.
     pub fn with_parameter_description(mut self, description: &str) -> PickTool {
         self.parameter_description = description.to_owned();
         self
     }
 
-    /// Adds the parameter [`REASON`]: why the model chose this id, in words for the user. Its name
-    /// sorts before the id parameter, so that the model states the reason before it decides.
+    /// Adds the parameter [`REASON`], in which the model gives the user a reason for its choice.
+    /// The parameter's name sorts before the id parameter. So the model states the reason before it
+    /// decides.
     pub fn with_reason(mut self) -> PickTool {
         self.reason = true;
         self
@@ -106,7 +109,7 @@ impl PickTool {
         &self.name
     }
 
-    /// Returns the name of the parameter that carries the selected id.
+    /// Returns the name of the parameter for the selected id.
     pub fn parameter(&self) -> &str {
         &self.parameter
     }
@@ -118,8 +121,9 @@ impl PickTool {
 
     /// Returns the tool definition in the format of the chat-completions API.
     pub fn to_json(&self) -> Value {
-        let id = json!({"type": "string", "description": self.parameter_description, "enum": self.ids});
-        let mut properties = json!({&self.parameter: id});
+        let id_schema =
+            json!({"type": "string", "description": self.parameter_description, "enum": self.ids});
+        let mut properties = json!({&self.parameter: id_schema});
         let mut required = vec![self.parameter.as_str()];
         if self.reason {
             properties[REASON] =
@@ -203,18 +207,18 @@ fn list_item(id: &str, meaning: &str) -> String {
 /// text.
 fn markdown_code(text: &str) -> String {
     let text = collapse_white_space(text);
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    if longest == 0 {
+    let longest_run = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    if longest_run == 0 {
         return format!("`{text}`");
     }
-    let marks = "`".repeat(longest + 1);
-    format!("{marks} {text} {marks}")
+    let delimiter = "`".repeat(longest_run + 1);
+    format!("{delimiter} {text} {delimiter}")
 }
 
 /// Replaces each run of white space and control characters by one space.
 fn collapse_white_space(text: &str) -> String {
-    let blank = |c: char| c.is_whitespace() || c.is_control();
-    text.split(blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    let is_blank = |c: char| c.is_whitespace() || c.is_control();
+    text.split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The reasons of a choice, branch by branch, as sentences for users.
 
-use super::{Question, UnknownChoice, choice};
+use super::{Question, UnknownChoice, find_choice};
 use crate::engine::Rules;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -17,7 +17,7 @@ pub fn reasons(
     name: &str,
     message: &Json,
 ) -> Result<impl Iterator<Item = Message> + use<>, UnknownChoice> {
-    let entry = choice(rules, name)?;
+    let entry = find_choice(rules, name)?;
     let sentences: Vec<Message> = match Question::new(rules, name) {
         Ok(question) => vec![match question.answer(message) {
             Ok(answer) => message!("`{answer}` is the answer to: {}", question.text()),
@@ -27,9 +27,14 @@ pub fn reasons(
         }],
         Err(_) => {
             let trace = entry.explain(message, false).trace;
-            let alone = trace.routes.len() == 1;
-            let nothing = (!trace.chose).then(|| message!("No branch matches."));
-            trace.routes.iter().map(|branch| branch_sentence(branch, alone)).chain(nothing).collect()
+            let is_only_branch = trace.routes.len() == 1;
+            let no_match = (!trace.chose).then(|| message!("No branch matches."));
+            trace
+                .routes
+                .iter()
+                .map(|branch| branch_sentence(branch, is_only_branch))
+                .chain(no_match)
+                .collect()
         }
     };
     Ok(sentences.into_iter())
@@ -48,35 +53,35 @@ fn branch_sentence(branch: &RouteTrace, alone: bool) -> Message {
         };
     }
     if branch.chosen {
-        let held = parts.iter().filter(|part| part.note.is_none() && part.result == Mark::True);
-        return message!("`{name}` is chosen: {}.", conditions_clause(held, true));
+        let true_parts = parts.iter().filter(|part| part.note.is_none() && part.result == Mark::True);
+        return message!("`{name}` is chosen: {}.", conditions_clause(true_parts, true));
     }
-    let failed: Vec<&TraceNode> =
+    let false_parts: Vec<&TraceNode> =
         parts.iter().filter(|part| part.note.is_none() && part.result == Mark::False).collect();
-    let unknown = |part: &&TraceNode| part.note == Some(Note::LeftOut) || part.result == Mark::Unknown;
-    if failed.is_empty() {
-        let mut why: Vec<&Message> = Vec::new();
-        for because in parts.iter().filter(unknown).flat_map(|part| &part.because) {
-            if !why.contains(&because) {
-                why.push(because);
+    let is_unknown = |part: &&TraceNode| part.note == Some(Note::LeftOut) || part.result == Mark::Unknown;
+    if false_parts.is_empty() {
+        let mut distinct_reasons: Vec<&Message> = Vec::new();
+        for because in parts.iter().filter(is_unknown).flat_map(|part| &part.because) {
+            if !distinct_reasons.contains(&because) {
+                distinct_reasons.push(because);
             }
         }
-        return match why.into_iter().cloned().reduce(|all, one| message!("{all}; {one}")) {
+        return match distinct_reasons.into_iter().cloned().reduce(|all, one| message!("{all}; {one}")) {
             None => message!("`{name}` is not chosen."),
             Some(why) => message!("`{name}` is not chosen: {why}."),
         };
     }
-    message!("`{name}` is not chosen: {}.", conditions_clause(failed.into_iter(), false))
+    message!("`{name}` is not chosen: {}.", conditions_clause(false_parts.into_iter(), false))
 }
 
-/// Formats a clause for a sentence: the texts of the conditions, and "hold" or "do not hold" as
-/// `hold` requires.
+/// Formats a clause of a sentence: the texts of the conditions, followed by "hold", or by "do not
+/// hold" if `hold` is false.
 fn conditions_clause<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
     let texts: Vec<Message> =
         parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();
-    let one = texts.len() == 1;
+    let is_single = texts.len() == 1;
     let texts = texts.into_iter().reduce(|one, other| message!("{one} and {other}")).unwrap_or_default();
-    match (hold, one) {
+    match (hold, is_single) {
         (true, true) => message!("{texts} holds"),
         (true, false) => message!("{texts} hold"),
         (false, true) => message!("{texts} does not hold"),

@@ -1,7 +1,7 @@
 //! Offers a choice to an agent as a callable tool. The message fields that the choice reads become
 //! the tool's parameters.
 
-use super::{Question, UnknownChoice, choice};
+use super::{Question, UnknownChoice, find_choice};
 use crate::engine::Rules;
 use crate::payload::type_schema;
 use crate::prompt::tool_definition;
@@ -25,42 +25,42 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
         return Ok(question.tool().to_json());
     }
     let program = rules.program();
-    let table = &program.tables[choice(rules, name)?.id().index()];
+    let table = &program.tables[find_choice(rules, name)?.id().index()];
     let mut ids: Vec<&str> = table.order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
     // Rules are tried from the last branch to the first; the description lists the branches in
     // source order.
     ids.reverse();
     let ids: Vec<String> = ids.into_iter().map(|id| format!("`{id}`")).collect();
-    let answers = format!("Answers with the branch to take: {}.", ids.join(", "));
+    let answer_sentence = format!("Answers with the branch to take: {}.", ids.join(", "));
     let description = match table.docs.trim() {
-        "" => answers,
-        docs => format!("{docs} {answers}"),
+        "" => answer_sentence,
+        docs => format!("{docs} {answer_sentence}"),
     };
     Ok(tool_definition(name, &description, Json::Object(read_properties(program, table)), &[]))
 }
 
 /// Collects the message fields that a table reads, as the properties of a JSON Schema object.
 fn read_properties(program: &Program, table: &Table) -> Map<String, Json> {
-    let mut tree = ReadField::default();
-    let mut lets = HashSet::new();
+    let mut root = ReadField::default();
+    let mut visited_lets = HashSet::new();
     let rules = table.order.iter().map(|rule| &program.rules[rule.index()]);
-    let mut open: Vec<Part<'_>> = rules.map(|rule| Part::Cond(&rule.condition)).collect();
-    while let Some(part) = open.pop() {
+    let mut pending: Vec<Part<'_>> = rules.map(|rule| Part::Cond(&rule.condition)).collect();
+    while let Some(part) = pending.pop() {
         match part {
-            Part::Let(id) if lets.insert(id.index()) => open.push(program.let_body(id).part()),
+            Part::Let(id) if visited_lets.insert(id.index()) => pending.push(program.let_body(id).part()),
             Part::Expr(expr) => {
                 if let ExprKind::Slot(slot) = &expr.kind {
                     let slot = &program.slots[slot.index()];
                     if slot.root.is_none() {
-                        tree.add_path(&slot.path, slot.kinds);
+                        root.add_path(&slot.path, slot.kinds);
                     }
                 }
             }
             _ => {}
         }
-        open.extend(part.parts());
+        pending.extend(part.parts());
     }
-    tree.to_properties()
+    root.to_properties()
 }
 
 /// A message field that conditions read: the kinds of value that they expect, and the nested fields

@@ -33,9 +33,9 @@ impl Rules {
     pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
         let set = self.rule_set();
         let mut findings = self.with_subject(options, rulec_analysis::analyse);
-        let mut allows = set.allows.clone();
-        findings.retain(|finding| !allows.suppresses(&finding.diagnostic));
-        findings.extend(allows.unused_suppressions(true).map(Finding::from));
+        let mut suppressions = set.allows.clone();
+        findings.retain(|finding| !suppressions.suppresses(&finding.diagnostic));
+        findings.extend(suppressions.unused_suppressions(true).map(Finding::from));
         findings
     }
 
@@ -110,11 +110,11 @@ impl Rules {
             (choice, serde_json::to_value(session.decide(message)).unwrap_or_default())
         };
         let sessions: [RefCell<HashMap<TableId, Session>>; 2] = Default::default();
-        let before = |table, message: &Json| decide(&old, &sessions[0], table, message);
-        let after = |table, message: &Json| decide(&new, &sessions[1], table, message);
+        let decide_old = |table, message: &Json| decide(&old, &sessions[0], table, message);
+        let decide_new = |table, message: &Json| decide(&new, &sessions[1], table, message);
         diff::diff(
-            &Version { program: &old.rule_set().program, decide: &before },
-            &Version { program: &new.rule_set().program, decide: &after },
+            &Version { program: &old.rule_set().program, decide: &decide_old },
+            &Version { program: &new.rule_set().program, decide: &decide_new },
         )
     }
 

@@ -30,7 +30,7 @@ impl Rules {
     /// Loads an artifact from a file, without host functions.
     ///
     /// # Errors
-    /// If the file cannot be read, and as [`from_artifact`](Rules::from_artifact).
+    /// If the file cannot be read. Also the errors of [`from_artifact`](Rules::from_artifact).
     pub fn from_artifact_path(path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         Compiler::new().load_artifact_path(path)
     }
@@ -88,14 +88,14 @@ impl Compiler {
     /// Loads an artifact from a file, like [`load_artifact`](Compiler::load_artifact).
     ///
     /// # Errors
-    /// If the file cannot be read, and as [`load_artifact`](Compiler::load_artifact).
+    /// If the file cannot be read. Also the errors of [`load_artifact`](Compiler::load_artifact).
     pub fn load_artifact_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let path = path.as_ref();
         let unreadable = |message: &dyn Argument| CompileError::unreadable_file(path, message);
         let mut bytes = Vec::new();
         let (file, _) = open_regular(path).map_err(|error| unreadable(&error))?;
-        let read = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
-        if read.map_err(|error| unreadable(&error))? as u64 > MAX_ARTIFACT_BYTES {
+        let byte_count = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
+        if byte_count.map_err(|error| unreadable(&error))? as u64 > MAX_ARTIFACT_BYTES {
             return Err(unreadable(&message!("it is over 4 GiB")));
         }
         self.load_artifact(&bytes).map_err(|mut error| {
@@ -139,18 +139,19 @@ impl Compiler {
         let is_signed = self.is_signed_by_trusted_key(bytes)?;
         let Contents { program, sources, warnings } =
             artifact::read(bytes).map_err(|error| artifact_error(&error))?;
-        let mut found = Vec::new();
-        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link_hosts(program, found);
-        let set = compile_rule_set(Threads::All, program, Some(sources.len()), &mut found, link);
+        let mut diagnostics = Vec::new();
+        let link =
+            |program: &Program, diagnostics: &mut Vec<Diagnostic>| self.link_hosts(program, diagnostics);
+        let set = compile_rule_set(Threads::All, program, Some(sources.len()), &mut diagnostics, link);
         if let Some(set) = set {
             let set = RuleSet { may_compile: is_signed, ..set };
             return Ok(self.with_sources(set, sources, warnings));
         }
         // The rules compiled when the artifact was built, so errors without a span mean damage.
-        found.retain(Diagnostic::is_error);
-        match found.iter().find(|error| error.span().is_none()) {
+        diagnostics.retain(Diagnostic::is_error);
+        match diagnostics.iter().find(|error| error.span().is_none()) {
             Some(error) => Err(damaged_error(&error.message)),
-            None => Err(CompileError::new([warnings, found].concat(), sources)),
+            None => Err(CompileError::new([warnings, diagnostics].concat(), sources)),
         }
     }
 }

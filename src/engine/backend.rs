@@ -23,7 +23,8 @@ pub enum Backend {
 
 /// An engine that is bound to one message.
 pub(crate) trait Engine {
-    /// Decides for the message: returns the first route of the table that holds, or its default.
+    /// Decides for the message. Returns the first route of the table whose condition holds, or else
+    /// the table's default.
     fn decide(&mut self, entry: TableId) -> Choice;
     /// Returns every route of the table whose condition holds, in evaluation order.
     fn matched(&mut self, table: TableId) -> Vec<RuleId>;

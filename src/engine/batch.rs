@@ -20,16 +20,16 @@ impl Entry<'_> {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
             jobs => jobs,
         };
-        let mut parts = messages.chunks(messages.len().div_ceil(jobs).max(1));
-        let Some(first) = parts.next() else { return Vec::new() };
+        let mut chunks = messages.chunks(messages.len().div_ceil(jobs).max(1));
+        let Some(first) = chunks.next() else { return Vec::new() };
         thread::scope(|scope| {
             let decide = move |part| -> Vec<Decision> { self.decide_all(part).collect() };
-            let others: Vec<_> = parts
+            let other_parts: Vec<_> = chunks
                 .map(|part| (part, thread::Builder::new().spawn_scoped(scope, move || decide(part))))
                 .collect();
             let mut decisions = Vec::with_capacity(messages.len());
             decisions.extend(self.decide_all(first));
-            for (part, thread) in others {
+            for (part, thread) in other_parts {
                 match thread.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(decided)) => decisions.extend(decided),
                     Ok(Err(panic)) => std::panic::resume_unwind(panic),

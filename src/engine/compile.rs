@@ -36,8 +36,10 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Default)]
 pub struct Compiler {
+    /// Root folder that imports may not leave; `None` for the folder of the compiled file.
     root: Option<PathBuf>,
     registry: HostRegistry,
+    /// Whether host functions may be missing.
     unlinked: bool,
     tier: Tier,
     indexing: Indexing,
@@ -81,10 +83,10 @@ impl Compiler {
         arity: Option<usize>,
         function: impl Fn(&[Json]) -> Result<Json, String> + Send + Sync + 'static,
     ) -> Self {
-        let erased = move |args: &[Value<'_>]| {
+        let json_function = move |args: &[Value<'_>]| {
             function(&args.iter().map(|value| value.to_json()).collect::<Vec<Json>>())
         };
-        self.registry.add_untyped(name, arity, Arc::new(erased));
+        self.registry.add_untyped(name, arity, Arc::new(json_function));
         self
     }
 
@@ -290,22 +292,22 @@ pub(super) fn compile_rule_set(
 
 /// Returns `path` relative to `root`; `None` if it is outside the root.
 fn relative_to_root(root: &Path, path: &Path) -> Option<PathBuf> {
-    let here =
+    let canonical_path =
         |path: &Path| if path.as_os_str().is_empty() { Path::new(".") } else { path }.canonicalize().ok();
     // The file itself may be missing; the loader reports that error.
-    let folder = here(path.parent().unwrap_or(Path::new("")))?;
-    Some(folder.strip_prefix(here(root)?).ok()?.join(path.file_name()?))
+    let folder = canonical_path(path.parent().unwrap_or(Path::new("")))?;
+    Some(folder.strip_prefix(canonical_path(root)?).ok()?.join(path.file_name()?))
 }
 
 fn lowering_diagnostic(program: &Program, error: &LowerError) -> Diagnostic {
-    let place = match error {
+    let pattern_place = match error {
         LowerError::Regex(pattern, _) => {
             program.patterns.iter().find(|((known, _), _)| known == pattern).map(|(_, known)| known.place)
         }
         _ => None,
     };
-    match place {
-        Some(place) => check::regex_too_large(place),
+    match pattern_place {
+        Some(pattern_place) => check::regex_too_large(pattern_place),
         None => complexity_diagnostic(&error.to_message()),
     }
 }
@@ -328,7 +330,7 @@ impl CompileError {
         CompileError { diagnostics, sources }
     }
 
-    /// Creates the error that a file cannot be read.
+    /// Creates the error for a file that cannot be read.
     pub(super) fn unreadable_file(path: &Path, message: &dyn Argument) -> CompileError {
         let message = message!("`{}` cannot be read: {message}", path.display());
         Diagnostic::without_place(Code::FileUnreadable, message).into()
@@ -343,7 +345,7 @@ impl CompileError {
 
     /// Returns one line for each error as a localized message: position, code, problem and help.
     pub fn to_message(&self) -> Message {
-        let line = |found: &Diagnostic| {
+        let describe = |found: &Diagnostic| {
             let position = found.span().and_then(|span| self.sources.place(span));
             let position = position.map(|place| format!("{place}: ")).unwrap_or_default();
             match &found.help {
@@ -352,7 +354,7 @@ impl CompileError {
             }
         };
         let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
-        join_lines(&errors.map(line).collect::<Vec<_>>())
+        join_lines(&errors.map(describe).collect::<Vec<_>>())
     }
 
     /// Returns every error and warning, in source order.
@@ -378,7 +380,7 @@ impl CompileError {
     }
 }
 
-/// Creates an error from one diagnostic that refers to no source text.
+/// Creates an error with one diagnostic, which must not refer to a source text.
 impl From<Diagnostic> for CompileError {
     fn from(diagnostic: Diagnostic) -> CompileError {
         CompileError { diagnostics: vec![diagnostic], sources: SourceMap::new() }

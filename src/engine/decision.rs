@@ -32,8 +32,8 @@ pub struct Decision {
     pub(super) rules: Arc<RuleSetHandle>,
     pub(super) entry: TableId,
     /// The segment (routes added by edits and compiled together) that contains the chosen
-    /// statement. `None` if live rules compiled the statement in full, and for rules that cannot be
-    /// edited.
+    /// statement. `None` if live rules compiled the statement with all other statements, or if the
+    /// rules cannot be edited.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
     /// The chosen statement, by its id in the program of `segment` or, without a segment, of
     /// `rules`.
@@ -57,7 +57,7 @@ pub struct FlowHit<'r> {
     pub pattern: &'r str,
 }
 
-/// The nodes that receive a node's output, as a router decided.
+/// The nodes to which a router sends the output of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
     /// The ids of the nodes. Targets such as `next[0]` stay unresolved text if the message has no

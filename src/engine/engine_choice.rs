@@ -1,4 +1,4 @@
-//! The choice of the engine for an entry, and decisions with the chosen engine.
+//! Selects the engine for an entry, and decides with the selected engine.
 
 use super::backend::{Backend, Engine};
 use super::decision::Decision;
@@ -16,17 +16,17 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The choice of the engine for one entry: the configured settings, and the engine selected for
-/// each form of message.
+/// Selects the engine for one entry. Has the configured settings, and the engine that was selected
+/// for each form of message.
 pub(super) struct EngineChoice {
     tier: Tier,
     indexing: Indexing,
     pub table: TableId,
     /// The engine for messages that are JSON trees; `None` until it is selected.
-    on_tree: Option<Backend>,
+    tree_backend: Option<Backend>,
     /// The engine for messages already read into slots (one value for each field that the rules
     /// use); `None` until it is selected.
-    on_slots: Option<Backend>,
+    slots_backend: Option<Backend>,
     /// The machine code for prepared messages; `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
     code: Option<EntryCode>,
@@ -38,25 +38,25 @@ impl EngineChoice {
             tier,
             indexing,
             table,
-            on_tree: None,
-            on_slots: None,
+            tree_backend: None,
+            slots_backend: None,
             #[cfg(feature = "jit")]
             code: None,
         }
     }
 
     /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. While
-    /// the JIT may still compile the rule set, the choice of the VM is not cached, so the next call
-    /// selects again.
+    /// the JIT may still compile the rule set, a selection of the VM is not cached, so the next
+    /// call selects again.
     #[inline(always)]
     pub fn backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
-        let known = if is_tree { &mut self.on_tree } else { &mut self.on_slots };
-        match *known {
+        let cached_backend = if is_tree { &mut self.tree_backend } else { &mut self.slots_backend };
+        match *cached_backend {
             Some(backend) => backend,
             None => {
                 let backend = rules.backend(self.tier, self.indexing, self.table, is_tree);
                 if backend != Backend::Vm || !rules.may_get_machine_code(self.tier, is_tree) {
-                    *known = Some(backend);
+                    *cached_backend = Some(backend);
                 }
                 backend
             }
@@ -165,7 +165,7 @@ impl EngineChoice {
     }
 
     /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
-    /// `without_lock` receives the closure that decides and must run it.
+    /// `without_lock` receives a closure that decides. `without_lock` must run this closure.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<RuleSetHandle>,

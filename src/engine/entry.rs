@@ -36,7 +36,7 @@ impl UnknownEntry {
         UnknownEntry { message }
     }
 
-    /// Creates the error that an entry has no statement with this name.
+    /// Creates the error for a statement name that does not exist in an entry.
     pub(super) fn unknown_statement(name: &str, known: &[&str]) -> UnknownEntry {
         let message =
             message!("there is no route `{name}`; {}", known_names_hint(name, known, message!("there are")));
@@ -49,7 +49,7 @@ impl UnknownEntry {
     }
 }
 
-/// Suggests the nearest of the known names, or lists all of them.
+/// Suggests the nearest of the known names, or lists the known names.
 fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
@@ -100,7 +100,7 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Calls `work` with the engine choice of this entry, the rules, and the working memory that
+    /// Calls `work` with the [`EngineChoice`] of this entry, the rules, and the working memory that
     /// this thread reuses.
     fn with_thread_workspace<T>(
         &self,
@@ -146,8 +146,8 @@ impl<'r> Entry<'r> {
     }
 
     /// Like [`Entry::decide_value`], for a caller whose values are readable only under a lock.
-    /// After the value is read, `without_lock` receives the rest of the work as a closure. It must
-    /// release the lock and run the closure. Unstable.
+    /// After the value is read, `without_lock` receives the rest of the work as a closure.
+    /// `without_lock` must release the lock and run the closure. Unstable.
     #[doc(hidden)]
     pub fn decide_value_without_lock<T: Serialize>(
         &self,
@@ -208,13 +208,14 @@ impl<'r> Entry<'r> {
     /// the first route whose condition is true. A jump counts as all handlers of its table. The
     /// names are sorted, without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
-        let possible =
+        let possible_choices =
             self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible_choices(self.table));
-        let names = possible.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
-            Some(Outcome::Handler { name, .. }) => Some(&**name),
-            _ => None,
-        });
-        names.collect::<BTreeSet<_>>().into_iter().collect()
+        let handlers =
+            possible_choices.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
+                Some(Outcome::Handler { name, .. }) => Some(&**name),
+                _ => None,
+            });
+        handlers.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Explains the decision for a message. Fields marked `@private` are masked unless
@@ -235,9 +236,9 @@ impl<'r> Entry<'r> {
 }
 
 /// Returns the names of all handlers that the tables can select, also through jumps.
-pub(super) fn reachable_handlers(program: &Program, mut open: Vec<TableId>) -> BTreeSet<&str> {
+pub(super) fn reachable_handlers(program: &Program, mut pending: Vec<TableId>) -> BTreeSet<&str> {
     let (mut targets, mut seen) = (BTreeSet::new(), BTreeSet::new());
-    while let Some(id) = open.pop() {
+    while let Some(id) = pending.pop() {
         if !seen.insert(id) {
             continue;
         }
@@ -247,7 +248,7 @@ pub(super) fn reachable_handlers(program: &Program, mut open: Vec<TableId>) -> B
         for outcome in outcomes.chain(&table.default) {
             match outcome {
                 Outcome::Handler { name, .. } => drop(targets.insert(&**name)),
-                Outcome::Goto(inner) => open.push(*inner),
+                Outcome::Goto(inner) => pending.push(*inner),
                 _ => {}
             }
         }

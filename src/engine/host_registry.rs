@@ -226,7 +226,7 @@ impl HostRegistry {
 
     fn link_one(&self, declared: &Extern, diagnostics: &mut Vec<Diagnostic>) -> Option<Host> {
         let name = &declared.name;
-        let wrong = |message: Message| Diagnostic::new(Code::HostFunction, declared.span, message);
+        let new_error = |message: Message| Diagnostic::new(Code::HostFunction, declared.span, message);
         let Some(found) = self.functions.get(&**name) else {
             let near = nearest(name, self.functions.keys().map(String::as_str));
             let help = match near {
@@ -234,13 +234,14 @@ impl HostRegistry {
                 None => message!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
             };
             diagnostics
-                .push(wrong(message!("the embedding program registers no function `{name}`")).help(help));
+                .push(new_error(message!("the embedding program registers no function `{name}`")).help(help));
             return None;
         };
         let args = found.args.as_deref();
         let mut params = declared.params.iter().zip(args.unwrap_or_default());
-        let wanted = declared.result.kinds;
-        let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
+        let declared_kinds = declared.result.kinds;
+        let accepted_kinds =
+            if declared_kinds.has(Kind::Float) { declared_kinds.union(KindSet::INT) } else { declared_kinds };
         let message = if let Some(args) = args.filter(|args| args.len() != declared.params.len()) {
             let (declared, registered) = (declared.params.len(), args.len());
             message!("`{name}` is declared with {declared} arguments, but registered with {registered}")
@@ -250,17 +251,17 @@ impl HostRegistry {
             message!(
                 "`{name}` is declared to take {ty} for `{param}`, but the registered function takes {kinds}"
             )
-        } else if !found.result.is_subset(accepted) {
+        } else if !found.result.is_subset(accepted_kinds) {
             let (result, returned) = (&declared.result, found.result);
             message!(
                 "`{name}` is declared to return {result}, but the registered function returns {returned}"
             )
         } else {
             let function = found.function.clone();
-            return Some(Host { name: name.clone(), result: wanted, function, work: None });
+            return Some(Host { name: name.clone(), result: declared_kinds, function, work: None });
         };
         diagnostics.push(
-            wrong(message)
+            new_error(message)
                 .help(message!("make the `extern fn` declaration and the registered function agree")),
         );
         None

@@ -25,12 +25,13 @@ impl AnswerCache {
         write: impl FnOnce() -> Vec<u8>,
     ) -> Option<&[u8]> {
         let (rules, tables) = (program.rules.len(), program.tables.len());
-        let all = self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| CachedAnswer::new()).collect());
-        let at = match chosen {
+        let cached_answers =
+            self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| CachedAnswer::new()).collect());
+        let index = match chosen {
             Some(Chosen::Rule(rule)) => rule.index(),
             Some(Chosen::Default(table)) => rules + table.index(),
             None => rules + tables + entry.index(),
         };
-        Some(all.get(at)?.get_or_init(|| write().into()))
+        Some(cached_answers.get(index)?.get_or_init(|| write().into()))
     }
 }

@@ -47,8 +47,8 @@ use writer::Writer;
 /// A rule set that can be edited while it serves. It is cheap to clone; clones share the same
 /// rules.
 ///
-/// A decision sees every edit that returned before the decision began. Of a concurrent edit, it
-/// sees all or nothing.
+/// A decision sees every edit that returned before the decision began. It sees a concurrent edit
+/// completely or not at all.
 ///
 /// An edit of a route takes about the same time in small and large rule sets. The route is compiled
 /// alone, into a segment that decisions search together with the other segments. A background
@@ -433,7 +433,7 @@ impl LiveState {
         self: &Arc<Self>,
         base: &Arc<Base>,
         edit: ParsedEdit<'_>,
-        written: &Edit,
+        unparsed_edit: &Edit,
     ) -> Result<bool, EditError> {
         let table = route_table_id(&base.rules, edit.table.unwrap_or(ROUTES_TABLE))?;
         self.call_guards(&base.rules, std::slice::from_ref(&edit))?;
@@ -442,7 +442,7 @@ impl LiveState {
             return Ok(false);
         }
         writer.apply_edit(&self.compiler, table, edit.action)?;
-        writer.log_edit(written);
+        writer.log_edit(unparsed_edit);
         self.publish(&writer);
         self.start_due_work(&mut writer);
         Ok(true)
@@ -454,9 +454,9 @@ impl LiveState {
         if guards.is_empty() {
             return Ok(());
         }
-        let statements = edits.iter().filter_map(|edit| Some(&edit.new_statement()?.statement));
+        let new_statements = edits.iter().filter_map(|edit| Some(&edit.new_statement()?.statement));
         let (mut handlers, mut tables) = (BTreeSet::new(), Vec::new());
-        for target in statements.flat_map(statement_targets) {
+        for target in new_statements.flat_map(statement_targets) {
             match target {
                 Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
                 // The guards have already checked the routes that were inserted into that table
@@ -465,8 +465,8 @@ impl LiveState {
             }
         }
         handlers.extend(reachable_handlers(rules.program(), tables));
-        let answers = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
-        answers.collect::<Result<(), Message>>().map_err(EditError::Refused)
+        let results = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
+        results.collect::<Result<(), Message>>().map_err(EditError::Refused)
     }
 
     fn lock_writer(&self) -> MutexGuard<'_, Writer> {

@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// ```
 pub struct Session {
     rules: Arc<RuleSetHandle>,
-    choice: EngineChoice,
+    engine_choice: EngineChoice,
     scratch: Scratch,
     /// The generation of the session's rules.
     generation: u64,
@@ -42,26 +42,26 @@ pub struct Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let table = &self.rules.program.tables[self.choice.table.index()];
+        let table = &self.rules.program.tables[self.engine_choice.table.index()];
         write!(f, "Session({}, generation {})", table.name, self.rules.generation)
     }
 }
 
 impl Session {
     /// Creates a session with its own reference count on the rules.
-    pub(super) fn new(rules: Arc<RuleSetHandle>, choice: EngineChoice) -> Session {
-        Session { generation: rules.generation, rules, choice, scratch: Scratch::new() }
+    pub(super) fn new(rules: Arc<RuleSetHandle>, engine_choice: EngineChoice) -> Session {
+        Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new() }
     }
 
     /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&mut self, message: &Json) -> Decision {
-        self.choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
+        self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
     }
 
     /// Decides for a message given as JSON text; see
     /// [`Entry::decide_line`](super::Entry::decide_line).
     pub fn decide_line(&mut self, text: &[u8]) -> Result<Decision, JsonError> {
-        self.choice.decide_line(&self.rules, &mut self.scratch, text)
+        self.engine_choice.decide_line(&self.rules, &mut self.scratch, text)
     }
 
     /// Decides for any value that serializes to a JSON object; see
@@ -70,20 +70,20 @@ impl Session {
     /// # Errors
     /// If the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&mut self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.choice.decide_value(&self.rules, &mut self.scratch, message, |decide| decide())
+        self.engine_choice.decide_value(&self.rules, &mut self.scratch, message, |decide| decide())
     }
 
     /// Decides for a message that the same rules prepared. A message that other rules prepared is
     /// read again.
     pub fn decide_prepared(&mut self, message: &PreparedMessage<'_>) -> Decision {
-        self.choice.decide_prepared(&self.rules, &mut self.scratch, message)
+        self.engine_choice.decide_prepared(&self.rules, &mut self.scratch, message)
     }
 
     /// Returns only the choice that [`Session::decide_prepared`] makes. Arguments are not
     /// evaluated, and failures of host functions are not reported.
     #[inline]
     pub fn choose(&mut self, message: &PreparedMessage<'_>) -> Choice {
-        self.choice.choose(&self.rules, self.generation, &mut self.scratch, message)
+        self.engine_choice.choose(&self.rules, self.generation, &mut self.scratch, message)
     }
 
     /// Decides for a message that `source` reads from `data` into slots, such as a row of columnar
@@ -95,7 +95,7 @@ impl Session {
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
-        self.choice.decide_from(&self.rules, &mut self.scratch, data, source)
+        self.engine_choice.decide_from(&self.rules, &mut self.scratch, data, source)
     }
 
     /// Decides for slot values of a message without violations of the `input` declaration. `None`
@@ -103,7 +103,7 @@ impl Session {
     #[doc(hidden)]
     pub fn decide_slots(&mut self, slots: &[Value<'_>]) -> Option<Decision> {
         self.plan()?;
-        Some(self.choice.decide(&self.rules, &mut self.scratch, Input::Slots(slots.into(), &[])))
+        Some(self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Slots(slots.into(), &[])))
     }
 
     /// Returns every route of the entry whose condition holds, in evaluation order, for the message
@@ -115,27 +115,27 @@ impl Session {
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
-        self.choice.matched_from(&self.rules, &mut self.scratch, data, source)
+        self.engine_choice.matched_from(&self.rules, &mut self.scratch, data, source)
     }
 
     /// Returns the plan that maps message fields to slots; `None` if messages must be read as JSON
     /// trees. Unstable.
     #[doc(hidden)]
     pub fn plan(&self) -> Option<&InputPlan> {
-        self.choice.plan(&self.rules)
+        self.engine_choice.plan(&self.rules)
     }
 
     /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
     /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
     pub fn matched(&mut self, message: &Json) -> Vec<&str> {
-        let ids = self.choice.matched(&self.rules, &mut self.scratch, Input::Tree(message));
+        let ids = self.engine_choice.matched(&self.rules, &mut self.scratch, Input::Tree(message));
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 
     /// Returns the engine for the next message that is a JSON tree. With the tier `auto`, messages
     /// already read into slots may use another engine.
     pub fn backend(&mut self) -> Backend {
-        self.choice.backend(&self.rules, true)
+        self.engine_choice.backend(&self.rules, true)
     }
 }
 
@@ -143,6 +143,6 @@ impl Session {
 impl Session {
     /// Returns the engine for the next prepared message.
     pub(super) fn slots_backend(&mut self) -> Backend {
-        self.choice.backend(&self.rules, false)
+        self.engine_choice.backend(&self.rules, false)
     }
 }

@@ -26,7 +26,8 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) struct RuleSet {
     pub program: Program,
-    pub promises: Option<InputContract>,
+    /// The declared or inferred input, in a form that checks messages fast; `None` without both.
+    pub input_contract: Option<InputContract>,
     /// The normal form of the program, built on demand for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
@@ -62,7 +63,7 @@ impl RuleSet {
     /// Creates a rule set without source texts and warnings.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
-            promises: program.input_contract().map(|record| InputContract::new(&record)),
+            input_contract: program.input_contract().map(|record| InputContract::new(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
@@ -102,8 +103,8 @@ impl RuleSet {
     }
 
     fn find_input_violations(&self, message: &Json) -> Vec<InputViolation> {
-        match &self.promises {
-            Some(promises) if !promises.is_certainly_satisfied(message) => {
+        match &self.input_contract {
+            Some(input_contract) if !input_contract.is_certainly_satisfied(message) => {
                 self.program.contract_violations(message)
             }
             _ => Vec::new(),
@@ -166,17 +167,18 @@ const HANDLE_COUNT: usize = 32;
 /// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).
 pub(crate) struct SharedRuleSet {
     pub set: Arc<RuleSet>,
-    owners: [OnceLock<Arc<RuleSetHandle>>; HANDLE_COUNT],
+    /// The handles that threads without a session share, each created on first use.
+    handles: [OnceLock<Arc<RuleSetHandle>>; HANDLE_COUNT],
 }
 
 impl SharedRuleSet {
     pub fn new(set: RuleSet) -> SharedRuleSet {
-        SharedRuleSet { set: Arc::new(set), owners: [const { OnceLock::new() }; HANDLE_COUNT] }
+        SharedRuleSet { set: Arc::new(set), handles: [const { OnceLock::new() }; HANDLE_COUNT] }
     }
 
     /// Returns the handle of the rule set for the thread with this number.
     #[inline]
     pub fn thread_handle(&self, thread: usize) -> &Arc<RuleSetHandle> {
-        self.owners[thread % HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.set))
+        self.handles[thread % HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.set))
     }
 }

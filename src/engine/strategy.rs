@@ -25,17 +25,17 @@ pub enum Tier {
 #[error("{}", self.to_message())]
 pub struct TierUnavailable {
     tier: Tier,
-    why: Message,
+    reason: Message,
 }
 
 impl TierUnavailable {
-    pub(super) fn new(tier: Tier, why: Message) -> TierUnavailable {
-        TierUnavailable { tier, why }
+    pub(super) fn new(tier: Tier, reason: Message) -> TierUnavailable {
+        TierUnavailable { tier, reason }
     }
 
     /// Returns the reason and a suggested fix as a localized message.
     pub fn to_message(&self) -> Message {
-        message!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.why)
+        message!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.reason)
     }
 }
 

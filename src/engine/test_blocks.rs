@@ -34,9 +34,11 @@ impl Rules {
     /// runs the tests of payloads and intent flows.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
         let tests = &self.rule_set().program.tests;
-        let parts = tests.chunks(tests.len().div_ceil(Threads::All.count_for_statements(tests.len())).max(1));
-        let run = |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
-        parallel::map_in_parallel(parts, run).into_iter().flatten().collect()
+        let test_groups =
+            tests.chunks(tests.len().div_ceil(Threads::All.count_for_statements(tests.len())).max(1));
+        let run_group =
+            |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
+        parallel::map_in_parallel(test_groups, run_group).into_iter().flatten().collect()
     }
 
     /// Runs a test of a decision; `None` for a test of a payload or of intent flows.
@@ -55,7 +57,7 @@ impl Rules {
             Expect::Any => actual,
             Expect::Judgement { .. } | Expect::Flow(_) => return None,
         };
-        let name = |chosen: Option<Chosen>| match chosen {
+        let format_chosen = |chosen: Option<Chosen>| match chosen {
             None => "none".to_owned(),
             Some(chosen) => match chosen.table(program) {
                 TableId(0) => chosen.name(program).to_owned(),
@@ -63,17 +65,18 @@ impl Rules {
             },
         };
         // The patterns of one flow are rules with the same name, so compare names, not ids.
-        let place =
+        let comparison_key =
             |chosen: Chosen| (chosen.table(program), chosen.name(program), matches!(chosen, Chosen::Rule(_)));
-        let came = actual_outcome(&test.then, &decision);
-        let passed = actual.map(place) == expected.map(place) && is_same_outcome(&test.then, &came);
-        let wanted = if test.expect == Expect::Any { String::new() } else { name(expected) };
+        let actual_then = actual_outcome(&test.then, &decision);
+        let passed = actual.map(comparison_key) == expected.map(comparison_key)
+            && is_same_outcome(&test.then, &actual_then);
+        let expected_rule = if test.expect == Expect::Any { String::new() } else { format_chosen(expected) };
         Some(TestOutcome {
             name: test.name.to_string(),
             span: test.span,
             passed,
-            expected: format_outcome(wanted, &test.then),
-            actual: Message::verbatim(format_outcome(name(actual), &came)),
+            expected: format_outcome(expected_rule, &test.then),
+            actual: Message::verbatim(format_outcome(format_chosen(actual), &actual_then)),
             explanation: (!passed).then(|| entry.explain(&test.message, true)),
         })
     }
@@ -82,7 +85,7 @@ impl Rules {
 /// Returns the outcome of a decision, reduced to the parts for which the test states an
 /// expectation.
 fn actual_outcome(asked: &Then, decision: &Decision) -> Then {
-    let of = |asked: &Map<String, Json>, found: &Map<String, Json>| {
+    let select_keys = |asked: &Map<String, Json>, found: &Map<String, Json>| {
         asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
     };
     let next = |next: crate::engine::NextNodes<'_>| {
@@ -90,15 +93,15 @@ fn actual_outcome(asked: &Then, decision: &Decision) -> Then {
     };
     // If the chosen handler differs from the expected one, its arguments differ too, so show all of
     // them.
-    let is_other = asked.handler.as_ref().is_some_and(|asked| decision.target() != Some(asked));
-    let args = match is_other && !asked.args.is_empty() {
+    let is_other_handler = asked.handler.as_ref().is_some_and(|asked| decision.target() != Some(asked));
+    let args = match is_other_handler && !asked.args.is_empty() {
         true => decision.args().clone(),
-        false => of(&asked.args, decision.args()),
+        false => select_keys(&asked.args, decision.args()),
     };
     Then {
         handler: asked.handler.as_ref().and_then(|_| decision.target().map(Into::into)),
         args,
-        metadata: of(&asked.metadata, decision.metadata()),
+        metadata: select_keys(&asked.metadata, decision.metadata()),
         next: asked.next.as_ref().and_then(|_| decision.next().map(next)),
         score: None,
     }
@@ -106,36 +109,37 @@ fn actual_outcome(asked: &Then, decision: &Decision) -> Then {
 
 /// True if the expected and the actual outcome are equal; `1` and `1.0` are equal numbers.
 fn is_same_outcome(asked: &Then, came: &Then) -> bool {
-    let same = |asked: &Map<String, Json>, came: &Map<String, Json>| {
+    let has_same_values = |asked: &Map<String, Json>, came: &Map<String, Json>| {
         asked.values().zip(came.values()).all(|(asked, came)| {
             asked == came || is_identical(Value::from_json(asked), Value::from_json(came))
         })
     };
     asked.handler == came.handler
         && asked.next == came.next
-        && same(&asked.args, &came.args)
-        && same(&asked.metadata, &came.metadata)
+        && has_same_values(&asked.args, &came.args)
+        && has_same_values(&asked.metadata, &came.metadata)
 }
 
 /// Formats a rule and its outcome in the syntax of a test.
 fn format_outcome(rule: String, then: &Then) -> String {
     let mut text = rule;
-    let entries = |entries: &Map<String, Json>| -> String {
+    let format_entries = |entries: &Map<String, Json>| -> String {
         entries.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
     };
-    let mut add = |part: String| {
+    let mut append = |part: String| {
         text.push_str(if text.is_empty() { "" } else { " " });
         text.push_str(&part);
     };
     if let Some(handler) = &then.handler {
-        let args = if then.args.is_empty() { String::new() } else { format!("({})", entries(&then.args)) };
-        add(format!("-> {handler}{args}"));
+        let args =
+            if then.args.is_empty() { String::new() } else { format!("({})", format_entries(&then.args)) };
+        append(format!("-> {handler}{args}"));
     }
     if !then.metadata.is_empty() {
-        add(format!("{{ {} }}", entries(&then.metadata)));
+        append(format!("{{ {} }}", format_entries(&then.metadata)));
     }
     if let Some((nodes, loopback)) = &then.next {
-        add(format!("-> {}{}", nodes.join(", "), if *loopback { " loopback" } else { "" }));
+        append(format!("-> {}{}", nodes.join(", "), if *loopback { " loopback" } else { "" }));
     }
     text
 }

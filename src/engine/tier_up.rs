@@ -47,12 +47,12 @@ pub(crate) struct TierUp {
 impl TierUp {
     pub fn new(bytecode: &Bytecode) -> Arc<TierUp> {
         let chunk = bytecode.chunk();
-        let counts = |instr: &&Instr| {
+        let is_counted = |instr: &&Instr| {
             matches!(instr, Instr::Int { .. } | Instr::Float { .. } | Instr::Truth { .. })
                 || matches!(instr, Instr::Binary { .. } | Instr::Unary { .. })
         };
         let weight = |instr: &Instr| if instr.jump_target().is_some() { 1 } else { 5 };
-        let weights = chunk.instrs.iter().filter(counts).map(weight);
+        let weights = chunk.instrs.iter().filter(is_counted).map(weight);
         Arc::new(TierUp {
             code: OnceLock::new(),
             hotness: AtomicU32::new(0),
@@ -98,11 +98,11 @@ impl TierUp {
             return;
         }
         let (tier_up, bytecode) = (self.clone(), bytecode.clone());
-        let work = move || {
+        let compile = move || {
             let _ = tier_up.compile_if_needed(&bytecode);
             IS_COMPILING.store(false, Ordering::Release);
         };
-        if std::thread::Builder::new().name("rulec-jit".to_owned()).spawn(work).is_err() {
+        if std::thread::Builder::new().name("rulec-jit".to_owned()).spawn(compile).is_err() {
             IS_COMPILING.store(false, Ordering::Release);
         }
     }

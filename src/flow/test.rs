@@ -11,8 +11,8 @@ use rulec_sema::hir::{Expect, FLOWS_TABLE, Program, TableKind, Test};
 /// [`Rules::run_tests`] runs these tests.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     let program = rules.program();
-    let about_flows = |test: &&Test| program.tables[test.entry.index()].kind == TableKind::Flows;
-    let mut tests = program.tests.iter().filter(about_flows).peekable();
+    let is_about_flows = |test: &&Test| program.tables[test.entry.index()].kind == TableKind::Flows;
+    let mut tests = program.tests.iter().filter(is_about_flows).peekable();
     if tests.peek().is_none() || !program.has_intents() {
         return Vec::new();
     }

@@ -9,8 +9,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Arbitration {
-    /// All decisions, lowest rank first and without rank last; decisions of equal rank keep their
-    /// order.
+    /// The ids of all decisions, by ascending rank. Decisions without a rank come last. Decisions
+    /// of equal rank keep their order.
     pub order: Vec<String>,
     /// The id of the decision that runs now; `None` if there are no decisions.
     pub run_now: Option<String>,
@@ -28,6 +28,7 @@ pub struct Arbitration {
 /// Arbitrates between decisions, given as pairs of id and payload kind in order of arrival. The
 /// `payload` statements define `rank`, `interrupts`, `suspends` and `internal` for each kind.
 ///
+/// # Errors
 /// If the rules do not declare the payload kind of a decision.
 pub fn arbitrate<I: AsRef<str>, K: AsRef<str>>(
     rules: &Rules,

@@ -40,35 +40,35 @@ impl fmt::Display for Change {
 /// new rules that a schema cannot express. A rule with the same name in both versions counts as
 /// unchanged.
 pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
-    let mut found = Vec::new();
+    let mut all_changes = Vec::new();
     for kind in kinds(old) {
-        let mut changes = ChangeCollector { kind, found: &mut found };
+        let mut collector = ChangeCollector { kind, changes: &mut all_changes };
         let (Ok(before), Ok(after)) = (schema(old, kind), schema(new, kind)) else {
-            changes.add_change("$", message!("this payload kind no longer exists"));
+            collector.add_change("$", message!("this payload kind no longer exists"));
             continue;
         };
-        changes.compare_schemas("$", &before, &after);
+        collector.compare_schemas("$", &before, &after);
         let (before, after) = (strict_rules(old.program(), kind), strict_rules(new.program(), kind));
         for rule in after.difference(&before).filter(|rule| !is_field_rule(rule)) {
-            changes.add_change("$", message!("the rule `{rule}` is new"));
+            collector.add_change("$", message!("the rule `{rule}` is new"));
         }
     }
-    found
+    all_changes
 }
 
-/// Returns the names of the rules of a kind that reject a payload. Rules that only warn are left
-/// out.
+/// Returns the names of a payload kind's rules whose violation rejects the payload. Rules that only
+/// warn are left out.
 fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
-    let warns = |rule: usize| {
+    let is_warning = |rule: usize| {
         let requirements = &program.requirements;
-        let at = requirements.binary_search_by_key(&RuleId(rule as u32), |one| one.rule);
-        at.is_ok_and(|at| requirements[at].warning)
+        let position = requirements.binary_search_by_key(&RuleId(rule as u32), |one| one.rule);
+        position.is_ok_and(|position| requirements[position].warning)
     };
     let tables =
         program.payload_named(kind).map(|payload: &Payload| payload.block.tables()).unwrap_or_default();
     let rules = program.rules.iter().enumerate();
     rules
-        .filter(|(at, rule)| tables.contains(&rule.table) && !warns(*at))
+        .filter(|(position, rule)| tables.contains(&rule.table) && !is_warning(*position))
         .map(|(_, rule)| &*rule.name)
         .collect()
 }
@@ -82,44 +82,45 @@ fn is_field_rule(rule: &str) -> bool {
 
 struct ChangeCollector<'c> {
     kind: &'c str,
-    found: &'c mut Vec<Change>,
+    changes: &'c mut Vec<Change>,
 }
 
 impl ChangeCollector<'_> {
     fn add_change(&mut self, path: &str, message: Message) {
         let (kind, path) = (self.kind.to_owned(), path.to_owned());
-        self.found.push(Change { kind, path, message });
+        self.changes.push(Change { kind, path, message });
     }
 
     /// Reports the values that the old schema allows and the new schema may reject.
     fn compare_schemas(&mut self, path: &str, old: &Json, new: &Json) {
-        let lost: Vec<String> = allowed_types(old).difference(&allowed_types(new)).cloned().collect();
-        if !lost.is_empty() {
-            self.add_change(path, message!("it may no longer be {}", list_alternatives(lost)));
+        let removed_types: Vec<String> =
+            allowed_types(old).difference(&allowed_types(new)).cloned().collect();
+        if !removed_types.is_empty() {
+            self.add_change(path, message!("it may no longer be {}", list_alternatives(removed_types)));
         }
         self.compare_values(path, old, new);
         self.compare_ranges(path, old, new);
         if !new["pattern"].is_null() && old["pattern"] != new["pattern"] {
             self.add_change(path, message!("it may no longer be blank"));
         }
-        let required = |schema: &Json| text_set(&schema["required"]);
-        for name in required(new).difference(&required(old)) {
+        let required_fields = |schema: &Json| text_set(&schema["required"]);
+        for name in required_fields(new).difference(&required_fields(old)) {
             self.add_change(&format!("{path}.{name}"), message!("it is now required"));
         }
-        let closed = |schema: &Json| schema["additionalProperties"] == false;
-        if closed(new) && !closed(old) {
+        let is_closed = |schema: &Json| schema["additionalProperties"] == false;
+        if is_closed(new) && !is_closed(old) {
             self.add_change(path, message!("undeclared fields are now rejected"));
         }
-        let nothing = serde_json::Map::new();
-        let fields =
-            |schema: &Json| schema["properties"].as_object().cloned().unwrap_or_else(|| nothing.clone());
-        let after = fields(new);
-        for (name, before) in fields(old) {
-            let place = format!("{path}.{name}");
-            match after.get(&name) {
-                Some(after) => self.compare_schemas(&place, &before, after),
-                None if closed(new) => self.add_change(
-                    &place,
+        let empty_map = serde_json::Map::new();
+        let properties_of =
+            |schema: &Json| schema["properties"].as_object().cloned().unwrap_or_else(|| empty_map.clone());
+        let new_properties = properties_of(new);
+        for (name, before) in properties_of(old) {
+            let field_path = format!("{path}.{name}");
+            match new_properties.get(&name) {
+                Some(after) => self.compare_schemas(&field_path, &before, after),
+                None if is_closed(new) => self.add_change(
+                    &field_path,
                     message!("the field was removed, and undeclared fields are rejected"),
                 ),
                 None => {}
@@ -128,11 +129,11 @@ impl ChangeCollector<'_> {
         if !new["items"].is_null() {
             self.compare_schemas(&format!("{path}[]"), &old["items"], &new["items"]);
         }
-        let variants = |schema: &Json| schema["allOf"].as_array().cloned().unwrap_or_default();
-        let before = variants(old);
-        for variant in variants(new).into_iter().filter(|variant| !before.contains(variant)) {
+        let variants_of = |schema: &Json| schema["allOf"].as_array().cloned().unwrap_or_default();
+        let old_variants = variants_of(old);
+        for variant in variants_of(new).into_iter().filter(|variant| !old_variants.contains(variant)) {
             let when = variant["if"]["properties"].to_string();
-            let known = before
+            let known = old_variants
                 .iter()
                 .find(|other| other["if"] == variant["if"])
                 .map_or(Json::Null, |other| other["then"].clone());
@@ -154,10 +155,13 @@ impl ChangeCollector<'_> {
         match old["enum"].as_array() {
             None => self.add_change(path, message!("it must now be one of {}", new["enum"])),
             Some(before) => {
-                let lost: Vec<String> =
+                let removed_values: Vec<String> =
                     before.iter().filter(|value| !allowed.contains(value)).map(Json::to_string).collect();
-                if !lost.is_empty() {
-                    self.add_change(path, message!("it may no longer be {}", list_alternatives(lost)));
+                if !removed_values.is_empty() {
+                    self.add_change(
+                        path,
+                        message!("it may no longer be {}", list_alternatives(removed_values)),
+                    );
                 }
             }
         }
@@ -176,11 +180,13 @@ impl ChangeCollector<'_> {
 /// Returns the type names that a schema allows. A schema without `type` allows all types except the
 /// type in its `not`.
 fn allowed_types(schema: &Json) -> BTreeSet<String> {
-    let all = ["array", "boolean", "integer", "null", "number", "object", "string"];
+    let all_types = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let mut types = match &schema["type"] {
         Json::String(one) => BTreeSet::from([one.clone()]),
         Json::Array(_) => text_set(&schema["type"]),
-        _ => all.iter().filter(|name| schema["not"]["type"] != **name).map(ToString::to_string).collect(),
+        _ => {
+            all_types.iter().filter(|name| schema["not"]["type"] != **name).map(ToString::to_string).collect()
+        }
     };
     if types.contains("number") {
         types.insert("integer".to_owned());

@@ -66,8 +66,8 @@ impl<'a> PayloadEngine<'a> {
         Some(outer)
     }
 
-    /// Sets the `each` blocks that enclose the current rule, because the limits depend on them.
-    /// Both arenas are updated: the arena for explanations and the arena of the engine.
+    /// Sets the `each` blocks that enclose the current rule, because the limits depend on these
+    /// blocks. Both arenas are updated: the arena for explanations and the arena of the engine.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {
@@ -136,9 +136,9 @@ impl<'a> PayloadEngine<'a> {
     fn with_evaluator<T>(&mut self, work: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
         let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
         let mut evaluator = self.new_evaluator(calls);
-        let answer = work(&mut evaluator, self.program);
+        let result = work(&mut evaluator, self.program);
         self.calls = Some(evaluator.into_calls());
-        answer
+        result
     }
 
     /// Returns a reference evaluator with the current bindings, for explanations.

@@ -85,7 +85,7 @@ pub(super) struct Findings {
     pub violations: Vec<Violation>,
     pub corrections: Vec<Applied>,
     pub remaining: Vec<Violation>,
-    /// The corrected payload; removed unless it is accepted.
+    /// The corrected payload; `None` unless it is accepted.
     pub corrected: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
@@ -197,11 +197,16 @@ impl Judgement {
     pub fn feedback(&self) -> String {
         let mut text = String::new();
         let Findings { violations, corrections, remaining, warnings, .. } = &self.findings;
-        let open = if corrections.is_empty() { violations } else { remaining };
-        if !open.is_empty() {
-            let s = if open.len() == 1 { "" } else { "s" };
-            let _ = writeln!(text, "The {} payload was rejected: {} problem{s}.", self.kind, open.len());
-            for (at, violation) in open.iter().enumerate() {
+        let open_violations = if corrections.is_empty() { violations } else { remaining };
+        if !open_violations.is_empty() {
+            let plural_suffix = if open_violations.len() == 1 { "" } else { "s" };
+            let _ = writeln!(
+                text,
+                "The {} payload was rejected: {} problem{plural_suffix}.",
+                self.kind,
+                open_violations.len()
+            );
+            for (at, violation) in open_violations.iter().enumerate() {
                 let _ = writeln!(text, "{}. At {}: {}.", at + 1, violation.path, violation.message);
                 if violation.repair != violation.message {
                     let _ = writeln!(text, "   To repair it: {}.", violation.repair);
@@ -211,16 +216,19 @@ impl Judgement {
             let _ = writeln!(text, "Send the whole payload again with these repaired.");
         }
         if !corrections.is_empty() {
-            let verdict =
-                if open.is_empty() { "was accepted after these corrections" } else { "was also corrected" };
+            let verdict = if open_violations.is_empty() {
+                "was accepted after these corrections"
+            } else {
+                "was also corrected"
+            };
             let _ = writeln!(text, "The {} payload {verdict}:", self.kind);
             for correction in corrections {
-                let what = match correction.kind {
+                let change_text = match correction.kind {
                     "default" => "was missing and was given its default",
                     "clamp" => "was out of range and was pulled back",
                     _ => "was removed",
                 };
-                let _ = writeln!(text, "- {} {what}.", correction.path);
+                let _ = writeln!(text, "- {} {change_text}.", correction.path);
             }
         }
         if !warnings.is_empty() {

@@ -50,11 +50,11 @@ pub(super) fn value_at<'j>(json: &'j Json, path: &[PathStep<&str>]) -> Option<&'
 }
 
 pub(super) fn to_owned_path(path: &[PathStep<&str>]) -> OwnedPath {
-    let own = |step: &PathStep<&str>| match step {
+    let to_owned_step = |step: &PathStep<&str>| match step {
         PathStep::Key(key) => PathStep::Key((*key).to_owned()),
         PathStep::Index(index) => PathStep::Index(*index),
     };
-    path.iter().map(own).collect()
+    path.iter().map(to_owned_step).collect()
 }
 
 pub(super) fn value_at_mut<'j>(json: &'j mut Json, path: &[PathStep<String>]) -> Option<&'j mut Json> {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldRead<'p> {
     pub slot: &'p Slot,
-    pub used: FieldUse,
+    pub usage: FieldUse,
 }
 
 /// How a condition uses a field.
@@ -25,94 +25,95 @@ pub(super) struct FieldUse {
 /// payload kind to their values.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
-    named: HashMap<BindingId, ValueId>,
+    /// For each name, the value that it refers to.
+    named_values: HashMap<BindingId, ValueId>,
 }
 
 impl<'p> FieldReads<'p> {
     /// Creates a finder that follows a name to its `let` value, and the element of an `each` block
     /// to its list.
     pub fn new(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
-        let mut named = HashMap::new();
-        collect_named_values(&payload.block, &mut named, true);
-        FieldReads { program, named }
+        let mut named_values = HashMap::new();
+        collect_named_values(&payload.block, &mut named_values, true);
+        FieldReads { program, named_values }
     }
 
     /// Creates a finder that follows a name to its `let` value, but treats the element of an `each`
     /// block as an independent object.
     pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
-        let mut named = HashMap::new();
-        collect_named_values(&payload.block, &mut named, false);
-        FieldReads { program, named }
+        let mut named_values = HashMap::new();
+        collect_named_values(&payload.block, &mut named_values, false);
+        FieldReads { program, named_values }
     }
 
     /// Returns the fields that the condition of a rule reads.
     pub fn read_by_rule(&self, rule: RuleId) -> Vec<FieldRead<'p>> {
-        self.reads_in(Part::Cond(&self.program.rules[rule.index()].condition))
+        self.collect_reads(Part::Cond(&self.program.rules[rule.index()].condition))
     }
 
     /// Returns the fields that a value is computed from.
     pub fn read_by_value(&self, value: ValueId) -> Vec<FieldRead<'p>> {
-        self.reads_in(Part::Expr(self.program.value(value)))
+        self.collect_reads(Part::Expr(self.program.value(value)))
     }
 
-    fn reads_in(&self, part: Part<'p>) -> Vec<FieldRead<'p>> {
-        let mut found = Vec::new();
-        let mut seen = HashSet::new();
-        let mut waiting = vec![(part, FieldUse::default())];
-        while let Some((part, used)) = waiting.pop() {
+    fn collect_reads(&self, part: Part<'p>) -> Vec<FieldRead<'p>> {
+        let mut reads = Vec::new();
+        let mut visited = HashSet::new();
+        let mut pending = vec![(part, FieldUse::default())];
+        while let Some((part, usage)) = pending.pop() {
             match part {
                 Part::Let(id) => {
-                    if seen.insert((id.0, false, used)) {
-                        waiting.push((self.program.let_body(id).part(), used));
+                    if visited.insert((id.0, false, usage)) {
+                        pending.push((self.program.let_body(id).part(), usage));
                     }
                     continue;
                 }
                 Part::Expr(expr) => match &expr.kind {
                     ExprKind::Slot(id) => {
                         let slot = &self.program.slots[id.index()];
-                        found.push(FieldRead { slot, used });
-                        let value = slot.root.as_ref().and_then(|root| self.named.get(&root.id));
-                        if let Some(value) = value.filter(|value| seen.insert((value.0, true, used))) {
-                            let used = FieldUse { presence: false, ..used };
-                            waiting.push((Part::Expr(self.program.value(*value)), used));
+                        reads.push(FieldRead { slot, usage });
+                        let value = slot.root.as_ref().and_then(|root| self.named_values.get(&root.id));
+                        if let Some(value) = value.filter(|value| visited.insert((value.0, true, usage))) {
+                            let usage = FieldUse { presence: false, ..usage };
+                            pending.push((Part::Expr(self.program.value(*value)), usage));
                         }
                     }
                     ExprKind::Op(Op::Coalesce, left, Some(right)) => {
-                        waiting.push((Part::Expr(left), FieldUse { defaulted: true, ..used }));
-                        waiting.push((Part::Expr(right), used));
+                        pending.push((Part::Expr(left), FieldUse { defaulted: true, ..usage }));
+                        pending.push((Part::Expr(right), usage));
                         continue;
                     }
                     ExprKind::Read(..) => {}
                     _ => {
-                        let used = FieldUse { presence: false, ..used };
-                        waiting.extend(part.parts().into_iter().map(|part| (part, used)));
+                        let usage = FieldUse { presence: false, ..usage };
+                        pending.extend(part.parts().into_iter().map(|part| (part, usage)));
                         continue;
                     }
                 },
                 Part::Cond(cond) => {
-                    let tests = match &cond.kind {
+                    let test_op = match &cond.kind {
                         CondKind::Test(test) => test.op,
                         _ => None,
                     };
-                    let presence = matches!(tests, Some(Op::IsPresent | Op::IsMissing));
-                    waiting
-                        .extend(part.parts().into_iter().map(|part| (part, FieldUse { presence, ..used })));
+                    let presence = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));
+                    pending
+                        .extend(part.parts().into_iter().map(|part| (part, FieldUse { presence, ..usage })));
                     continue;
                 }
             }
-            waiting.extend(part.parts().into_iter().map(|part| (part, used)));
+            pending.extend(part.parts().into_iter().map(|part| (part, usage)));
         }
-        found
+        reads
     }
 }
 
-fn collect_named_values(block: &Block, named: &mut HashMap<BindingId, ValueId>, elements: bool) {
-    named.extend(block.lets.iter().copied());
+fn collect_named_values(block: &Block, named_values: &mut HashMap<BindingId, ValueId>, elements: bool) {
+    named_values.extend(block.lets.iter().copied());
     for each in &block.each {
         if elements {
-            named.insert(each.element, each.list);
-            named.extend(each.key.map(|key| (key, each.list)));
+            named_values.insert(each.element, each.list);
+            named_values.extend(each.key.map(|key| (key, each.list)));
         }
-        collect_named_values(&each.block, named, elements);
+        collect_named_values(&each.block, named_values, elements);
     }
 }

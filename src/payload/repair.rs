@@ -11,33 +11,35 @@ use std::collections::HashSet;
 /// corrections.
 pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
-    let mut mended: HashSet<&str> = HashSet::new();
-    let mut elements: Vec<&[PathStep<String>]> = Vec::new();
+    let mut repaired_paths: HashSet<&str> = HashSet::new();
+    let mut removed_elements: Vec<&[PathStep<String>]> = Vec::new();
     for violation in found {
-        let Some(mend) = &violation.mend else { continue };
+        let Some(auto_repair) = &violation.auto_repair else { continue };
         let path = &violation.violation.path;
-        if mended.contains(path.as_str()) {
+        if repaired_paths.contains(path.as_str()) {
             continue;
         }
-        let done = match (mend, violation.steps.last()) {
-            (Repair::Remove, Some(PathStep::Index(_))) => {
-                elements.push(&violation.steps);
+        let applied_kind = match (auto_repair, violation.steps.last()) {
+            (Repair::RemoveValue, Some(PathStep::Index(_))) => {
+                removed_elements.push(&violation.steps);
                 Some("remove")
             }
-            (Repair::Remove, _) => remove_value(payload, &violation.steps).then_some("remove"),
-            (Repair::Default(value), _) => put_value(payload, &violation.steps, value).then_some("default"),
-            (Repair::Clamp(value), _) => put_value(payload, &violation.steps, value).then_some("clamp"),
+            (Repair::RemoveValue, _) => remove_value(payload, &violation.steps).then_some("remove"),
+            (Repair::SetDefault(value), _) => {
+                put_value(payload, &violation.steps, value).then_some("default")
+            }
+            (Repair::ClampTo(value), _) => put_value(payload, &violation.steps, value).then_some("clamp"),
         };
-        if let Some(kind) = done {
-            mended.insert(path);
+        if let Some(kind) = applied_kind {
+            repaired_paths.insert(path);
             applied.push(Applied { kind, path: path.clone() });
         }
     }
     // Remove list elements last. Remove elements of inner lists first, so that the remaining
     // indexes stay valid.
-    elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-    for together in
-        elements.chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))
+    removed_elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    for together in removed_elements
+        .chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))
     {
         remove_elements(payload, together);
     }
@@ -51,18 +53,18 @@ fn remove_elements(payload: &mut Json, places: &[&[PathStep<String>]]) {
         return broken_invariant!("an element to remove has a path that ends with its index");
     };
     let Some(Json::Array(items)) = value_at_mut(payload, list) else { return };
-    let mut gone = places.iter().filter_map(|steps| match steps.last() {
+    let mut removed_indexes = places.iter().filter_map(|steps| match steps.last() {
         Some(PathStep::Index(index)) => Some(*index),
         _ => None,
     });
-    let (mut at, mut next) = (0, gone.next());
+    let (mut at, mut next) = (0, removed_indexes.next());
     items.retain(|_| {
-        let goes = next == Some(at);
-        if goes {
-            next = gone.next();
+        let is_removed = next == Some(at);
+        if is_removed {
+            next = removed_indexes.next();
         }
         at += 1;
-        !goes
+        !is_removed
     });
 }
 

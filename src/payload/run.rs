@@ -28,7 +28,7 @@ use std::collections::HashMap;
 pub(super) struct CorrectedViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
-    pub mend: Option<Repair>,
+    pub auto_repair: Option<Repair>,
     /// The trace of the rule's condition, if a trace was requested.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
@@ -40,8 +40,8 @@ pub(super) struct CorrectedViolation {
 /// The findings of one pass over a payload; violations are in the order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    pub found: Vec<CorrectedViolation>,
-    /// The violations of rules that only warn. Empty until they are separated from `found`.
+    pub violations: Vec<CorrectedViolation>,
+    /// The violations of rules that only warn. Empty until they are separated from `violations`.
     pub warned: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The limits that the pass exceeded, each once.
@@ -51,9 +51,9 @@ pub(super) struct Pass {
 /// The change that corrects a violation.
 #[derive(Clone, Debug)]
 pub(super) enum Repair {
-    Default(Json),
-    Clamp(Json),
-    Remove,
+    SetDefault(Json),
+    ClampTo(Json),
+    RemoveValue,
 }
 
 /// Maximum number of different texts compiled as conditions for one payload.
@@ -70,7 +70,7 @@ pub(super) fn run_checks<'a>(
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
-        let found = vec![CorrectedViolation {
+        let violations = vec![CorrectedViolation {
             violation: Violation {
                 rule: format!("{}.type", kind.name).into(),
                 path: "$".to_owned(),
@@ -78,12 +78,12 @@ pub(super) fn run_checks<'a>(
                 repair: message!("write it as an object"),
             },
             steps: Vec::new(),
-            mend: None,
+            auto_repair: None,
             trace: None,
             id: None,
             warning: false,
         }];
-        return Pass { found, ..Pass::default() };
+        return Pass { violations, ..Pass::default() };
     }
     ThreadWorkspace::with_current(|ThreadWorkspace { scratch, .. }| {
         let (program, count) = (rules.program(), kind.bindings as usize);
@@ -93,17 +93,17 @@ pub(super) fn run_checks<'a>(
             payload,
             engine: PayloadEngine::new(rules, input, &arena, count, scratch),
             sources: traced.then(|| rules.sources()),
-            places: SmallVec::from_elem(None, count),
-            found: Vec::new(),
+            binding_paths: SmallVec::from_elem(None, count),
+            violations: Vec::new(),
             unchecked: Vec::new(),
-            blind: judge.unchecked_paths(),
+            unchecked_paths: judge.unchecked_paths(),
             compiled: HashMap::new(),
             truths,
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.run_block(&kind.block);
         let exceeded = run.engine.exceeded();
-        Pass { found: run.found, unchecked: run.unchecked, exceeded, ..Pass::default() }
+        Pass { violations: run.violations, unchecked: run.unchecked, exceeded, ..Pass::default() }
     })
 }
 
@@ -112,10 +112,10 @@ struct PayloadRun<'a> {
     payload: &'a Json,
     engine: PayloadEngine<'a>,
     sources: Option<&'a SourceMap>,
-    places: SmallVec<[Option<Path<'a>>; 2]>,
-    found: Vec<CorrectedViolation>,
+    binding_paths: SmallVec<[Option<Path<'a>>; 2]>,
+    violations: Vec<CorrectedViolation>,
     unchecked: Vec<Unchecked>,
-    blind: &'a UncheckedPaths,
+    unchecked_paths: &'a UncheckedPaths,
     /// Texts that were compiled as conditions, each with its error, or `None` if it is a valid
     /// condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
@@ -125,14 +125,14 @@ struct PayloadRun<'a> {
 impl<'a> PayloadRun<'a> {
     fn bind(&mut self, binding: BindingId, value: Value<'a>, place: Option<Path<'a>>) {
         self.engine.bind(binding, value);
-        if let Some(cell) = self.places.get_mut(binding.index()) {
+        if let Some(cell) = self.binding_paths.get_mut(binding.index()) {
             *cell = place;
         }
     }
 
     fn run_block(&mut self, block: &'a Block) {
         for (binding, value) in &block.lets {
-            self.count_value(*value);
+            self.count_conditions_in(*value);
             let value = self.engine.eval_value(*value);
             self.bind(*binding, value, None);
         }
@@ -143,7 +143,7 @@ impl<'a> PayloadRun<'a> {
         }
         if !self.program.tables[block.table.index()].order.is_empty() {
             let matched = self.engine.matched(block.table);
-            if !self.blind.rules.is_empty() {
+            if !self.unchecked_paths.rules.is_empty() {
                 self.record_unevaluated(block.table, &matched);
             }
             for rule in matched {
@@ -155,8 +155,9 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Evaluates a value and counts the results of the conditions inside it, for coverage.
-    fn count_value(&mut self, value: ValueId) {
+    /// Counts the results of the conditions inside a value, for coverage. Does nothing unless the
+    /// caller collects coverage.
+    fn count_conditions_in(&mut self, value: ValueId) {
         if let Some(truths) = &mut self.truths {
             truths.count_value(self.engine.explainer(), value);
         }
@@ -165,9 +166,9 @@ impl<'a> PayloadRun<'a> {
     /// Records the rules of a table whose condition is unknown because an input was not given.
     #[cold]
     fn record_unevaluated(&mut self, table: TableId, matched: &[RuleId]) {
-        let (program, blind) = (self.program, self.blind);
+        let (program, unchecked_paths) = (self.program, self.unchecked_paths);
         for rule in program.tables[table.index()].order.iter().filter(|rule| !matched.contains(rule)) {
-            let Some(input) = blind.rules.get(rule) else { continue };
+            let Some(input) = unchecked_paths.rules.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
             if self.engine.explainer().eval_cond(condition) == Tri::Unknown {
                 self.record_unchecked(
@@ -209,15 +210,15 @@ impl<'a> PayloadRun<'a> {
             );
             return None;
         }
-        let fault = Condition::compile(text).err();
-        self.compiled.insert(text, fault.clone());
-        fault
+        let error = Condition::compile(text).err();
+        self.compiled.insert(text, error.clone());
+        error
     }
 
     fn run_each(&mut self, each: &'a Each) {
-        self.count_value(each.list);
+        self.count_conditions_in(each.list);
         let list = self.engine.eval_value(each.list);
-        if let (true, Some(input)) = (list.is_missing(), self.blind.lists.get(&each.list)) {
+        if let (true, Some(input)) = (list.is_missing(), self.unchecked_paths.lists.get(&each.list)) {
             let message = message!("this could not be checked because `{input}` was not given");
             for table in each.block.tables() {
                 for rule in &self.program.tables[table.index()].order {
@@ -225,9 +226,9 @@ impl<'a> PayloadRun<'a> {
                 }
             }
         }
-        let place = each.place.as_ref().and_then(|place| self.locate_value(place)).map(|(path, _)| path);
-        let entry = |step: PathStep<&'a str>| {
-            let mut path = place.clone()?;
+        let list_path = each.place.as_ref().and_then(|place| self.locate_value(place)).map(|(path, _)| path);
+        let entry_path = |step: PathStep<&'a str>| {
+            let mut path = list_path.clone()?;
             path.push(step);
             Some(path)
         };
@@ -235,11 +236,11 @@ impl<'a> PayloadRun<'a> {
         let Some(outer) = self.engine.enter_each(each.nest, length) else { return };
         if let Some(entries) = list.entries() {
             for (key, value) in entries {
-                self.run_element(each, Value::Str(key), value, entry(PathStep::Key(key)));
+                self.run_element(each, Value::Str(key), value, entry_path(PathStep::Key(key)));
             }
         } else if let Some(elements) = list.elements() {
             for (index, value) in elements.enumerate() {
-                self.run_element(each, Value::Int(index as i64), value, entry(PathStep::Index(index)));
+                self.run_element(each, Value::Int(index as i64), value, entry_path(PathStep::Index(index)));
             }
         }
         self.engine.set_enclosing_blocks(outer);
@@ -253,7 +254,7 @@ impl<'a> PayloadRun<'a> {
             self.bind(binding, key, None);
         }
         self.bind(each.element, value, place);
-        each.when.into_iter().for_each(|when| self.count_value(when));
+        each.when.into_iter().for_each(|when| self.count_conditions_in(when));
         // Test the condition of the block before its `let` values, which may be expensive.
         if each.when.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
             self.run_block(&each.block);
@@ -263,12 +264,12 @@ impl<'a> PayloadRun<'a> {
     #[cold]
     fn record_violation(&mut self, rule: RuleId) {
         // One violation is always recorded, because it is enough to reject the payload.
-        if !self.found.is_empty() && !self.engine.allows(Limit::Violations, self.found.len() + 1) {
+        if !self.violations.is_empty() && !self.engine.allows(Limit::Violations, self.violations.len() + 1) {
             return;
         }
         let Some(requirement) = self.requirement_of_rule(rule) else { return };
         let Some((path, exact)) = self.locate_value(&requirement.place) else { return };
-        let mend = match &requirement.correction {
+        let auto_repair = match &requirement.correction {
             Some(correction) if exact => self.compute_repair(correction),
             _ => None,
         };
@@ -288,14 +289,14 @@ impl<'a> PayloadRun<'a> {
         {
             message = message!("{message}, and is {}", format_value(value));
         }
-        let repair = match &mend {
+        let repair = match &auto_repair {
             _ if !advice.is_empty() => advice,
-            Some(Repair::Default(value) | Repair::Clamp(value)) => {
+            Some(Repair::SetDefault(value) | Repair::ClampTo(value)) => {
                 message!("write {}", truncate_chars(&value.to_string(), MAX_SHOWN_CHARS))
             }
             _ => requirement.message.clone(),
         };
-        self.found.push(CorrectedViolation {
+        self.violations.push(CorrectedViolation {
             violation: Violation {
                 rule: self.program.rules[rule.index()].name.clone(),
                 path: path::format_path(&path),
@@ -303,7 +304,7 @@ impl<'a> PayloadRun<'a> {
                 repair,
             },
             steps: path::to_owned_path(&path),
-            mend,
+            auto_repair,
             trace,
             id: Some(rule),
             warning: requirement.warning,
@@ -311,14 +312,14 @@ impl<'a> PayloadRun<'a> {
     }
 
     fn compute_repair(&mut self, correction: &'a Correction) -> Option<Repair> {
-        let mut value = |id: &hir::ValueId| {
+        let mut eval_to_json = |id: &hir::ValueId| {
             let value = self.engine.eval_value(*id);
             (!value.is_missing()).then(|| value.to_json())
         };
         match correction {
-            Correction::Default(id) => value(id).map(Repair::Default),
-            Correction::Clamp(id) => value(id).map(Repair::Clamp),
-            Correction::Remove => Some(Repair::Remove),
+            Correction::Default(id) => eval_to_json(id).map(Repair::SetDefault),
+            Correction::Clamp(id) => eval_to_json(id).map(Repair::ClampTo),
+            Correction::Remove => Some(Repair::RemoveValue),
         }
     }
 
@@ -326,23 +327,23 @@ impl<'a> PayloadRun<'a> {
     /// path leads to the value. It is false if the path leads only to an object that contains the
     /// value.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
-        let mut path = self.places.get(place.root.index())?.clone()?;
+        let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {
-            path.push(self.step(step)?);
+            path.push(self.resolve_step(step)?);
         }
         let Some(dotted) = &place.dotted else { return Some((path, true)) };
-        let mut inner = Path::new();
+        let mut dotted_steps = Path::new();
         for step in &dotted.steps {
-            inner.push(self.step(step)?);
+            dotted_steps.push(self.resolve_step(step)?);
         }
         let Some(Json::Object(keys)) = path::value_at(self.payload, &path) else {
             return Some((path, false));
         };
         // A value can have several dotted keys. The longest key was written last, so it is in
         // effect.
-        for length in (0..=inner.len()).rev() {
+        for length in (0..=dotted_steps.len()).rev() {
             let mut key = dotted.prefix.to_string();
-            for step in &inner[..length] {
+            for step in &dotted_steps[..length] {
                 key.push('.');
                 match step {
                     PathStep::Key(name) => key.push_str(name),
@@ -351,14 +352,14 @@ impl<'a> PayloadRun<'a> {
             }
             if let Some((key, _)) = keys.get_key_value(&key) {
                 path.push(PathStep::Key(key));
-                path.extend_from_slice(&inner[length..]);
+                path.extend_from_slice(&dotted_steps[length..]);
                 return Some((path, true));
             }
         }
         Some((path, false))
     }
 
-    fn step(&mut self, step: &'a hir::ObjectStep) -> Option<PathStep<&'a str>> {
+    fn resolve_step(&mut self, step: &'a hir::ObjectStep) -> Option<PathStep<&'a str>> {
         match step {
             hir::ObjectStep::Key(key) => Some(PathStep::Key(key)),
             hir::ObjectStep::At(id) => match self.engine.eval_value(*id) {

@@ -20,14 +20,14 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     let expected =
         format_verdict(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
     // If the test names paths, its actual result shows paths too.
-    let placed = breaks.iter().any(|(_, place)| place.is_some());
+    let shows_paths = breaks.iter().any(|(_, place)| place.is_some());
     let (passed, actual) = match judge_message(rules, kind, &test.message) {
         Ok((found, broken)) => {
-            let same = *found == **outcome && (breaks.is_empty() || matches_expected(breaks, &broken));
-            let mut told: Vec<(&str, Option<&str>)> =
-                broken.iter().map(|(rule, place)| (&**rule, placed.then_some(&**place))).collect();
-            told.dedup();
-            (same, Message::verbatim(format_verdict(kind, found, told.into_iter())))
+            let is_expected = *found == **outcome && (breaks.is_empty() || matches_expected(breaks, &broken));
+            let mut shown_rules: Vec<(&str, Option<&str>)> =
+                broken.iter().map(|(rule, place)| (&**rule, shows_paths.then_some(&**place))).collect();
+            shown_rules.dedup();
+            (is_expected, Message::verbatim(format_verdict(kind, found, shown_rules.into_iter())))
         }
         Err(error) => (false, error.to_message()),
     };
@@ -37,15 +37,15 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
 
 /// True if the violated rules are exactly the expected rules, at the expected paths.
 fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[BrokenRule]) -> bool {
-    let expects = |rule: &str, at: &str| {
+    let is_expected = |rule: &str, at: &str| {
         expected
             .iter()
             .any(|(name, place)| **name == *rule && place.as_ref().is_none_or(|place| **place == *at))
     };
-    let breaks = |(name, place): &(Arc<str>, Option<Arc<str>>)| {
+    let is_violated = |(name, place): &(Arc<str>, Option<Arc<str>>)| {
         broken.iter().any(|(rule, at)| rule == name && place.as_ref().is_none_or(|place| **place == **at))
     };
-    broken.iter().all(|(rule, at)| expects(rule, at)) && expected.iter().all(breaks)
+    broken.iter().all(|(rule, at)| is_expected(rule, at)) && expected.iter().all(is_violated)
 }
 
 /// Validates the payload of a test. Returns the verdict, and the violated rules with their paths,

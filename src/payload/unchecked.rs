@@ -22,34 +22,35 @@ impl UncheckedPaths {
     /// Finds the rules of a payload kind, and the lists of its `each` blocks, that read a value
     /// missing from `input`.
     pub fn new(program: &Program, payload: &Payload, input: &Json) -> UncheckedPaths {
-        let mut blind = UncheckedPaths::default();
+        let mut paths = UncheckedPaths::default();
         let reads = FieldReads::new(program, payload);
-        let absent = |reads: Vec<FieldRead<'_>>| {
-            let needed =
-                reads.into_iter().filter(|read| read.used == FieldUse::default() && read.slot.root.is_none());
-            let mut slots = needed.map(|read| read.slot);
+        let missing_input = |reads: Vec<FieldRead<'_>>| {
+            let needed_reads = reads
+                .into_iter()
+                .filter(|read| read.usage == FieldUse::default() && read.slot.root.is_none());
+            let mut slots = needed_reads.map(|read| read.slot);
             let slot = slots.find(|slot| &*slot.path[0] != OPTIONS_INPUT && slot.load(input).is_missing())?;
             Some(slot.name())
         };
-        let of_rule = |rule| absent(reads.read_by_rule(rule));
-        let of_list = |list| absent(reads.read_by_value(list));
-        blind.collect_block(&payload.block, program, &of_rule, &of_list);
-        blind
+        let input_of_rule = |rule| missing_input(reads.read_by_rule(rule));
+        let input_of_list = |list| missing_input(reads.read_by_value(list));
+        paths.collect_block(&payload.block, program, &input_of_rule, &input_of_list);
+        paths
     }
 
     fn collect_block(
         &mut self,
         block: &Block,
         program: &Program,
-        of_rule: &dyn Fn(RuleId) -> Option<String>,
-        of_list: &dyn Fn(ValueId) -> Option<String>,
+        input_of_rule: &dyn Fn(RuleId) -> Option<String>,
+        input_of_list: &dyn Fn(ValueId) -> Option<String>,
     ) {
         for rule in &program.tables[block.table.index()].order {
-            self.rules.extend(of_rule(*rule).map(|input| (*rule, input)));
+            self.rules.extend(input_of_rule(*rule).map(|input| (*rule, input)));
         }
         for each in &block.each {
-            self.lists.extend(of_list(each.list).map(|input| (each.list, input)));
-            self.collect_block(&each.block, program, of_rule, of_list);
+            self.lists.extend(input_of_list(each.list).map(|input| (each.list, input)));
+            self.collect_block(&each.block, program, input_of_rule, input_of_list);
         }
     }
 }

@@ -46,8 +46,9 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// Index of the atom's term, the operand that is compared with a constant. The condition tests
-    /// a value of the term without a message.
+    /// The atom's term (an operand that is compared with a constant), and a condition on the term.
+    /// The term is an index into `AtomTable::terms`. The condition tests a value of the term
+    /// without a message. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the atom reads, as indexes into `AtomTable::paths`.
@@ -55,9 +56,9 @@ pub(super) struct Atom {
     pub slots: SmallVec<[SlotId; 2]>,
     /// Whether the truth value depends on more than the message: on host functions, or on bindings
     /// of a payload.
-    pub outside: bool,
+    pub reads_outside: bool,
     /// Slot that the atom tests with `is missing`; `None` for any other atom.
-    pub missing: Option<SlotId>,
+    pub missing_slot: Option<SlotId>,
     /// The predicate in the normal form; `None` for a quantifier.
     pub pred: Option<PredId>,
 }
@@ -74,7 +75,7 @@ pub(super) struct TermInfo {
     pub missing_with: Option<SlotId>,
     /// Slot of the field `$value`, which replaces the operand when a value of the operand is tested
     /// without a message.
-    value: SlotId,
+    value_slot: SlotId,
 }
 
 /// Bounds of the results that an expression can have.
@@ -82,8 +83,9 @@ pub(super) struct TermInfo {
 pub(super) struct ResultRange {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The idempotent function, such as `lower`, that the expression calls. Its results are the
-    /// texts that the function leaves unchanged.
+    /// The idempotent function, such as `lower`, that the expression calls. The expression's
+    /// results are the texts that the function leaves unchanged. `None` if the expression calls no
+    /// such function.
     pub fixed_by: Option<Function>,
 }
 
@@ -98,8 +100,8 @@ pub(super) struct ReadPath {
 /// conditions on that value are evaluated.
 const TERM_VALUE_FIELD: &str = "$value";
 
-/// The atoms (predicates and quantifiers) of a program, with their terms (compared operands) and
-/// paths. The table grows when an atom is first needed.
+/// The atoms (predicates and quantifiers) of a program, with the terms (compared operands) and
+/// paths of the atoms. The table grows when an atom is first needed.
 pub(super) struct AtomTable {
     pub atoms: Vec<Atom>,
     pub terms: Vec<TermInfo>,
@@ -109,10 +111,10 @@ pub(super) struct AtomTable {
     by_expr: HashMap<ExprId, usize>,
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// Program that is passed to the evaluator. It contains only slots: the slots of the real
-    /// program, and a slot for each set of kinds that a term's value may have.
-    fields: Program,
-    externs: Vec<KindSet>,
+    /// Program that is passed to the evaluator. The program contains only slots: the slots of the
+    /// real program, and a slot for each set of kinds that a term's value may have.
+    slot_program: Program,
+    extern_kinds: Vec<KindSet>,
 }
 
 impl AtomTable {
@@ -126,19 +128,23 @@ impl AtomTable {
             by_expr: HashMap::new(),
             by_keys: HashMap::new(),
             value_slots: HashMap::new(),
-            fields: Program { slots: program.slots.clone(), limits: program.limits, ..Program::default() },
-            externs: program.externs.iter().map(|host| host.result.kinds).collect(),
+            slot_program: Program {
+                slots: program.slots.clone(),
+                limits: program.limits,
+                ..Program::default()
+            },
+            extern_kinds: program.externs.iter().map(|host| host.result.kinds).collect(),
         }
     }
 
     /// Returns the index of the predicate's atom; the first call creates the atom.
     pub fn atom_of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
-        if let Some(known) = self.by_pred.get(&id) {
-            return *known;
+        if let Some(existing_atom) = self.by_pred.get(&id) {
+            return *existing_atom;
         }
         let pred = normal.pred(id);
-        let raise = NormalToHir { normal, instead: None };
-        let cond = raise.lift_pred(pred);
+        let converter = NormalToHir { normal, replacement: None };
+        let cond = converter.lift_pred(pred);
         let mut reads = SlotReads::default();
         reads.add_reads_of(normal, Part::Pred(id.0));
         let constants = (normal.constant(pred.left), pred.right.map(|right| normal.constant(right)));
@@ -151,44 +157,44 @@ impl AtomTable {
         let op = lift::predicate_op(pred);
         let term = operand.map(|operand| {
             let term = self.term_of(normal, operand);
-            let value = self.terms[term].value;
-            (term, NormalToHir { normal, instead: Some((operand, value)) }.lift_pred(pred))
+            let value_slot = self.terms[term].value_slot;
+            (term, NormalToHir { normal, replacement: Some((operand, value_slot)) }.lift_pred(pred))
         });
         let shape = term.as_ref().and_then(|_| predicate_shape(op, pred.mode, constant, reversed));
-        let missing = match normal.expr(pred.left) {
+        let missing_slot = match normal.expr(pred.left) {
             NExpr::Slot(slot) if op == Some(Op::IsMissing) => Some(*slot),
             _ => None,
         };
         let atom =
-            self.push_atom(Atom { shape, term, missing, pred: Some(id), ..self.new_atom(cond, reads) });
+            self.push_atom(Atom { shape, term, missing_slot, pred: Some(id), ..self.new_atom(cond, reads) });
         self.by_pred.insert(id, atom);
         atom
     }
 
     /// Returns the index of the quantifier's atom; the first call creates the atom.
     pub fn atom_of_each(&mut self, normal: &Normal, id: CondId) -> usize {
-        if let Some(known) = self.by_cond.get(&id) {
-            return *known;
+        if let Some(existing_atom) = self.by_cond.get(&id) {
+            return *existing_atom;
         }
         let mut reads = SlotReads::default();
         reads.add_reads_of(normal, Part::Cond(id.0));
-        let cond = NormalToHir { normal, instead: None }.lift_cond(id);
+        let cond = NormalToHir { normal, replacement: None }.lift_cond(id);
         let atom = self.push_atom(self.new_atom(cond, reads));
         self.by_cond.insert(id, atom);
         atom
     }
 
     fn new_atom(&self, cond: Cond, reads: SlotReads) -> Atom {
-        let outside =
-            reads.outside || reads.slots.iter().any(|slot| self.fields.slots[slot.index()].root.is_some());
+        let reads_outside = reads.reads_outside
+            || reads.slots.iter().any(|slot| self.slot_program.slots[slot.index()].root.is_some());
         Atom {
             cond,
             term: None,
             shape: None,
             paths: SmallVec::new(),
             slots: reads.slots,
-            outside,
-            missing: None,
+            reads_outside,
+            missing_slot: None,
             pred: None,
         }
     }
@@ -202,26 +208,26 @@ impl AtomTable {
     fn path_ids(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
         let mut paths = SmallVec::new();
         for slot in slots {
-            let Slot { path, kinds, .. } = &self.fields.slots[slot.index()];
-            let at = *self.by_keys.entry(path.clone()).or_insert_with(|| {
+            let Slot { path, kinds, .. } = &self.slot_program.slots[slot.index()];
+            let path_index = *self.by_keys.entry(path.clone()).or_insert_with(|| {
                 self.paths.push(ReadPath { keys: path.clone(), kinds: KindSet::EMPTY });
                 self.paths.len() - 1
             });
-            self.paths[at].kinds = self.paths[at].kinds.union(*kinds);
-            if !paths.contains(&at) {
-                paths.push(at);
+            self.paths[path_index].kinds = self.paths[path_index].kinds.union(*kinds);
+            if !paths.contains(&path_index) {
+                paths.push(path_index);
             }
         }
         paths
     }
 
     fn term_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
-        if let Some(known) = self.by_expr.get(&expr) {
-            return *known;
+        if let Some(existing_term) = self.by_expr.get(&expr) {
+            return *existing_term;
         }
         let kinds = self.possible_kinds(normal, expr);
-        let slots = &mut self.fields.slots;
-        let value = *self.value_slots.entry(kinds).or_insert_with(|| {
+        let slots = &mut self.slot_program.slots;
+        let value_slot = *self.value_slots.entry(kinds).or_insert_with(|| {
             slots.push(Slot { root: None, path: vec![TERM_VALUE_FIELD.into()], kinds, private: false });
             SlotId(slots.len() as u32 - 1)
         });
@@ -231,7 +237,7 @@ impl AtomTable {
         let paths = self.path_ids(&reads.slots);
         let missing_with = self.slot_missing_with(normal, expr);
         let range = result_range(normal.expr(expr));
-        self.terms.push(TermInfo { expr, kinds, range, is_slot, paths, missing_with, value });
+        self.terms.push(TermInfo { expr, kinds, range, is_slot, paths, missing_with, value_slot });
         self.by_expr.insert(expr, self.terms.len() - 1);
         self.terms.len() - 1
     }
@@ -243,8 +249,10 @@ impl AtomTable {
         match normal.expr(expr) {
             NExpr::Slot(slot) => Some(*slot),
             NExpr::Call(function, args) => {
-                let ([arg], [(_, takes)]) = (&**args, &function.info().params[..1]) else { return None };
-                let total = matches!(
+                let ([arg], [(_, param_kinds)]) = (&**args, &function.info().params[..1]) else {
+                    return None;
+                };
+                let is_total = matches!(
                     function,
                     Function::Len
                         | Function::Lower
@@ -259,7 +267,10 @@ impl AtomTable {
                         | Function::Date
                 );
                 match normal.expr(*arg) {
-                    NExpr::Slot(slot) if total && self.fields.slots[slot.index()].kinds.is_subset(*takes) => {
+                    NExpr::Slot(slot)
+                        if is_total
+                            && self.slot_program.slots[slot.index()].kinds.is_subset(*param_kinds) =>
+                    {
                         Some(*slot)
                     }
                     _ => None,
@@ -273,13 +284,13 @@ impl AtomTable {
     fn possible_kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
         match normal.expr(expr) {
             NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::single),
-            NExpr::Slot(slot) => self.fields.slots[slot.index()].kinds,
+            NExpr::Slot(slot) => self.slot_program.slots[slot.index()].kinds,
             NExpr::Read(_, kinds) => *kinds,
             NExpr::List(_) => KindSet::LIST,
             NExpr::Count { .. } => KindSet::INT,
             NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
             NExpr::Extern(id, _) => {
-                self.externs.get(id.index()).copied().unwrap_or(KindSet::ALL_WITH_VERSION)
+                self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::ALL_WITH_VERSION)
             }
             NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
                 self.possible_kinds(normal, *then).union(self.possible_kinds(normal, *other))
@@ -310,7 +321,7 @@ impl AtomTable {
 
     /// True if a message satisfies the literal: the literal's atom has one of the allowed truth
     /// values.
-    pub fn holds(&self, literal: AtomLiteral, message: &Json) -> bool {
+    pub fn satisfies(&self, literal: AtomLiteral, message: &Json) -> bool {
         self.truth_of_atom(literal.atom, message) & literal.allowed != 0
     }
 
@@ -319,9 +330,9 @@ impl AtomTable {
         &self.atoms[atom].cond
     }
 
-    /// True if the literal is satisfied when the term (compared operand) of its atom has this
-    /// value. Also true if the atom has no term.
-    pub fn holds_for(&self, literal: AtomLiteral, value: &Json) -> bool {
+    /// True if `value`, as the value of the term (compared operand) of the literal's atom,
+    /// satisfies the literal. Also true if the atom has no term.
+    pub fn value_satisfies(&self, literal: AtomLiteral, value: &Json) -> bool {
         let Some((_, cond)) = &self.atoms[literal.atom].term else { return true };
         let message = match value {
             Json::Null => Map::new(),
@@ -331,8 +342,8 @@ impl AtomTable {
     }
 
     fn evaluate(&self, cond: &Cond, message: &Json) -> TruthSet {
-        let arena = Arena::new(&self.fields.limits);
-        truth_bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).eval_cond(cond))
+        let arena = Arena::new(&self.slot_program.limits);
+        truth_bit(Evaluator::new(&self.slot_program, message, &arena, HostCalls::new(&[])).eval_cond(cond))
     }
 
     /// True if two message paths are equal, or one is a prefix of the other.
@@ -342,16 +353,16 @@ impl AtomTable {
     }
 
     pub fn slot(&self, slot: SlotId) -> &Slot {
-        &self.fields.slots[slot.index()]
+        &self.slot_program.slots[slot.index()]
     }
 }
 
 /// Returns bounds on the results of a function call or `count`, valid for all arguments.
 fn result_range(expr: &NExpr) -> ResultRange {
     let between = |low, high| ResultRange { low: Some(low), high: Some(high), fixed_by: None };
-    let from = |low| ResultRange { low: Some(low), ..ResultRange::default() };
+    let at_least = |low| ResultRange { low: Some(low), ..ResultRange::default() };
     match expr {
-        NExpr::Count { .. } => from(0),
+        NExpr::Count { .. } => at_least(0),
         NExpr::Call(function, args) => match function {
             Function::Hour => between(0, 23),
             Function::Minute => between(0, 59),
@@ -360,7 +371,7 @@ fn result_range(expr: &NExpr) -> ResultRange {
             Function::Month => between(1, 12),
             Function::Similarity => between(0, 1),
             Function::Bucket if args.len() <= 2 => between(0, 99),
-            Function::Len | Function::Abs | Function::IndexOf | Function::JsonSize => from(0),
+            Function::Len | Function::Abs | Function::IndexOf | Function::JsonSize => at_least(0),
             Function::Lower | Function::Upper | Function::Trim => {
                 ResultRange { fixed_by: Some(*function), ..ResultRange::default() }
             }
@@ -374,7 +385,7 @@ fn result_range(expr: &NExpr) -> ResultRange {
 #[derive(Default)]
 struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
-    outside: bool,
+    reads_outside: bool,
 }
 
 impl SlotReads {
@@ -383,7 +394,7 @@ impl SlotReads {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {
                 NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
-                NExpr::Extern(..) => self.outside = true,
+                NExpr::Extern(..) => self.reads_outside = true,
                 _ => {}
             }
         }

@@ -16,11 +16,11 @@ use serde_json::Value as Json;
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConditionFacts {
     /// The normal form of "the condition is true".
-    pub holds: CondId,
+    pub true_cond: CondId,
     /// A message for which the condition is true, if one was found.
     pub witness: Option<Json>,
-    pub never: bool,
-    pub always: bool,
+    pub never_true: bool,
+    pub always_true: bool,
 }
 
 /// Parts of a condition, each with the constant that replaces it.
@@ -35,34 +35,34 @@ pub(super) fn analyse_condition(
     is_reported: bool,
 ) -> ConditionFacts {
     let cond: &Cond = &rule.condition;
-    let holds = solver.builder.build_cond(cond, true);
-    let mut facts = ConditionFacts { holds, ..ConditionFacts::default() };
-    if let NCond::Const(value) = solver.builder.normal_so_far().cond(holds) {
-        (facts.never, facts.always) = (!value, *value);
+    let true_cond = solver.builder.build_cond(cond, true);
+    let mut facts = ConditionFacts { true_cond, ..ConditionFacts::default() };
+    if let NCond::Const(value) = solver.builder.normal_so_far().cond(true_cond) {
+        (facts.never_true, facts.always_true) = (!value, *value);
         if !is_reported && !*value && !matches!(cond.kind, CondKind::Const(_)) {
             report_never_true(solver, report, cond, Some(&rule.name));
         }
         return facts;
     }
-    match solver.solve(&[(holds, true)]) {
+    match solver.solve(&[(true_cond, true)]) {
         SolverAnswer::Never(_) => {
-            facts.never = true;
+            facts.never_true = true;
             report_never_true(solver, report, cond, Some(&rule.name));
             return facts;
         }
         SolverAnswer::Yes(message) => facts.witness = Some(message),
         SolverAnswer::Unknown => {}
     }
-    if solver.solve(&[(holds, false)]).is_unsatisfiable() {
-        facts.always = true;
+    if solver.solve(&[(true_cond, false)]).is_unsatisfiable() {
+        facts.always_true = true;
         let message = message!("the condition of `{}` always holds", rule.name);
         let help =
             message!("write `default -> …` for the remaining messages, or add a condition that can be false");
         report.add_finding(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
-    let mut replaced = Vec::new();
-    RedundancySearch { solver, report, root: cond, holds }.collect_redundant(cond, &mut replaced);
+    let mut replacements = Vec::new();
+    RedundancySearch { solver, report, root: cond, true_cond }.collect_redundant(cond, &mut replacements);
     facts
 }
 
@@ -78,16 +78,16 @@ fn report_never_true(
         CondKind::And(_) => flatten_operands(cond).to_vec(),
         _ => vec![cond],
     };
-    let mut excludes = |parts: &[&Cond]| {
+    let mut is_contradictory = |parts: &[&Cond]| {
         let goals: Vec<_> = parts.iter().map(|part| (solver.builder.build_cond(part, true), true)).collect();
         solver.solve(&goals).is_unsatisfiable()
     };
-    let mut at = 0;
-    while parts.len() > 1 && at < parts.len() {
-        let left_out = parts.remove(at);
-        if !excludes(&parts) {
-            parts.insert(at, left_out);
-            at += 1;
+    let mut index = 0;
+    while parts.len() > 1 && index < parts.len() {
+        let removed_part = parts.remove(index);
+        if !is_contradictory(&parts) {
+            parts.insert(index, removed_part);
+            index += 1;
         }
     }
     match parts.as_slice() {
@@ -103,10 +103,10 @@ fn report_never_true(
                 }
                 _ => message!("these {} parts never hold together", quoted.len()),
             };
-            let mut found =
+            let mut diagnostic =
                 Diagnostic::new(Code::Contradiction, first.span, message).here(message!("this part"));
             for part in parts.iter().skip(1) {
-                found = found.label(
+                diagnostic = diagnostic.label(
                     part.span,
                     if std::ptr::eq(*part, *second) {
                         message!("contradicts this part")
@@ -117,7 +117,7 @@ fn report_never_true(
             }
             let help =
                 message!("no message can satisfy all of them: correct one of them, or join them with `or`");
-            report.add_finding(found.help(help), None);
+            report.add_finding(diagnostic.help(help), None);
         }
         [] => {}
     }
@@ -127,8 +127,8 @@ fn report_never_true(
 /// are.
 fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
     if let CondKind::Test(test) = &cond.kind {
-        if let Some(found) = empty_range_error(report, test, cond.span) {
-            return found;
+        if let Some(diagnostic) = empty_range_error(report, test, cond.span) {
+            return diagnostic;
         }
         if let Some(values) = describe_function_results(test) {
             let message = message!("`{}` can never hold: {values}", report.quote_part(cond));
@@ -146,7 +146,7 @@ fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>
         .help(message!("correct this condition, or remove the parts that depend on it"))
 }
 
-fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, place: Span) -> Option<Diagnostic> {
+fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: Span) -> Option<Diagnostic> {
     let Operand::Range { start, end, inclusive } = &test.right else { return None };
     let (low, high) = (start.as_const()?.value(), end.as_const()?.value());
     let order = rulec_lang::value::compare(low, high)?;
@@ -158,12 +158,12 @@ fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, place: Span)
         true => message!("`..` excludes its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
         false => message!("write the smaller end first"),
     };
-    Some(Diagnostic::new(Code::EmptyRange, place, message!("the range `{range}` is empty")).help(help))
+    Some(Diagnostic::new(Code::EmptyRange, test_span, message!("the range `{range}` is empty")).help(help))
 }
 
 /// Describes the results that a function in a comparison can have, such as "`hour` gives 0 to 23".
 fn describe_function_results(test: &Predicate) -> Option<Message> {
-    let of = |expr: &Expr| match &expr.kind {
+    let as_call = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),
         _ => None,
     };
@@ -171,7 +171,7 @@ fn describe_function_results(test: &Predicate) -> Option<Message> {
         Operand::Value(right) => Some(right),
         _ => None,
     };
-    let (function, args) = of(&test.left).or_else(|| of(right?))?;
+    let (function, args) = as_call(&test.left).or_else(|| as_call(right?))?;
     Some(match function {
         Function::Hour => message!("`hour` gives 0 to 23"),
         Function::Minute => message!("`minute` gives 0 to 59"),
@@ -204,14 +204,14 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
     solver: &'s mut Solver<'p>,
     report: &'s mut AnalysisReport<'r>,
     root: &'a Cond,
-    holds: CondId,
+    true_cond: CondId,
 }
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
-    fn collect_redundant(&mut self, cond: &'a Cond, replaced: &mut Replacements) {
+    fn collect_redundant(&mut self, cond: &'a Cond, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
-                return self.collect_redundant(inner, replaced);
+                return self.collect_redundant(inner, replacements);
             }
             CondKind::And(parts) => (parts, true),
             CondKind::Or(parts) => (parts, false),
@@ -222,44 +222,45 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
             if matches!(part.kind, CondKind::Const(_)) || is_presence(part) {
                 continue;
             }
-            replaced.push((part, neutral));
-            if self.is_equivalent_with(replaced) {
+            replacements.push((part, neutral));
+            if self.is_equivalent_with(replacements) {
                 self.report_redundant(cond, part, neutral);
             } else {
-                replaced.pop();
-                self.collect_redundant(part, replaced);
+                replacements.pop();
+                self.collect_redundant(part, replacements);
             }
         }
     }
 
-    /// True if the replacements of some parts do not change for which messages the rule's condition
-    /// is true.
-    fn is_equivalent_with(&mut self, replaced: &Replacements) -> bool {
-        let other = build_with_replacements(self.solver, self.root, true, replaced);
-        other == self.holds
-            || (self.solver.solve(&[(self.holds, true), (other, false)]).is_unsatisfiable()
-                && self.solver.solve(&[(self.holds, false), (other, true)]).is_unsatisfiable())
+    /// True if the rule's condition, with the replacements, is true for the same messages as the
+    /// original condition.
+    fn is_equivalent_with(&mut self, replacements: &Replacements) -> bool {
+        let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
+        replaced_cond == self.true_cond
+            || (self.solver.solve(&[(self.true_cond, true), (replaced_cond, false)]).is_unsatisfiable()
+                && self.solver.solve(&[(self.true_cond, false), (replaced_cond, true)]).is_unsatisfiable())
     }
 
-    fn report_redundant(&mut self, around: &'a Cond, part: &'a Cond, neutral: bool) {
-        let own = self.solver.builder.build_cond(part, true);
-        if self.solver.solve(&[(own, true)]).is_unsatisfiable() {
+    fn report_redundant(&mut self, parent: &'a Cond, part: &'a Cond, neutral: bool) {
+        let part_cond = self.solver.builder.build_cond(part, true);
+        if self.solver.solve(&[(part_cond, true)]).is_unsatisfiable() {
             return report_never_true(self.solver, self.report, part, None);
         }
         let quoted = self.report.quote_part(part);
         // The sibling operands that make this part redundant.
         let siblings: Vec<&Cond> =
-            flatten_operands(around).into_iter().filter(|other| !std::ptr::eq(*other, part)).collect();
-        let mut goals = vec![(own, !neutral)];
+            flatten_operands(parent).into_iter().filter(|other| !std::ptr::eq(*other, part)).collect();
+        let mut goals = vec![(part_cond, !neutral)];
         goals.extend(siblings.iter().map(|other| (self.solver.builder.build_cond(other, true), neutral)));
         let redundant_with = match self.solver.solve(&goals) {
-            SolverAnswer::Never(core) => {
-                core.iter().filter_map(|at| siblings.get(at.checked_sub(1)?).copied()).collect()
-            }
+            SolverAnswer::Never(core) => core
+                .iter()
+                .filter_map(|goal_index| siblings.get(goal_index.checked_sub(1)?).copied())
+                .collect(),
             _ => Vec::new(),
         };
         let message = match (redundant_with.as_slice(), neutral) {
-            ([], _) if self.solver.solve(&[(own, false)]).is_unsatisfiable() => {
+            ([], _) if self.solver.solve(&[(part_cond, false)]).is_unsatisfiable() => {
                 message!("`{quoted}` always holds, so it has no effect")
             }
             ([one], true) => {
@@ -276,12 +277,12 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
             }
             _ => message!("`{quoted}` has no effect"),
         };
-        let mut found = Diagnostic::new(Code::PartDecidesNothing, part.span, message);
+        let mut diagnostic = Diagnostic::new(Code::PartDecidesNothing, part.span, message);
         for other in redundant_with {
-            found = found.label(other.span, message!("this part decides"));
+            diagnostic = diagnostic.label(other.span, message!("this part decides"));
         }
         self.report.add_finding(
-            found.help(message!("remove this part, or correct it if it should test something else")),
+            diagnostic.help(message!("remove this part, or correct it if it should test something else")),
             None,
         );
     }
@@ -293,22 +294,22 @@ pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,
     want: bool,
-    replaced: &[(*const Cond, bool)],
+    replacements: &[(*const Cond, bool)],
 ) -> CondId {
-    if let Some((_, value)) = replaced.iter().find(|(part, _)| std::ptr::eq(*part, cond)) {
+    if let Some((_, value)) = replacements.iter().find(|(part, _)| std::ptr::eq(*part, cond)) {
         return solver.builder.constant_cond(*value == want);
     }
     match &cond.kind {
-        CondKind::Not(inner) => build_with_replacements(solver, inner, !want, replaced),
+        CondKind::Not(inner) => build_with_replacements(solver, inner, !want, replacements),
         CondKind::NotTrue(inner) => {
-            let holds = build_with_replacements(solver, inner, true, replaced);
-            if want { solver.builder.build_complement(holds) } else { holds }
+            let inner_true = build_with_replacements(solver, inner, true, replacements);
+            if want { solver.builder.build_complement(inner_true) } else { inner_true }
         }
         CondKind::And(parts) | CondKind::Or(parts) => {
-            let all = matches!(cond.kind, CondKind::And(_)) == want;
+            let is_conjunction = matches!(cond.kind, CondKind::And(_)) == want;
             let parts: Vec<CondId> =
-                parts.iter().map(|part| build_with_replacements(solver, part, want, replaced)).collect();
-            solver.builder.join_conds(parts, all)
+                parts.iter().map(|part| build_with_replacements(solver, part, want, replacements)).collect();
+            solver.builder.join_conds(parts, is_conjunction)
         }
         _ => solver.builder.build_cond(cond, want),
     }

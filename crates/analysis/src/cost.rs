@@ -19,9 +19,9 @@ use serde_json::Value as Json;
 pub struct TableCost {
     /// The name of the table; `routes` for the routes outside any table.
     pub table: String,
-    /// Steps of all statements in the table, and in the tables that it reaches by `goto`.
+    /// Steps of all statements in the table, and in the tables that the table reaches by `goto`.
     pub steps: u64,
-    /// The number of host function calls of these statements.
+    /// The number of host function calls of all statements that `steps` counts.
     pub calls: u64,
     /// The statements, the most expensive first.
     pub statements: Vec<StatementCost>,
@@ -61,51 +61,54 @@ impl Work {
 /// Computes the cost of each table that can be an entry point.
 #[doc(hidden)]
 pub fn table_costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
-    let mut walk = CostWalk { program, normal, known: HashMap::new() };
+    let mut walk = CostWalk { program, normal, cache: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
-    for (at, routes) in normal.tables.iter().enumerate() {
-        let mut all = Work::default();
+    for (table_index, routes) in normal.tables.iter().enumerate() {
+        let mut total = Work::default();
         let mut statements = Vec::new();
         for route in routes {
             let work = walk.work_of_cond(route.cond);
-            all.add(work);
+            total.add(work);
             let name = program.rules[route.route.index()].name.to_string();
             statements.push(StatementCost { name, steps: work.steps, calls: work.calls });
         }
         statements.sort_by_key(|statement| std::cmp::Reverse(statement.steps));
-        let table = program.tables[at].name.to_string();
+        let table = program.tables[table_index].name.to_string();
         let jumps = routes.iter().filter_map(|route| route.goto).collect();
-        tables.push((TableCost { table, steps: all.steps, calls: all.calls, statements }, jumps));
+        tables.push((TableCost { table, steps: total.steps, calls: total.calls, statements }, jumps));
     }
-    let reached: Vec<Work> = (0..tables.len()).map(|at| reachable_work(program, &tables, at)).collect();
-    let entries = tables.into_iter().zip(reached).enumerate().filter(|(at, ((table, _), _))| {
-        program.tables[*at].kind != TableKind::Requirements && !table.statements.is_empty()
+    let reached: Vec<Work> =
+        (0..tables.len()).map(|table_index| reachable_work(program, &tables, table_index)).collect();
+    let entries = tables.into_iter().zip(reached).enumerate().filter(|(table_index, ((table, _), _))| {
+        program.tables[*table_index].kind != TableKind::Requirements && !table.statements.is_empty()
     });
-    entries.map(|(_, ((table, _), all))| TableCost { steps: all.steps, calls: all.calls, ..table }).collect()
+    entries
+        .map(|(_, ((table, _), total))| TableCost { steps: total.steps, calls: total.calls, ..table })
+        .collect()
 }
 
 /// Returns the work of a table and of all tables reachable by `goto`. Each table counts once.
-fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usize) -> Work {
-    let (mut all, mut seen, mut open) = (Work::default(), vec![false; tables.len()], vec![from]);
-    while let Some(at) = open.pop() {
-        if std::mem::replace(&mut seen[at], true) {
+fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start: usize) -> Work {
+    let (mut total, mut visited, mut pending) = (Work::default(), vec![false; tables.len()], vec![start]);
+    while let Some(table_index) = pending.pop() {
+        if std::mem::replace(&mut visited[table_index], true) {
             continue;
         }
-        let (table, jumps) = &tables[at];
-        all.add(Work { steps: table.steps, calls: table.calls });
-        open.extend(jumps.iter().map(|to| to.index()));
-        if let Some(rulec_sema::hir::Outcome::Goto(to)) = &program.tables[at].default {
-            open.push(to.index());
+        let (table, jumps) = &tables[table_index];
+        total.add(Work { steps: table.steps, calls: table.calls });
+        pending.extend(jumps.iter().map(|target| target.index()));
+        if let Some(rulec_sema::hir::Outcome::Goto(target)) = &program.tables[table_index].default {
+            pending.push(target.index());
         }
     }
-    all
+    total
 }
 
 /// Computes the work of conditions and values recursively. Caches the work of each node.
 struct CostWalk<'a> {
     program: &'a Program,
     normal: &'a Normal,
-    known: HashMap<Part, Work>,
+    cache: HashMap<Part, Work>,
 }
 
 impl CostWalk<'_> {
@@ -114,15 +117,15 @@ impl CostWalk<'_> {
     }
 
     fn work_of_part(&mut self, part: Part) -> Work {
-        if let Some(known) = self.known.get(&part) {
-            return *known;
+        if let Some(cached) = self.cache.get(&part) {
+            return *cached;
         }
         let mut parts = Vec::new();
         self.normal.for_each_child(part, &mut |inner| parts.push(inner));
         let mut work = Work::default();
         parts.iter().for_each(|inner| work.add(self.work_of_part(*inner)));
         // The body of a quantifier is evaluated for each element.
-        let looped = match part {
+        let nest_depth = match part {
             Part::Cond(id) => match &self.normal.conds[id as usize] {
                 NCond::Each { nest, .. } => Some(nest.depth),
                 _ => None,
@@ -133,11 +136,11 @@ impl CostWalk<'_> {
             },
             Part::Pred(_) => None,
         };
-        if let Some(depth) = looped {
+        if let Some(depth) = nest_depth {
             work = work.repeated(self.program.limits.max_elements_per_quantifier(depth.max(1)));
         }
         work.add(self.own_work(part));
-        self.known.insert(part, work);
+        self.cache.insert(part, work);
         work
     }
 
@@ -148,8 +151,8 @@ impl CostWalk<'_> {
             Part::Pred(id) => steps(self.predicate_steps(&self.normal.preds[id as usize])),
             Part::Expr(id) => match &self.normal.exprs[id as usize] {
                 NExpr::Call(Function::Similarity, _) => {
-                    let most = self.program.limits.get(Limit::SimilarityCharacters);
-                    steps(most.saturating_mul(most))
+                    let max_characters = self.program.limits.get(Limit::SimilarityCharacters);
+                    steps(max_characters.saturating_mul(max_characters))
                 }
                 NExpr::Call(function, _) => steps(match function.info().cost {
                     Class::Scalar | Class::Lookup => 1,

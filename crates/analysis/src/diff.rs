@@ -44,10 +44,10 @@ pub struct EntryDiff {
     /// Number of statements in the old and in the new version. Statements of tables that are
     /// reached by `goto` also count.
     pub statements: (usize, usize),
-    /// The added, removed and changed statements. They are in the order of the new rules, and the
-    /// removed ones come last.
+    /// The added, removed and changed statements, in the order of the new rules. The removed
+    /// statements come last.
     pub changes: Vec<Change>,
-    /// Number of solver queries that this comparison used.
+    /// Number of solver queries that the comparison of this entry point used.
     pub asked: usize,
     /// Number of statements for which the solver found neither a difference nor a proof of
     /// equality.
@@ -109,7 +109,7 @@ pub struct Example {
     /// The message.
     pub message: Json,
     /// The decision of the old version, as `rulec::Decision` serializes; null if the old version
-    /// has no such table.
+    /// has no table for this entry point.
     pub before: Json,
     /// The decision of the new version.
     pub after: Json,
@@ -173,26 +173,26 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let mut solver = Solver::new(&both.program);
     let mut answers = AnswerIds::default();
     let mut diff = Diff::default();
-    let mut left = MAX_QUERIES;
+    let mut queries_left = MAX_QUERIES;
     for (name, kind, tables) in entry_tables(old.program, new.program) {
-        let halves = both.values.split_at(old.program.values.len());
-        let mut read = |program, table, conditions, values| {
+        let values_by_version = both.values.split_at(old.program.values.len());
+        let mut sequence_of = |program, table, conditions, values| {
             SequenceBuilder { program, conditions, values, solver: &mut solver, answers: &mut answers }
                 .build_sequence(table)
         };
-        let before = read(old.program, tables.0, None, halves.0);
-        let after = read(new.program, tables.1, Some(&*both.conditions), halves.1);
-        let (Some(before), Some(after)) = (before, after) else {
+        let old_sequence = sequence_of(old.program, tables.0, None, values_by_version.0);
+        let new_sequence = sequence_of(new.program, tables.1, Some(&*both.conditions), values_by_version.1);
+        let (Some(old_sequence), Some(new_sequence)) = (old_sequence, new_sequence) else {
             diff.notes
                 .push(message!("`{name}` is not compared: there are too many paths through its tables"));
             continue;
         };
         let sides = [
-            VersionSide { version: old, table: tables.0, own: before },
-            VersionSide { version: new, table: tables.1, own: after },
+            VersionSide { version: old, table: tables.0, sequence: old_sequence },
+            VersionSide { version: new, table: tables.1, sequence: new_sequence },
         ];
-        let questions = LimitedSolver::new(&mut solver, &mut left);
-        let mut comparison = TableComparison { questions, sides, comparable: both.comparable, open: 0 };
+        let queries = LimitedSolver::new(&mut solver, &mut queries_left);
+        let mut comparison = TableComparison { queries, sides, comparable: both.comparable, undecided: 0 };
         let mut entry = comparison.compare_entry(name);
         if kind == TableKind::Flows {
             compare_intents(old.program, new.program, &mut entry);
@@ -210,59 +210,59 @@ type ComparedTable = (String, TableKind, (Option<TableId>, Option<TableId>));
 /// starts.
 fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
     let ids = |program: &Program| {
-        let all = (0..program.tables.len() as u32).map(TableId);
-        all.filter(|id| is_entry(program, *id)).collect::<Vec<_>>()
+        let table_ids = (0..program.tables.len() as u32).map(TableId);
+        table_ids.filter(|id| is_entry(program, *id)).collect::<Vec<_>>()
     };
-    let mut found: Vec<ComparedTable> = Vec::new();
+    let mut entries: Vec<ComparedTable> = Vec::new();
     for id in ids(new) {
         let table = &new.tables[id.index()];
-        let before = old.table_named(&table.name).filter(|id| old.tables[id.index()].kind == table.kind);
-        found.push((table.name.to_string(), table.kind, (before, Some(id))));
+        let old_id = old.table_named(&table.name).filter(|id| old.tables[id.index()].kind == table.kind);
+        entries.push((table.name.to_string(), table.kind, (old_id, Some(id))));
     }
     for id in ids(old) {
         let table = &old.tables[id.index()];
-        if !found.iter().any(|(name, kind, _)| **name == *table.name && *kind == table.kind) {
-            let after = new.table_named(&table.name).filter(|id| new.tables[id.index()].kind == table.kind);
-            found.push((table.name.to_string(), table.kind, (Some(id), after)));
+        if !entries.iter().any(|(name, kind, _)| **name == *table.name && *kind == table.kind) {
+            let new_id = new.table_named(&table.name).filter(|id| new.tables[id.index()].kind == table.kind);
+            entries.push((table.name.to_string(), table.kind, (Some(id), new_id)));
         }
     }
-    found
+    entries
 }
 
-/// Compares the declared intent flows. Their decisions cannot be compared, because the classifier
-/// selects such flows by similarity.
+/// Compares the declarations of the intent flows. The decisions of intent flows cannot be compared,
+/// because a classifier selects the flow by similarity.
 fn compare_intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
-    let all = |program: &Program| -> Vec<(String, Trigger, String)> {
+    let intent_flows = |program: &Program| -> Vec<(String, Trigger, String)> {
         let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
         flows.map(|flow| (flow.name.to_string(), flow.trigger.clone(), flow.id.to_string())).collect()
     };
-    let (before, after) = (all(old), all(new));
-    let mut say = |kind, route: &str| {
+    let (old_flows, new_flows) = (intent_flows(old), intent_flows(new));
+    let mut push_change = |kind, route: &str| {
         let (route, verdict) = (route.to_owned(), Verdict::Undecided);
         entry.changes.push(Change { kind, route, was: None, examples: Vec::new(), verdict });
     };
-    for flow in &after {
-        match before.iter().find(|other| other.0 == flow.0) {
-            None => say(ChangeKind::Added, &flow.0),
-            Some(other) if other != flow => say(ChangeKind::Changed, &flow.0),
+    for flow in &new_flows {
+        match old_flows.iter().find(|other| other.0 == flow.0) {
+            None => push_change(ChangeKind::Added, &flow.0),
+            Some(other) if other != flow => push_change(ChangeKind::Changed, &flow.0),
             _ => {}
         }
     }
-    before.iter().filter(|flow| !after.iter().any(|other| other.0 == flow.0)).for_each(|flow| {
-        say(ChangeKind::Removed, &flow.0);
+    old_flows.iter().filter(|flow| !new_flows.iter().any(|other| other.0 == flow.0)).for_each(|flow| {
+        push_change(ChangeKind::Removed, &flow.0);
     });
-    if before != after {
+    if old_flows != new_flows {
         entry.verdict = worst_verdict([entry.verdict, Verdict::Undecided].into_iter());
     }
 }
 
 fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
-    let any = |has: fn(&Program) -> bool| has(old) || has(new);
+    let either = |has: fn(&Program) -> bool| has(old) || has(new);
     let mut left_out = Vec::new();
-    if any(|program| !program.payloads.is_empty()) {
+    if either(|program| !program.payloads.is_empty()) {
         left_out.push(message!("payload kinds"));
     }
-    if any(|program| !program.workflows.is_empty()) {
+    if either(|program| !program.workflows.is_empty()) {
         left_out.push(message!("workflows"));
     }
     if let Some(left_out) = left_out
@@ -279,7 +279,7 @@ fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
             "the definitions that `request` uses differ: conditions that read it count as different"
         ));
     }
-    if any(|program| program.externs.iter().any(|host| host.feature.is_none())) {
+    if either(|program| program.externs.iter().any(|host| host.feature.is_none())) {
         notes.push(message!(
             "host functions are assumed to be the same before and after, and to be missing when a message \
             is tried"
@@ -291,7 +291,7 @@ fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
 struct VersionSide<'v, 'p> {
     version: &'v Version<'p>,
     table: Option<TableId>,
-    own: Sequence,
+    sequence: Sequence,
 }
 
 impl VersionSide<'_, '_> {
@@ -301,51 +301,52 @@ impl VersionSide<'_, '_> {
             Some(table) => (self.version.decide)(table, message),
             None => (Choice::none_chosen(), Json::Null),
         };
-        Some((self.own.leaf_index(&choice)?, decision))
+        Some((self.sequence.leaf_index(&choice)?, decision))
     }
 }
 
 /// The comparison of the old version of a table with the new version.
 struct TableComparison<'c, 'v, 'p, 's> {
-    questions: LimitedSolver<'c, 's>,
+    queries: LimitedSolver<'c, 's>,
     sides: [VersionSide<'v, 'p>; 2],
     comparable: bool,
-    open: usize,
+    /// Number of statements for which neither a difference nor a proof of equality was found.
+    undecided: usize,
 }
 
 impl TableComparison<'_, '_, '_, '_> {
     fn compare_entry(&mut self, entry: String) -> EntryDiff {
-        let twins =
-            pair_statements(&self.sides[0].own.leaves, &self.sides[1].own.leaves, &mut self.questions);
-        let mut kept_old = vec![false; self.sides[0].own.leaves.len()];
-        for (new, old) in twins.of_new.iter().enumerate() {
-            if let (Some(old), true) = (old, twins.kept[new]) {
+        let [old, new] = &self.sides;
+        let pairs = pair_statements(&old.sequence.leaves, &new.sequence.leaves, &mut self.queries);
+        let mut kept_old = vec![false; self.sides[0].sequence.leaves.len()];
+        for (new, old) in pairs.of_new.iter().enumerate() {
+            if let (Some(old), true) = (old, pairs.kept_order[new]) {
                 kept_old[*old] = true;
             }
         }
         // The final leaf means "nothing is chosen". Without an example it is no change, because no
         // author wrote it.
-        let last = |side: usize| self.sides[side].own.leaves.len() - 1;
+        let last = |side: usize| self.sides[side].sequence.leaves.len() - 1;
         let statements = (last(0), last(1));
         let mut changes = Vec::new();
         let mut verdicts = Vec::new();
         let mut is_paired = vec![false; kept_old.len()];
-        for new in 0..twins.of_new.len() {
-            let old = twins.of_new[new];
+        for new in 0..pairs.of_new.len() {
+            let old = pairs.of_new[new];
             old.into_iter().for_each(|old| is_paired[old] = true);
             let names = (old.map(|old| self.leaf_at(0, old).name.clone()), self.leaf_at(1, new).name.clone());
             let was = names.0.filter(|name| *name != names.1);
-            let kind = match (old, twins.same[new], twins.kept[new]) {
+            let kind = match (old, pairs.same_meaning[new], pairs.kept_order[new]) {
                 (None, ..) => ChangeKind::Added,
                 (_, true, true) if was.is_some() => ChangeKind::Renamed,
                 (_, _, true) => continue,
                 (_, true, _) => ChangeKind::Moved,
                 _ => ChangeKind::Changed,
             };
-            let places = [old, Some(new)];
+            let statements_of_pair = [old, Some(new)];
             let (examples, verdict) = match kind {
                 ChangeKind::Renamed => (Vec::new(), Verdict::Same),
-                _ => self.find_examples(places),
+                _ => self.find_examples(statements_of_pair),
             };
             verdicts.push(verdict);
             if new != statements.1 || !examples.is_empty() {
@@ -362,22 +363,29 @@ impl TableComparison<'_, '_, '_, '_> {
         }
         let verdict = worst_verdict(verdicts.into_iter());
         let verdict = if verdict == Verdict::Same && !self.comparable { Verdict::Undecided } else { verdict };
-        EntryDiff { entry, verdict, statements, changes, asked: self.questions.asked, open: self.open }
+        EntryDiff {
+            entry,
+            verdict,
+            statements,
+            changes,
+            asked: self.queries.queries_used,
+            open: self.undecided,
+        }
     }
 
-    fn leaf_at(&self, side: usize, at: usize) -> &SequenceLeaf {
-        &self.sides[side].own.leaves[at]
+    fn leaf_at(&self, side: usize, index: usize) -> &SequenceLeaf {
+        &self.sides[side].sequence.leaves[index]
     }
 
     /// Searches for messages that the versions decide differently: one that selects the old
     /// statement, and one that selects the new statement. Also returns the verdict on the messages
     /// that select either statement.
-    fn find_examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
+    fn find_examples(&mut self, statements_of_pair: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
         let mut verdict = Verdict::Same;
         for side in [0, 1] {
-            let Some(at) = places[side] else { continue };
-            match self.find_difference(side, at) {
+            let Some(index) = statements_of_pair[side] else { continue };
+            match self.find_difference(side, index) {
                 Some(Some(example)) => {
                     if !examples.iter().any(|other| other.message == example.message) {
                         examples.push(example);
@@ -385,7 +393,7 @@ impl TableComparison<'_, '_, '_, '_> {
                 }
                 Some(None) => {}
                 None => {
-                    self.open += 1;
+                    self.undecided += 1;
                     verdict = Verdict::Undecided;
                 }
             }
@@ -393,25 +401,25 @@ impl TableComparison<'_, '_, '_, '_> {
         (examples.clone(), if examples.is_empty() { verdict } else { Verdict::Different })
     }
 
-    /// Finds a message that selects statement `at` of version `side` and that the other version
-    /// decides differently. Returns `Some(None)` if it is proven that there is no such message, and
-    /// `None` if undecided.
-    fn find_difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
-        let mut goals: Vec<SolverGoal> = vec![(self.leaf_at(side, at).cond, true)];
-        let mut proves = true;
+    /// Finds a message that selects the statement at `index` in version `side`, and that the other
+    /// version decides differently. Returns `Some(None)` if it is proven that there is no such
+    /// message, and `None` if undecided.
+    fn find_difference(&mut self, side: usize, index: usize) -> Option<Option<Example>> {
+        let mut goals: Vec<SolverGoal> = vec![(self.leaf_at(side, index).cond, true)];
+        let mut is_proof = true;
         for _ in 0..MAX_ROUNDS_PER_STATEMENT {
-            let message = match self.questions.solve(&goals) {
-                SolverAnswer::Never(_) => return proves.then_some(None),
+            let message = match self.queries.solve(&goals) {
+                SolverAnswer::Never(_) => return is_proof.then_some(None),
                 SolverAnswer::Unknown => return None,
                 SolverAnswer::Yes(message) => message,
             };
             let [before, after] = [self.sides[0].decide(&message)?, self.sides[1].decide(&message)?];
-            let places = [before.0, after.0];
-            if places[side] != at {
+            let selected = [before.0, after.0];
+            if selected[side] != index {
                 // The message selects an earlier statement: exclude that statement and search
                 // again.
-                let earlier = (self.leaf_at(side, places[side]).cond, false);
-                if places[side] > at || goals.contains(&earlier) {
+                let earlier = (self.leaf_at(side, selected[side]).cond, false);
+                if selected[side] > index || goals.contains(&earlier) {
                     return None;
                 }
                 goals.push(earlier);
@@ -420,70 +428,72 @@ impl TableComparison<'_, '_, '_, '_> {
             if !is_same_answer(&before.1, &after.1) {
                 return Some(Some(Example { message, before: before.1, after: after.1 }));
             }
-            let (other, comparable) = self.answers_differently((side, at), places[1 - side]);
-            proves &= comparable;
-            let other = (other, true);
-            if goals.contains(&other) {
+            let (difference, comparable) = self.build_difference((side, index), selected[1 - side]);
+            is_proof &= comparable;
+            let difference = (difference, true);
+            if goals.contains(&difference) {
                 return None;
             }
-            goals.push(other);
+            goals.push(difference);
         }
         None
     }
 
-    /// Builds a condition for messages that the other version answers differently from statement
-    /// `at`. It is true if statement `other` does not match, an earlier statement with another
-    /// answer matches, or arguments differ. The bool is false if the condition misses some messages
-    /// with different answers. The condition then proves nothing.
-    fn answers_differently(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
-        let own = self.leaf_at(side, at);
-        let (answer, form, args) = (own.answer, own.form, own.args.clone());
-        let leaves = &self.sides[1 - side].own.leaves;
+    /// Builds a condition for messages that the other version answers differently from the
+    /// statement at `index` in version `side`. The condition is true if the other version's
+    /// statement `other` does not match, an earlier statement with another answer matches, or
+    /// arguments differ. The bool is false if the condition misses some messages with different
+    /// answers. The condition then proves nothing.
+    fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
+        let own_leaf = self.leaf_at(side, index);
+        let (answer, form, args) = (own_leaf.answer, own_leaf.form, own_leaf.args.clone());
+        let leaves = &self.sides[1 - side].sequence.leaves;
         let leaf = &leaves[other];
-        let builder = &mut self.questions.solver.builder;
-        let mut ways = vec![builder.build_complement(leaf.cond)];
-        ways.extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
+        let builder = &mut self.queries.solver.builder;
+        let mut alternatives = vec![builder.build_complement(leaf.cond)];
+        alternatives
+            .extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
         let comparable = leaf.form == form;
         if comparable {
-            ways.extend(arguments_differ(builder, &args, &leaf.args));
+            alternatives.extend(arguments_differ(builder, &args, &leaf.args));
         }
-        (builder.join_conds(ways, false), comparable)
+        (builder.join_conds(alternatives, false), comparable)
     }
 }
 
 /// Builds conditions of which at least one is true if the arguments of two decisions differ.
 fn arguments_differ(
     builder: &mut NormalBuilder<'_>,
-    one: &[ComputedValue],
-    other: &[ComputedValue],
+    left_args: &[ComputedValue],
+    right_args: &[ComputedValue],
 ) -> Vec<CondId> {
-    let like = |given: &ComputedValue, among: &[ComputedValue]| {
-        among.iter().find(|like| like.name == given.name).cloned()
+    let counterpart = |arg: &ComputedValue, candidates: &[ComputedValue]| {
+        candidates.iter().find(|counterpart| counterpart.name == arg.name).cloned()
     };
-    let mut ways = Vec::new();
-    for given in one {
-        let Some(like) = like(given, other) else {
-            ways.push(contains_argument(builder, given));
+    let mut alternatives = Vec::new();
+    for arg in left_args {
+        let Some(counterpart) = counterpart(arg, right_args) else {
+            alternatives.push(build_contains_argument(builder, arg));
             continue;
         };
-        let mut same = builder.build_same_value(given.value, like.value);
-        if given.optional != like.optional {
+        let mut same_value = builder.build_same_value(arg.value, counterpart.value);
+        if arg.optional != counterpart.optional {
             // One decision omits a missing value, the other decision contains null.
-            let present = builder.build_present(given.value);
-            same = builder.join_conds([same, present], true);
+            let present = builder.build_present(arg.value);
+            same_value = builder.join_conds([same_value, present], true);
         }
-        ways.push(builder.build_complement(same));
+        alternatives.push(builder.build_complement(same_value));
     }
-    let own = other.iter().filter(|given| like(given, one).is_none());
-    ways.extend(own.map(|given| contains_argument(builder, given)));
-    ways
+    let right_only = right_args.iter().filter(|arg| counterpart(arg, left_args).is_none());
+    alternatives.extend(right_only.map(|arg| build_contains_argument(builder, arg)));
+    alternatives
 }
 
-/// Builds the condition that a decision contains this argument.
-fn contains_argument(builder: &mut NormalBuilder<'_>, given: &ComputedValue) -> CondId {
-    if given.optional { builder.build_present(given.value) } else { builder.constant_cond(true) }
+/// Builds the condition that a decision contains the argument `arg`.
+fn build_contains_argument(builder: &mut NormalBuilder<'_>, arg: &ComputedValue) -> CondId {
+    if arg.optional { builder.build_present(arg.value) } else { builder.constant_cond(true) }
 }
 
-fn is_same_answer(before: &Json, after: &Json) -> bool {
-    is_identical(Value::from_json(&answer(before)), Value::from_json(&answer(after)))
+fn is_same_answer(old: &Json, new: &Json) -> bool {
+    is_identical(Value::from_json(&answer(old)), Value::from_json(&answer(new)))
 }

@@ -1,5 +1,5 @@
-//! Merges the old and the new program into one, so that one solver can compare their conditions.
-//! Equal fields share a slot, and equally declared functions share an id.
+//! Merges the old and the new program into one, so that one solver can compare the conditions of
+//! both programs. Equal fields share a slot, and equally declared functions share an id.
 
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
@@ -36,33 +36,35 @@ impl MergedPrograms {
         let slots: Vec<SlotId> = slots.collect();
         // A request analysis function is only the same if the declarations for the analysis are
         // equal.
-        let alike = |a: &Extern, b: &Extern| {
+        let is_same_function = |a: &Extern, b: &Extern| {
             (&a.name, &a.params, &a.result, &a.feature) == (&b.name, &b.params, &b.result, &b.feature)
                 && (a.feature.is_none() || old.analysis == new.analysis)
         };
         let externs = new.externs.iter();
         let externs = externs
-            .map(|host| ExternId(find_or_push(&mut program.externs, host, |other| alike(other, host))))
+            .map(|host| {
+                ExternId(find_or_push(&mut program.externs, host, |other| is_same_function(other, host)))
+            })
             .collect();
-        let numbers = MergedIds { slots, externs, lets: old.lets.len() as u32 };
-        let moved = |cond: &Cond| {
+        let merged_ids = MergedIds { slots, externs, let_offset: old.lets.len() as u32 };
+        let renumbered = |cond: &Cond| {
             let mut cond = cond.clone();
-            numbers.renumber_cond(&mut cond);
+            merged_ids.renumber_cond(&mut cond);
             cond
         };
-        program.lets.extend(new.lets.iter().cloned().map(|mut own| {
-            match &mut own.body {
-                Term::Cond(cond) => numbers.renumber_cond(cond),
-                Term::Expr(expr) => numbers.renumber_expr(expr),
+        program.lets.extend(new.lets.iter().cloned().map(|mut definition| {
+            match &mut definition.body {
+                Term::Cond(cond) => merged_ids.renumber_cond(cond),
+                Term::Expr(expr) => merged_ids.renumber_expr(expr),
             }
-            own
+            definition
         }));
         let values = new.values.iter().cloned().map(|mut value| {
-            numbers.renumber_expr(&mut value);
+            merged_ids.renumber_expr(&mut value);
             value
         });
         let values = old.values.iter().cloned().chain(values).collect();
-        let conditions = new.rules.iter().map(|rule| moved(&rule.condition)).collect();
+        let conditions = new.rules.iter().map(|rule| renumbered(&rule.condition)).collect();
         MergedPrograms { program, conditions, values, comparable: old.limits == new.limits }
     }
 }
@@ -70,11 +72,11 @@ impl MergedPrograms {
 /// Returns the index of the first element that `is_like` accepts. If there is none, appends `value`
 /// and returns its index.
 fn find_or_push<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -> u32 {
-    let at = list.iter().position(is_like).unwrap_or_else(|| {
+    let index = list.iter().position(is_like).unwrap_or_else(|| {
         list.push(value.clone());
         list.len() - 1
     });
-    at as u32
+    index as u32
 }
 
 /// For one of the merged programs, the ids that its fields, functions and `let`s have in the merged
@@ -83,7 +85,7 @@ struct MergedIds {
     slots: Vec<SlotId>,
     externs: Vec<ExternId>,
     /// The offset that is added to the program's `LetId`s.
-    lets: u32,
+    let_offset: u32,
 }
 
 impl MergedIds {
@@ -110,7 +112,7 @@ impl MergedIds {
                 self.renumber_expr(list);
                 self.renumber_cond(body);
             }
-            CondKind::Let(id) => id.0 += self.lets,
+            CondKind::Let(id) => id.0 += self.let_offset,
             CondKind::Branch { conditions, .. } => {
                 for Guarded { usable, cond } in conditions {
                     [usable, cond].into_iter().for_each(|part| self.renumber_cond(part));
@@ -123,7 +125,7 @@ impl MergedIds {
         match &mut expr.kind {
             ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) => {}
             ExprKind::Slot(id) => *id = self.slots[id.index()],
-            ExprKind::Let(id) => id.0 += self.lets,
+            ExprKind::Let(id) => id.0 += self.let_offset,
             ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.renumber_expr(inner),
             ExprKind::Index(base, index) => {
                 [base, index].into_iter().for_each(|part| self.renumber_expr(part))

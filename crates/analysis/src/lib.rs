@@ -66,9 +66,9 @@ pub struct AnalysisOptions {
 }
 
 impl AnalysisOptions {
-    /// Sets whether every overlap of equal-priority routes with different targets is reported, even
-    /// if no route sets a priority. By default, an overlap is only reported if one condition
-    /// implies the other and the table uses priorities.
+    /// Sets whether to report every overlap of equal-priority routes with different targets, even
+    /// if no route sets a priority. By default, an overlap is only reported if the table uses
+    /// priorities and one of the two conditions implies the other condition.
     #[must_use]
     pub fn strict_ties(self, strict_ties: bool) -> AnalysisOptions {
         AnalysisOptions { strict_ties }
@@ -99,18 +99,20 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Vec<Finding> {
     let reported: HashSet<_> =
         subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
     let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
-    for (at, table) in program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind)) {
+    for (table_index, table) in
+        program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind))
+    {
         let mut facts = HashMap::new();
         for id in &table.order {
             let rule = &program.rules[id.index()];
-            let known = |code| reported.contains(&(code, rule.condition.span));
-            let constant = known(Code::NeverMatches) || known(Code::AlwaysMissing);
-            let found = conditions::analyse_condition(&mut solver, &mut report, rule, constant);
-            missing::report_missing_in_negations(&mut solver, &mut report, rule, &found);
-            missing::report_skipped_conditions(&mut solver, &mut report, rule, &found);
-            facts.insert(*id, found);
+            let was_reported = |code| reported.contains(&(code, rule.condition.span));
+            let is_constant = was_reported(Code::NeverMatches) || was_reported(Code::AlwaysMissing);
+            let condition_facts = conditions::analyse_condition(&mut solver, &mut report, rule, is_constant);
+            missing::report_missing_in_negations(&mut solver, &mut report, rule, &condition_facts);
+            missing::report_skipped_conditions(&mut solver, &mut report, rule, &condition_facts);
+            facts.insert(*id, condition_facts);
         }
-        routes::analyse_table(&mut solver, &mut report, subject, TableId(at as u32), &facts);
+        routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);
     }
     unused::report_unused_definitions(&mut report);
     let mut findings = report.findings;
@@ -120,18 +122,23 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Vec<Finding> {
 }
 
 /// True if the compiler already reported the finding, or reported its cause within the same span.
-fn is_already_reported(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
-    let causes = [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
-    let vain = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
-    let Some(place) = found.span() else {
+fn is_already_reported(diagnostic: &Diagnostic, warnings: &[Diagnostic]) -> bool {
+    let cause_codes =
+        [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
+    let no_effect_codes = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
+    let Some(finding_span) = diagnostic.span() else {
         broken_invariant!("a finding has a span");
         return false;
     };
     warnings.iter().any(|warning| {
         warning.span().is_some_and(|span| {
-            let inside = span.file == place.file && place.start <= span.start && span.end <= place.end;
-            (warning.code == found.code && span == place)
-                || (inside && vain.contains(&found.code) && causes.contains(&warning.code))
+            let is_inside = span.file == finding_span.file
+                && finding_span.start <= span.start
+                && span.end <= finding_span.end;
+            (warning.code == diagnostic.code && span == finding_span)
+                || (is_inside
+                    && no_effect_codes.contains(&diagnostic.code)
+                    && cause_codes.contains(&warning.code))
         })
     })
 }

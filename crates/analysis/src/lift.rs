@@ -9,14 +9,15 @@ use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate,
 use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, TestKind};
 use std::sync::Arc;
 
-/// Empty span, for converted nodes: they have no source text.
+/// Empty span for converted nodes, which have no source text.
 const NO_SPAN: Span = Span { file: FileId(0), start: 0, end: 0 };
 
-/// The conversion from the normal form to typed conditions. It can replace one operand by a slot.
+/// The conversion from the normal form to typed conditions. The conversion can replace one operand
+/// by a slot.
 pub(super) struct NormalToHir<'n> {
     pub normal: &'n Normal,
     /// The operand to replace, and the slot that replaces it; `None` to replace nothing.
-    pub instead: Option<(ExprId, SlotId)>,
+    pub replacement: Option<(ExprId, SlotId)>,
 }
 
 fn cond_without_span(kind: CondKind) -> Cond {
@@ -64,8 +65,8 @@ impl NormalToHir<'_> {
         let part = |id: &ExprId| Box::new(self.lift_expr(*id));
         let parts = |ids: &[ExprId]| ids.iter().map(|id| self.lift_expr(*id)).collect();
         let kind = match self.normal.expr(id) {
-            _ if self.instead.is_some_and(|(operand, _)| operand == id) => {
-                ExprKind::Slot(self.instead.map_or(SlotId(0), |(_, slot)| slot))
+            _ if self.replacement.is_some_and(|(operand, _)| operand == id) => {
+                ExprKind::Slot(self.replacement.map_or(SlotId(0), |(_, slot)| slot))
             }
             NExpr::Const(constant) => ExprKind::Const(constant.0.clone()),
             NExpr::Slot(slot) => ExprKind::Slot(*slot),
@@ -84,7 +85,7 @@ impl NormalToHir<'_> {
             },
             NExpr::Cond { holds, fails, .. } => bool_value(self.lift_cond(*holds), self.lift_cond(*fails)),
             NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
-                let each = |all: bool, body: &CondId| {
+                let quantifier = |all: bool, body: &CondId| {
                     cond_without_span(CondKind::Quantifier {
                         all,
                         list: part(list),
@@ -92,7 +93,7 @@ impl NormalToHir<'_> {
                         body: Box::new(self.lift_cond(*body)),
                     })
                 };
-                bool_value(each(*all, holds), each(!*all, fails))
+                bool_value(quantifier(*all, holds), quantifier(!*all, fails))
             }
             NExpr::If { cond, then, other, .. } => {
                 ExprKind::If { cond: Box::new(self.lift_cond(*cond)), then: part(then), other: part(other) }
@@ -107,8 +108,12 @@ fn bool_value(holds: Cond, fails: Cond) -> ExprKind {
     let constant =
         |json: serde_json::Value| Box::new(expr_of_kind(ExprKind::Const(Const::Json(Arc::new(json)))));
     let missing = constant(serde_json::Value::Null);
-    let other = ExprKind::If { cond: Box::new(fails), then: constant(false.into()), other: missing };
-    ExprKind::If { cond: Box::new(holds), then: constant(true.into()), other: Box::new(expr_of_kind(other)) }
+    let nested_if = ExprKind::If { cond: Box::new(fails), then: constant(false.into()), other: missing };
+    ExprKind::If {
+        cond: Box::new(holds),
+        then: constant(true.into()),
+        other: Box::new(expr_of_kind(nested_if)),
+    }
 }
 
 fn expr_of_kind(kind: ExprKind) -> Expr {

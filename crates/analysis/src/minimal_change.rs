@@ -1,7 +1,7 @@
-//! Finds the message nearest to a given one that selects a statement: the one with the fewest
-//! changed fields. Each failed attempt yields a set of fields, at least one of which must change.
-//! The next attempt changes the smallest set of fields that intersects all these sets (a minimum
-//! hitting set). So no smaller change is possible.
+//! Finds the message that selects a statement and that is nearest to a given message: the message
+//! with the fewest changed fields. Each failed attempt yields a set of fields, at least one of
+//! which must change. The next attempt changes the smallest set of fields that intersects all these
+//! sets (a minimum hitting set). So no smaller change is possible.
 
 use super::sequence::Sequence;
 use super::solver::{Solver, SolverAnswer, SolverGoal};
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 /// The result of the search for the nearest message that selects a statement.
 pub(super) enum NearestResult {
-    TextSolution(NearestMessage),
+    Message(NearestMessage),
     /// No message selects the statement.
     Never,
     /// No message was found, but there is no proof that none exists.
@@ -24,31 +24,31 @@ pub(super) struct NearestMessage {
     pub changed: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
     pub smallest: bool,
-    /// Indexes of the earlier statements whose conditions must become false, because they would
-    /// match the message otherwise.
-    pub beaten: Vec<usize>,
+    /// Indexes of the earlier statements that would otherwise match the message, so that their
+    /// conditions must become false.
+    pub excluded_earlier: Vec<usize>,
 }
 
 /// Maximum number of changed fields. `MAX_QUERIES` limits the number of attempts.
 const MAX_CHANGED_FIELDS: usize = 6;
 const MAX_QUERIES: usize = 300;
 
-/// Searches for the message nearest to `from` that selects the statement with index `place`.
+/// Searches for the message nearest to `base` that selects the statement with index `target`.
 /// `decide` returns the index of the statement that a message selects.
 pub(super) fn find_nearest_message(
     solver: &mut Solver<'_>,
     sequence: &Sequence,
-    place: usize,
-    from: &Json,
+    target: usize,
+    base: &Json,
     decide: &dyn Fn(&Json) -> Option<usize>,
 ) -> NearestResult {
-    let mut goals: Vec<SolverGoal> = vec![(sequence.leaves[place].cond, true)];
-    let mut beaten = Vec::new();
+    let mut goals: Vec<SolverGoal> = vec![(sequence.leaves[target].cond, true)];
+    let mut excluded_earlier = Vec::new();
     let mut cores: Vec<Vec<usize>> = Vec::new();
     let mut smallest = true;
     for _ in 0..MAX_QUERIES {
         let Some(free) = smallest_hitting_set(solver, &cores) else { return NearestResult::Unknown };
-        let (answer, core) = solver.solve_near(&goals, &BaseMessage { message: from, free: &free });
+        let (answer, core) = solver.solve_near(&goals, &BaseMessage { message: base, free: &free });
         match answer {
             SolverAnswer::Never(_) if core.is_empty() => return NearestResult::Never,
             SolverAnswer::Never(_) => cores.push(core),
@@ -58,24 +58,24 @@ pub(super) fn find_nearest_message(
                 smallest = false;
                 let atoms = &solver.theory.values.atoms;
                 let touched = |path: &usize| free.iter().any(|free| atoms.paths_overlap(*free, *path));
-                let others: Vec<usize> = (0..atoms.paths.len()).filter(|path| !touched(path)).collect();
-                if others.is_empty() {
+                let untouched: Vec<usize> = (0..atoms.paths.len()).filter(|path| !touched(path)).collect();
+                if untouched.is_empty() {
                     return NearestResult::Unknown;
                 }
-                cores.push(others);
+                cores.push(untouched);
             }
             SolverAnswer::Yes(message) => match decide(&message) {
-                Some(winner) if winner == place => {
-                    return NearestResult::TextSolution(NearestMessage {
+                Some(winner) if winner == target => {
+                    return NearestResult::Message(NearestMessage {
                         message,
                         changed: free,
                         smallest,
-                        beaten,
+                        excluded_earlier,
                     });
                 }
-                Some(winner) if winner < place && !beaten.contains(&winner) => {
+                Some(winner) if winner < target && !excluded_earlier.contains(&winner) => {
                     goals.push((sequence.leaves[winner].cond, false));
-                    beaten.push(winner);
+                    excluded_earlier.push(winner);
                 }
                 _ => return NearestResult::Unknown,
             },
@@ -88,30 +88,30 @@ pub(super) fn find_nearest_message(
 /// one of which must change. `None` if more than [`MAX_CHANGED_FIELDS`] paths are needed.
 fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     let atoms = &solver.theory.values.atoms;
-    let hits = |chosen: &[usize], core: &[usize]| {
+    let intersects = |chosen: &[usize], core: &[usize]| {
         core.iter().any(|path| chosen.iter().any(|free| atoms.paths_overlap(*free, *path)))
     };
-    (0..=MAX_CHANGED_FIELDS).find_map(|most| {
+    (0..=MAX_CHANGED_FIELDS).find_map(|max_paths| {
         let mut chosen = Vec::new();
-        extend_hitting_set(cores, most, &mut chosen, &hits).then_some(chosen)
+        extend_hitting_set(cores, max_paths, &mut chosen, &intersects).then_some(chosen)
     })
 }
 
-/// Adds at most `most` paths to `chosen`, so that `chosen` intersects each core (a set of paths).
-/// Returns false if that is impossible.
+/// Adds at most `max_paths` paths to `chosen`, so that `chosen` intersects each core (a set of
+/// paths). Returns false if that is impossible.
 fn extend_hitting_set(
     cores: &[Vec<usize>],
-    most: usize,
+    max_paths: usize,
     chosen: &mut Vec<usize>,
-    hits: &dyn Fn(&[usize], &[usize]) -> bool,
+    intersects: &dyn Fn(&[usize], &[usize]) -> bool,
 ) -> bool {
-    let Some(open) = cores.iter().find(|core| !hits(chosen, core)) else { return true };
-    if most == 0 {
+    let Some(unhit_core) = cores.iter().find(|core| !intersects(chosen, core)) else { return true };
+    if max_paths == 0 {
         return false;
     }
-    for path in open {
+    for path in unhit_core {
         chosen.push(*path);
-        if extend_hitting_set(cores, most - 1, chosen, hits) {
+        if extend_hitting_set(cores, max_paths - 1, chosen, intersects) {
             return true;
         }
         chosen.pop();

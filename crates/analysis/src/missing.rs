@@ -20,17 +20,17 @@ pub(super) fn report_missing_in_negations(
     facts: &ConditionFacts,
 ) {
     let Some(record) = &report.program.input else { return };
-    if facts.never || facts.always {
+    if facts.never_true || facts.always_true {
         return;
     }
-    let mut units: Vec<&Cond> = Vec::new();
-    collect_negated(&rule.condition, true, &mut units);
-    for unit in units {
-        for (slot, place) in report.program.field_reads(cond_part(unit)) {
+    let mut negations: Vec<&Cond> = Vec::new();
+    collect_negated(&rule.condition, true, &mut negations);
+    for negation in negations {
+        for (slot, read_span) in report.program.field_reads(cond_part(negation)) {
             let field = &report.program.slots[slot.index()];
             if field.root.is_none()
                 && is_optional(record, &field.path)
-                && report_missing_field(solver, report, rule, facts, (unit, slot, place))
+                && report_missing_field(solver, report, rule, facts, (negation, slot, read_span))
             {
                 return;
             }
@@ -48,7 +48,7 @@ pub(super) fn report_skipped_conditions(
 ) {
     let Some(record) = &report.program.input else { return };
     let CondKind::Branch { all: true, conditions } = &rule.condition.kind else { return };
-    if facts.never || facts.always || conditions.len() < 2 {
+    if facts.never_true || facts.always_true || conditions.len() < 2 {
         return;
     }
     for part in conditions {
@@ -56,7 +56,7 @@ pub(super) fn report_skipped_conditions(
         let path = |slot: &SlotId| &report.program.slots[slot.index()].path;
         let Some(slot) = slots.iter().find(|slot| is_optional(record, path(slot))) else { continue };
         let usable = solver.builder.build_cond(&part.usable, true);
-        let SolverAnswer::Yes(message) = solver.solve(&[(facts.holds, true), (usable, false)]) else {
+        let SolverAnswer::Yes(message) = solver.solve(&[(facts.true_cond, true), (usable, false)]) else {
             continue;
         };
         if report.evaluate(&rule.condition, &message) != Tri::True
@@ -65,7 +65,7 @@ pub(super) fn report_skipped_conditions(
             continue;
         }
         let (name, quoted) = (report.program.slots[slot.index()].name(), report.quote(part.cond.span));
-        let found = Diagnostic::new(
+        let diagnostic = Diagnostic::new(
             Code::WinsWithout,
             part.cond.span,
             message!("`{}` is chosen without `{quoted}` if `{name}` is missing", rule.name),
@@ -75,7 +75,7 @@ pub(super) fn report_skipped_conditions(
             "{} is an example: add `{name} is present` to require the field",
             format_message(&message)
         ));
-        return report.add_finding(found, Some(message));
+        return report.add_finding(diagnostic, Some(message));
     }
 }
 
@@ -86,26 +86,28 @@ fn report_missing_field(
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
     facts: &ConditionFacts,
-    (unit, slot, place): (&Cond, SlotId, rulec_base::span::Span),
+    (negation, slot, read_span): (&Cond, SlotId, rulec_base::span::Span),
 ) -> bool {
-    let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span: place };
-    let missing = Predicate::without_modifiers(Op::IsMissing, field, Operand::Nothing).into_cond(place);
-    let gone = solver.builder.build_cond(&missing, true);
+    let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span: read_span };
+    let missing = Predicate::without_modifiers(Op::IsMissing, field, Operand::Nothing).into_cond(read_span);
+    let field_missing = solver.builder.build_cond(&missing, true);
     // If the negation were true, the rule would match: only the missing field prevents that.
-    let otherwise = build_with_replacements(solver, &rule.condition, true, &[(unit, true)]);
-    let SolverAnswer::Yes(message) = solver.solve(&[(gone, true), (facts.holds, false), (otherwise, true)])
+    let matches_otherwise = build_with_replacements(solver, &rule.condition, true, &[(negation, true)]);
+    let SolverAnswer::Yes(message) =
+        solver.solve(&[(field_missing, true), (facts.true_cond, false), (matches_otherwise, true)])
     else {
         return false;
     };
     let truth = |cond: &Cond| report.evaluate(cond, &message);
-    if truth(&rule.condition) == Tri::True || truth(unit) != Tri::Unknown || truth(&missing) != Tri::True {
+    if truth(&rule.condition) == Tri::True || truth(negation) != Tri::Unknown || truth(&missing) != Tri::True
+    {
         return false;
     }
     let name = report.program.slots[slot.index()].name();
-    let quoted = report.quote(unit.span);
-    let found = Diagnostic::new(
+    let quoted = report.quote(negation.span);
+    let diagnostic = Diagnostic::new(
         Code::NegationFallsThrough,
-        unit.span,
+        negation.span,
         message!("`{quoted}` does not hold if `{name}` is missing, so `{}` is skipped", rule.name),
     )
     .here(message!("neither true nor false without `{name}`"))
@@ -114,20 +116,20 @@ fn report_missing_field(
         write `{name} is present and …`",
         format_message(&message)
     ));
-    report.add_finding(found, Some(message));
+    report.add_finding(diagnostic, Some(message));
     true
 }
 
 /// Collects the outermost negated parts of a condition. Parts inside a `NotTrue` are skipped,
 /// because a missing field does not make them fail.
-fn collect_negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
+fn collect_negated<'a>(cond: &'a Cond, plain: bool, negated_parts: &mut Vec<&'a Cond>) {
     match &cond.kind {
-        CondKind::Not(_) if plain => found.push(cond),
+        CondKind::Not(_) if plain => negated_parts.push(cond),
         CondKind::And(parts) | CondKind::Or(parts) => {
-            parts.iter().for_each(|part| collect_negated(part, plain, found))
+            parts.iter().for_each(|part| collect_negated(part, plain, negated_parts))
         }
         CondKind::Test(test) if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) => {
-            found.push(cond);
+            negated_parts.push(cond);
         }
         _ => {}
     }

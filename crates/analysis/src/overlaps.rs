@@ -46,51 +46,53 @@ pub struct Overlap {
 /// Finds the overlapping pairs of a table.
 #[doc(hidden)]
 pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps {
-    let own = &subject.program.tables[table.index()];
-    let order = &own.order;
+    let declared_table = &subject.program.tables[table.index()];
+    let order = &declared_table.order;
     let mut solver = Solver::new(subject.program);
     let overlaps = Overlaps { all: true, ..Overlaps::default() };
-    let mut found = OverlapCollector { subject, table, seen: HashSet::new(), overlaps };
-    let mut held = Vec::new();
+    let mut collector = OverlapCollector { subject, table, recorded: HashSet::new(), overlaps };
+    let mut satisfiable = Vec::new();
     for id in order {
-        let holds = solver.builder.build_cond(&subject.program.rules[id.index()].condition, true);
-        match solver.solve(&[(holds, true)]) {
+        let true_cond = solver.builder.build_cond(&subject.program.rules[id.index()].condition, true);
+        match solver.solve(&[(true_cond, true)]) {
             SolverAnswer::Never(_) => continue,
-            SolverAnswer::Yes(message) => found.record_pairs(&message),
+            SolverAnswer::Yes(message) => collector.record_pairs(&message),
             SolverAnswer::Unknown => {}
         }
-        held.push((*id, holds));
+        satisfiable.push((*id, true_cond));
     }
-    if own.default.is_none() && !order.is_empty() {
-        let takes = |message: &Json| (subject.matched)(table, message).first().copied();
-        let holds = |id| held.iter().find(|(other, _)| *other == id).map(|(_, holds)| *holds);
-        found.overlaps.untaken = find_unmatched_message(&mut solver, takes, holds);
+    if declared_table.default.is_none() && !order.is_empty() {
+        let first_match = |message: &Json| (subject.matched)(table, message).first().copied();
+        let true_cond =
+            |id| satisfiable.iter().find(|(other, _)| *other == id).map(|(_, true_cond)| *true_cond);
+        collector.overlaps.untaken = find_unmatched_message(&mut solver, first_match, true_cond);
     }
-    let mut left = MAX_QUERIES;
-    for (at, (first, holds)) in held.iter().enumerate() {
-        for (second, other) in &held[at + 1..] {
-            if found.seen.contains(&(*first, *second)) {
+    let mut queries_left = MAX_QUERIES;
+    for (index, (first, true_cond)) in satisfiable.iter().enumerate() {
+        for (second, other) in &satisfiable[index + 1..] {
+            if collector.recorded.contains(&(*first, *second)) {
                 continue;
             }
-            if left == 0 {
-                found.overlaps.all = false;
-                return found.into_sorted(order);
+            if queries_left == 0 {
+                collector.overlaps.all = false;
+                return collector.into_sorted(order);
             }
-            left -= 1;
-            match solver.solve(&[(*holds, true), (*other, true)]) {
-                SolverAnswer::Yes(message) => found.record_pairs(&message),
-                SolverAnswer::Unknown => found.overlaps.all = false,
+            queries_left -= 1;
+            match solver.solve(&[(*true_cond, true), (*other, true)]) {
+                SolverAnswer::Yes(message) => collector.record_pairs(&message),
+                SolverAnswer::Unknown => collector.overlaps.all = false,
                 SolverAnswer::Never(_) => {}
             }
         }
     }
-    found.into_sorted(order)
+    collector.into_sorted(order)
 }
 
+/// Collects the overlapping pairs of one table, each pair once.
 struct OverlapCollector<'s, 'p> {
     subject: &'s AnalysisSubject<'p>,
     table: TableId,
-    seen: HashSet<(RuleId, RuleId)>,
+    recorded: HashSet<(RuleId, RuleId)>,
     overlaps: Overlaps,
 }
 
@@ -99,13 +101,13 @@ impl OverlapCollector<'_, '_> {
     fn record_pairs(&mut self, message: &Json) {
         let program = self.subject.program;
         let matched = (self.subject.matched)(self.table, message);
-        for (at, first) in matched.iter().enumerate() {
-            for second in &matched[at + 1..] {
+        for (index, first) in matched.iter().enumerate() {
+            for second in &matched[index + 1..] {
                 if self.overlaps.pairs.len() >= MAX_REPORTED_PAIRS {
                     self.overlaps.all = false;
                     return;
                 }
-                if self.seen.insert((*first, *second)) {
+                if self.recorded.insert((*first, *second)) {
                     let name = |id: &RuleId| program.rules[id.index()].name.to_string();
                     self.overlaps.pairs.push(Overlap {
                         first: name(first),
@@ -120,8 +122,8 @@ impl OverlapCollector<'_, '_> {
 
     fn into_sorted(mut self, order: &[RuleId]) -> Overlaps {
         let rules = &self.subject.program.rules;
-        let place = |name: &str| order.iter().position(|id| *rules[id.index()].name == *name);
-        self.overlaps.pairs.sort_by_cached_key(|pair| (place(&pair.first), place(&pair.second)));
+        let position = |name: &str| order.iter().position(|id| *rules[id.index()].name == *name);
+        self.overlaps.pairs.sort_by_cached_key(|pair| (position(&pair.first), position(&pair.second)));
         self.overlaps
     }
 }

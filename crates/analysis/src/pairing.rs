@@ -14,10 +14,10 @@ pub(super) struct StatementPairs {
     /// neither.
     pub of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
-    pub same: Vec<bool>,
+    pub same_meaning: Vec<bool>,
     /// Whether the statement kept its order. Such statements form a longest subsequence with equal
     /// meanings and the same order in both versions.
-    pub kept: Vec<bool>,
+    pub kept_order: Vec<bool>,
 }
 
 /// Finds the old counterpart of each new statement. First compares both meaning and name, then only
@@ -25,70 +25,79 @@ pub(super) struct StatementPairs {
 pub(super) fn pair_statements(
     old: &[SequenceLeaf],
     new: &[SequenceLeaf],
-    questions: &mut LimitedSolver<'_, '_>,
+    limited_solver: &mut LimitedSolver<'_, '_>,
 ) -> StatementPairs {
     let mut of_new: Vec<Option<usize>> = vec![None; new.len()];
-    let mut taken = vec![false; old.len()];
+    let mut is_paired = vec![false; old.len()];
     let by_name: HashMap<&str, usize> =
-        old.iter().enumerate().rev().map(|(at, leaf)| (&*leaf.name, at)).collect();
+        old.iter().enumerate().rev().map(|(index, leaf)| (&*leaf.name, index)).collect();
     let meaning = |leaf: &SequenceLeaf| (leaf.cond, leaf.answer);
-    for (at, leaf) in new.iter().enumerate() {
-        let other = by_name.get(&*leaf.name).copied();
-        if let Some(other) = other.filter(|other| !taken[*other] && meaning(&old[*other]) == meaning(leaf)) {
-            (of_new[at], taken[other]) = (Some(other), true);
+    for (index, leaf) in new.iter().enumerate() {
+        let old_index = by_name.get(&*leaf.name).copied();
+        if let Some(old_index) =
+            old_index.filter(|old_index| !is_paired[*old_index] && meaning(&old[*old_index]) == meaning(leaf))
+        {
+            (of_new[index], is_paired[old_index]) = (Some(old_index), true);
         }
     }
     let names: HashSet<&str> = new.iter().map(|leaf| &*leaf.name).collect();
     let mut by_meaning: HashMap<_, VecDeque<usize>> = HashMap::new();
-    for (at, leaf) in old.iter().enumerate().filter(|(at, _)| !taken[*at]) {
-        by_meaning.entry(meaning(leaf)).or_default().push_back(at);
+    for (index, leaf) in old.iter().enumerate().filter(|(index, _)| !is_paired[*index]) {
+        by_meaning.entry(meaning(leaf)).or_default().push_back(index);
     }
     // The names of a router's cases contain their index, so a moved case has another name.
     let numbered = |name: &str| name.starts_with("when ");
-    for (at, leaf) in new.iter().enumerate() {
+    for (index, leaf) in new.iter().enumerate() {
         let is_new = numbered(&leaf.name) || !by_name.contains_key(&*leaf.name);
-        let others = by_meaning.get_mut(&meaning(leaf)).filter(|_| of_new[at].is_none() && is_new);
-        let Some(others) = others else { continue };
-        let is_gone = |other: &usize| numbered(&old[*other].name) || !names.contains(&*old[*other].name);
-        if let Some(other) = others.iter().position(is_gone).and_then(|place| others.remove(place)) {
-            (of_new[at], taken[other]) = (Some(other), true);
+        let candidates = by_meaning.get_mut(&meaning(leaf)).filter(|_| of_new[index].is_none() && is_new);
+        let Some(candidates) = candidates else { continue };
+        let is_removed =
+            |old_index: &usize| numbered(&old[*old_index].name) || !names.contains(&*old[*old_index].name);
+        if let Some(old_index) =
+            candidates.iter().position(is_removed).and_then(|position| candidates.remove(position))
+        {
+            (of_new[index], is_paired[old_index]) = (Some(old_index), true);
         }
     }
-    let mut same: Vec<bool> = of_new.iter().map(Option::is_some).collect();
-    for (at, leaf) in new.iter().enumerate().filter(|(at, _)| !same[*at]).collect::<Vec<_>>() {
-        let Some(other) = by_name.get(&*leaf.name).copied().filter(|other| !taken[*other]) else { continue };
-        (of_new[at], taken[other]) = (Some(other), true);
-        let (before, after) = (old[other].cond, leaf.cond);
-        same[at] = old[other].answer == leaf.answer
-            && questions.is_unsatisfiable(&[(before, true), (after, false)])
-            && questions.is_unsatisfiable(&[(before, false), (after, true)]);
+    let mut same_meaning: Vec<bool> = of_new.iter().map(Option::is_some).collect();
+    for (index, leaf) in new.iter().enumerate().filter(|(index, _)| !same_meaning[*index]).collect::<Vec<_>>()
+    {
+        let Some(old_index) = by_name.get(&*leaf.name).copied().filter(|old_index| !is_paired[*old_index])
+        else {
+            continue;
+        };
+        (of_new[index], is_paired[old_index]) = (Some(old_index), true);
+        let (old_cond, new_cond) = (old[old_index].cond, leaf.cond);
+        same_meaning[index] = old[old_index].answer == leaf.answer
+            && limited_solver.is_unsatisfiable(&[(old_cond, true), (new_cond, false)])
+            && limited_solver.is_unsatisfiable(&[(old_cond, false), (new_cond, true)]);
     }
-    let places: Vec<Option<usize>> =
-        of_new.iter().zip(&same).map(|(old, same)| old.filter(|_| *same)).collect();
-    StatementPairs { kept: longest_increasing(&places), of_new, same }
+    let old_positions: Vec<Option<usize>> =
+        of_new.iter().zip(&same_meaning).map(|(old, same_meaning)| old.filter(|_| *same_meaning)).collect();
+    StatementPairs { kept_order: longest_increasing(&old_positions), of_new, same_meaning }
 }
 
 /// Returns which elements form a longest increasing subsequence. `None` elements are never part of
 /// it.
-fn longest_increasing(places: &[Option<usize>]) -> Vec<bool> {
+fn longest_increasing(positions: &[Option<usize>]) -> Vec<bool> {
     // For each length, the index of the smallest last element of an increasing subsequence of that
     // length.
     let mut ends: Vec<usize> = Vec::new();
-    let mut before: Vec<Option<usize>> = vec![None; places.len()];
-    for (at, place) in places.iter().enumerate() {
-        let Some(place) = place else { continue };
-        let length = ends.partition_point(|end| places[*end].is_some_and(|end| end < *place));
-        before[at] = length.checked_sub(1).map(|shorter| ends[shorter]);
+    let mut predecessors: Vec<Option<usize>> = vec![None; positions.len()];
+    for (index, position) in positions.iter().enumerate() {
+        let Some(position) = position else { continue };
+        let length = ends.partition_point(|end| positions[*end].is_some_and(|end| end < *position));
+        predecessors[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
         match ends.get_mut(length) {
-            Some(end) => *end = at,
-            None => ends.push(at),
+            Some(end) => *end = index,
+            None => ends.push(index),
         }
     }
-    let mut marked = vec![false; places.len()];
-    let mut at = ends.last().copied();
-    while let Some(place) = at {
-        marked[place] = true;
-        at = before[place];
+    let mut in_subsequence = vec![false; positions.len()];
+    let mut index = ends.last().copied();
+    while let Some(position) = index {
+        in_subsequence[position] = true;
+        index = predecessors[position];
     }
-    marked
+    in_subsequence
 }

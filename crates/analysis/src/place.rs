@@ -23,9 +23,9 @@ pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<
         NExpr::Field(base, name) => invert_term(normal, *base, json!({ &**name: value })),
         NExpr::Index(base, index) => match constant(*index)? {
             Json::String(key) => invert_term(normal, *base, json!({ key: value })),
-            Json::Number(at) => {
-                let at = usize::try_from(at.as_i64()?).ok().filter(|at| *at < 100)?;
-                let mut list = vec![Json::Null; at];
+            Json::Number(position) => {
+                let position = usize::try_from(position.as_i64()?).ok().filter(|position| *position < 100)?;
+                let mut list = vec![Json::Null; position];
                 list.push(value);
                 invert_term(normal, *base, Json::Array(list))
             }
@@ -58,14 +58,14 @@ pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<
     }
 }
 
-/// Inverts an operator with a constant operand: returns the value of the other operand that gives
-/// this result.
+/// Inverts an operator of which one operand is the constant `other`. Returns the value of the
+/// operand that is not constant, so that the result is `value`. `None` if that is impossible.
 fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
-    if let (Some(at), Op::Add | Op::Sub, Some(seconds)) =
+    if let (Some(datetime), Op::Add | Op::Sub, Some(seconds)) =
         (value.as_str().and_then(parse_datetime), op, other.as_f64())
     {
         let step = Duration::checked_seconds_f64(if op == Op::Add { -seconds } else { seconds })?;
-        return Some(format_datetime(at.checked_add(step)?).into());
+        return Some(format_datetime(datetime.checked_add(step)?).into());
     }
     match op {
         Op::Add => subtract(&value, other),
@@ -85,8 +85,8 @@ fn subtract(left: &Json, right: &Json) -> Option<Json> {
 }
 
 fn json_number(number: f64) -> Option<Json> {
-    let whole = number.trunc() == number && number.abs() < 9e15;
-    if whole {
+    let is_integer = number.trunc() == number && number.abs() < 9e15;
+    if is_integer {
         Some((number as i64).into())
     } else {
         Some(number.into()).filter(|json: &Json| json.is_number())
@@ -97,12 +97,13 @@ fn json_number(number: f64) -> Option<Json> {
 /// result of the function occurs for at least one of the values.
 pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
-    let at = |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
+    let datetime =
+        |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
     let values: Vec<Json> = match function {
         Function::Hour | Function::Weekday | Function::Day => {
-            (1..=31).flat_map(|day| (0..24).map(move |hour| at(day, hour, 0))).collect()
+            (1..=31).flat_map(|day| (0..24).map(move |hour| datetime(day, hour, 0))).collect()
         }
-        Function::Minute => (0..60).map(|minute| at(5, 9, minute)).collect(),
+        Function::Minute => (0..60).map(|minute| datetime(5, 9, minute)).collect(),
         Function::Month => (1..=12).map(|month| json!(format!("2026-{month:02}-05T09:00:00Z"))).collect(),
         Function::Bucket => (0..400).map(|user| json!(format!("u{user}"))).collect(),
         _ => Vec::new(),
@@ -114,34 +115,34 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
 /// Returns lists that are tried as the list of a quantifier. Each list has one element: a constant
 /// from the quantifier's body, a neighbour of a constant, or null.
 pub(super) fn candidate_lists(atoms: &AtomTable, atom: usize) -> Vec<Json> {
-    let mut found = Vec::new();
+    let mut constants = Vec::new();
     if let CondKind::Quantifier { body, .. } = &atoms.cond(atom).kind {
-        collect_element_constants(Part::Cond(body), &mut found);
+        collect_element_constants(Part::Cond(body), &mut constants);
     }
-    found.into_iter().map(|element| json!([element])).chain([json!([null])]).collect()
+    constants.into_iter().map(|element| json!([element])).chain([json!([null])]).collect()
 }
 
-fn collect_element_constants(part: Part<'_>, found: &mut Vec<Json>) {
+fn collect_element_constants(part: Part<'_>, constants: &mut Vec<Json>) {
     if let Part::Cond(Cond { kind: CondKind::Test(test), .. }) = part
         && let Operand::Value(Expr { kind: ExprKind::Const(constant), .. }) = &test.right
     {
         let constant = constant.value().to_json();
-        let near = constant.as_i64().into_iter().flat_map(|int| [int - 1, int + 1]).map(Json::from);
+        let neighbours = constant.as_i64().into_iter().flat_map(|int| [int - 1, int + 1]).map(Json::from);
         let values: Vec<Json> = match &constant {
             Json::Array(items) => items.clone(),
-            other => near.chain([other.clone(), json!("other")]).collect(),
+            other => neighbours.chain([other.clone(), json!("other")]).collect(),
         };
         for value in values {
             let mut wrapped = value;
-            let mut place = &test.left;
-            while let ExprKind::Field(base, name) = &place.kind {
+            let mut operand = &test.left;
+            while let ExprKind::Field(base, name) = &operand.kind {
                 wrapped = json!({ &**name: wrapped });
-                place = base;
+                operand = base;
             }
-            found.push(wrapped);
+            constants.push(wrapped);
         }
     }
-    part.parts().into_iter().for_each(|part| collect_element_constants(part, found));
+    part.parts().into_iter().for_each(|part| collect_element_constants(part, constants));
 }
 
 /// Sample values of the required fields of `input`, with which a generated message is completed.
@@ -174,9 +175,9 @@ impl MessageSketch {
     /// Adds the missing required fields to a message. If the added fields would violate a literal,
     /// returns the message without them.
     pub fn complete_required(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
-        let mut whole = message.clone();
-        add_missing_fields(&mut whole, &self.required);
-        if literals.iter().all(|literal| atoms.holds(*literal, &whole)) { whole } else { message }
+        let mut completed = message.clone();
+        add_missing_fields(&mut completed, &self.required);
+        if literals.iter().all(|literal| atoms.satisfies(*literal, &completed)) { completed } else { message }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Collects the findings of an analysis, and quotes source text for them.
+//! Collects the findings of an analysis, and quotes source text for the findings.
 
 use super::Finding;
 use rulec_base::diag::Diagnostic;
@@ -64,9 +64,9 @@ pub(super) fn format_message(message: &Json) -> String {
     truncate(&to_one_line(&message.to_string()), MAX_INPUT_CHARS)
 }
 
-fn truncate(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &text[..at]),
+fn truncate(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }

@@ -29,15 +29,18 @@ pub(super) fn analyse_table(
     facts: &HashMap<RuleId, ConditionFacts>,
 ) {
     let order = &subject.program.tables[table.index()].order;
-    let places: HashMap<RuleId, usize> = order.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    let positions: HashMap<RuleId, usize> =
+        order.iter().enumerate().map(|(position, id)| (*id, position)).collect();
     let mut hidden = HashSet::new();
     for id in order {
-        let Some(known) = facts.get(id).filter(|known| !known.never && known.witness.is_some()) else {
+        let Some(route_facts) =
+            facts.get(id).filter(|route_facts| !route_facts.never_true && route_facts.witness.is_some())
+        else {
             continue;
         };
-        if let Some(above) = hiding_routes(solver, subject, table, (*id, known), (&places, facts)) {
+        if let Some(hiding) = hiding_routes(solver, subject, table, (*id, route_facts), (&positions, facts)) {
             hidden.insert(*id);
-            report_hidden(report, *id, &above, facts);
+            report_hidden(report, *id, &hiding, facts);
         }
     }
     if subject.program.tables[table.index()].kind == TableKind::Routes {
@@ -53,46 +56,47 @@ fn hiding_routes(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
-    (id, known): (RuleId, &ConditionFacts),
-    (places, facts): (&HashMap<RuleId, usize>, &HashMap<RuleId, ConditionFacts>),
+    (id, route_facts): (RuleId, &ConditionFacts),
+    (positions, facts): (&HashMap<RuleId, usize>, &HashMap<RuleId, ConditionFacts>),
 ) -> Option<Vec<RuleId>> {
-    let mut message = known.witness.clone()?;
-    let mut above: Vec<RuleId> = Vec::new();
+    let mut message = route_facts.witness.clone()?;
+    let mut hiding: Vec<RuleId> = Vec::new();
     loop {
         let winner = selected_route(subject, table, &message)?;
-        if winner == id || above.contains(&winner) || above.len() == MAX_ROUTES_TOGETHER {
+        if winner == id || hiding.contains(&winner) || hiding.len() == MAX_ROUTES_TOGETHER {
             return None;
         }
-        let earlier = places.get(&winner).zip(places.get(&id)).is_some_and(|(winner, id)| winner < id);
-        if !earlier || !surely_chooses(subject.program, &subject.program.rules[winner.index()].outcome) {
+        let is_earlier =
+            positions.get(&winner).zip(positions.get(&id)).is_some_and(|(winner, id)| winner < id);
+        if !is_earlier || !surely_chooses(subject.program, &subject.program.rules[winner.index()].outcome) {
             return None;
         }
-        above.push(winner);
-        let goals = |above: &[RuleId]| -> Option<Vec<SolverGoal>> {
-            let others = above.iter().map(|other| Some((facts.get(other)?.holds, false)));
-            std::iter::once(Some((known.holds, true))).chain(others).collect()
+        hiding.push(winner);
+        let goals = |hiding: &[RuleId]| -> Option<Vec<SolverGoal>> {
+            let exclusions = hiding.iter().map(|other| Some((facts.get(other)?.true_cond, false)));
+            std::iter::once(Some((route_facts.true_cond, true))).chain(exclusions).collect()
         };
-        match solver.solve(&goals(&above)?) {
+        match solver.solve(&goals(&hiding)?) {
             SolverAnswer::Yes(next) => message = next,
             SolverAnswer::Unknown => return None,
             SolverAnswer::Never(core) => {
-                above = core.iter().filter_map(|at| above.get(at.checked_sub(1)?).copied()).collect();
-                let mut at = 0;
-                while above.len() > 1 && at < above.len() {
-                    let left_out = above.remove(at);
-                    if !solver.solve(&goals(&above)?).is_unsatisfiable() {
-                        above.insert(at, left_out);
-                        at += 1;
+                hiding = core.iter().filter_map(|index| hiding.get(index.checked_sub(1)?).copied()).collect();
+                let mut index = 0;
+                while hiding.len() > 1 && index < hiding.len() {
+                    let removed_route = hiding.remove(index);
+                    if !solver.solve(&goals(&hiding)?).is_unsatisfiable() {
+                        hiding.insert(index, removed_route);
+                        index += 1;
                     }
                 }
-                return Some(above).filter(|above| !above.is_empty());
+                return Some(hiding).filter(|hiding| !hiding.is_empty());
             }
         }
     }
 }
 
-/// Returns the route of this table that a message selects. If the route is a `goto`, the final
-/// decision may come from another table.
+/// Returns the route of a table that a message selects; `None` if the message selects no route. If
+/// the route is a `goto`, the final decision may come from another table.
 fn selected_route(subject: &AnalysisSubject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
@@ -102,8 +106,8 @@ fn selected_route(subject: &AnalysisSubject<'_>, table: TableId, message: &Json)
     })
 }
 
-/// True if a search that reaches this outcome surely ends there. After a `goto` to a table without
-/// a default, the search may continue.
+/// True if this outcome always ends the search with a choice. A `goto` to a table without a default
+/// does not: the search may continue after the `goto`.
 fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Goto(table) => program.tables[table.index()]
@@ -117,31 +121,32 @@ fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
 fn report_hidden(
     report: &mut AnalysisReport<'_>,
     id: RuleId,
-    above: &[RuleId],
+    hiding: &[RuleId],
     facts: &HashMap<RuleId, ConditionFacts>,
 ) {
     // The analysis already reports a condition that is always true, so the hidden route is not
     // reported.
-    if above.iter().any(|other| facts.get(other).is_some_and(|facts| facts.always)) {
+    if hiding.iter().any(|other| facts.get(other).is_some_and(|facts| facts.always_true)) {
         return;
     }
     let program = report.program;
     let rule = &program.rules[id.index()];
     let kind = program.tables[rule.table.index()].kind;
-    let names: Vec<String> = above.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
+    let names: Vec<String> =
+        hiding.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
     let takes = match names.as_slice() {
         [one] => message!("{one} matches every message that it matches"),
         [first, second] => message!("{first} and {second} together match every message that it matches"),
         _ => message!("{} others together match every message that it matches", names.len()),
     };
-    let mut found = Diagnostic::new(
+    let mut diagnostic = Diagnostic::new(
         Code::RouteHidden,
         rule.condition.span,
         message!("`{}` can never be chosen: {takes}", rule.name),
     )
     .here(message!("whenever this holds"));
-    for other in above.iter().take(6) {
-        found = found.label(
+    for other in hiding.iter().take(6) {
+        diagnostic = diagnostic.label(
             program.rules[other.index()].condition.span,
             message!("this is tried first and holds as well"),
         );
@@ -155,7 +160,7 @@ fn report_hidden(
         }
         _ => message!("move it before those, or narrow their conditions"),
     };
-    report.add_finding(found.help(help), None);
+    report.add_finding(diagnostic.help(help), None);
 }
 
 /// Reports routes of equal priority where one condition implies the other, so that only their order
@@ -174,21 +179,25 @@ fn report_ties(
     if !strict && order.iter().all(|id| program.rules[id.index()].priority == 0) {
         return;
     }
-    let mut left = MAX_COMPARED_PAIRS;
-    for (at, id) in order.iter().enumerate() {
+    let mut pairs_left = MAX_COMPARED_PAIRS;
+    for (index, id) in order.iter().enumerate() {
         let rule = &program.rules[id.index()];
-        let Some(known) = facts.get(id).filter(|known| !known.never && !known.always) else { continue };
-        let Some(message) = known.witness.clone().filter(|_| !hidden.contains(id)) else { continue };
+        let Some(route_facts) =
+            facts.get(id).filter(|route_facts| !route_facts.never_true && !route_facts.always_true)
+        else {
+            continue;
+        };
+        let Some(message) = route_facts.witness.clone().filter(|_| !hidden.contains(id)) else { continue };
         let may_tie = |other: &RuleId| {
             program.rules[other.index()].priority == rule.priority
                 && !hidden.contains(other)
                 && have_different_targets(program, *id, *other)
         };
         let matched = (subject.matched)(table, &message);
-        let behind = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
-        let implied = behind.into_iter().find(|other| {
+        let later_matches = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
+        let implied = later_matches.into_iter().find(|other| {
             facts.get(other).is_some_and(|other| {
-                solver.solve(&[(known.holds, true), (other.holds, false)]).is_unsatisfiable()
+                solver.solve(&[(route_facts.true_cond, true), (other.true_cond, false)]).is_unsatisfiable()
             })
         });
         let (other, message, takes) = match implied {
@@ -198,17 +207,18 @@ fn report_ties(
                 message!("the other route matches every message that `{}` matches", rule.name),
             ),
             None if strict => {
-                let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(left).copied();
-                let others: Vec<RuleId> = others.collect();
-                left -= others.len();
-                let together = others.into_iter().find_map(|other| {
-                    let holds = facts.get(&other).filter(|other| !other.always)?.holds;
-                    match solver.solve(&[(known.holds, true), (holds, true)]) {
+                let candidates =
+                    order[index + 1..].iter().filter(|other| may_tie(other)).take(pairs_left).copied();
+                let candidates: Vec<RuleId> = candidates.collect();
+                pairs_left -= candidates.len();
+                let overlap = candidates.into_iter().find_map(|other| {
+                    let other_cond = facts.get(&other).filter(|other| !other.always_true)?.true_cond;
+                    match solver.solve(&[(route_facts.true_cond, true), (other_cond, true)]) {
                         SolverAnswer::Yes(message) => Some((other, message)),
                         _ => None,
                     }
                 });
-                let Some((other, message)) = together else { continue };
+                let Some((other, message)) = overlap else { continue };
                 (other, message, message!("both hold for some inputs"))
             }
             None => continue,
@@ -221,7 +231,7 @@ fn report_ties(
         }
         let message_text =
             message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
-        let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
+        let diagnostic = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
             .here(message!("tried first, because it is written first"))
             .label(other.condition.span, message!("this holds as well"))
             .help(message!(
@@ -230,7 +240,7 @@ fn report_ties(
                 format_message(&message),
                 rule.name
             ));
-        report.add_finding(found, Some(message));
+        report.add_finding(diagnostic, Some(message));
     }
 }
 
@@ -251,29 +261,34 @@ fn report_missing_default(
     table: TableId,
     facts: &HashMap<RuleId, ConditionFacts>,
 ) {
-    let own = &subject.program.tables[table.index()];
-    if table != TableId(0) || own.default.is_some() || own.order.is_empty() {
+    let declared_table = &subject.program.tables[table.index()];
+    if table != TableId(0) || declared_table.default.is_some() || declared_table.order.is_empty() {
         return;
     }
-    let takes = |message: &Json| selected_route(subject, table, message);
-    let Some(message) = find_unmatched_message(solver, takes, |id| facts.get(&id).map(|known| known.holds))
-    else {
+    let selected = |message: &Json| selected_route(subject, table, message);
+    let Some(message) = find_unmatched_message(solver, selected, |id| {
+        facts.get(&id).map(|route_facts| route_facts.true_cond)
+    }) else {
         return;
     };
-    let held =
+    let is_true =
         |id: &RuleId| report.evaluate(&subject.program.rules[id.index()].condition, &message) == Tri::True;
-    if own
+    if declared_table
         .order
         .iter()
-        .any(|id| held(id) && surely_chooses(subject.program, &subject.program.rules[id.index()].outcome))
+        .any(|id| is_true(id) && surely_chooses(subject.program, &subject.program.rules[id.index()].outcome))
     {
         return;
     }
-    let last = own.order.iter().map(|id| subject.program.rules[id.index()].span).max_by_key(start_of_span);
+    let last = declared_table
+        .order
+        .iter()
+        .map(|id| subject.program.rules[id.index()].span)
+        .max_by_key(start_of_span);
     let Some(last) = last else {
         return broken_invariant!("a table without routes was left out");
     };
-    let found = Diagnostic::new(
+    let diagnostic = Diagnostic::new(
         Code::NoDefault,
         last,
         message!("there is no `default`, and some messages match no route"),
@@ -283,21 +298,21 @@ fn report_missing_default(
         "write `default -> …` for the rest; for example, {} matches no route",
         format_message(&message)
     ));
-    report.add_finding(found, Some(message));
+    report.add_finding(diagnostic, Some(message));
 }
 
-/// Finds a message that selects no statement. `takes` returns the statement that a message selects.
-/// `holds` returns the condition of a statement.
+/// Finds a message that selects no statement. `selected` returns the statement that a message
+/// selects. `condition_of` returns the condition of a statement.
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
-    takes: impl Fn(&Json) -> Option<RuleId>,
-    holds: impl Fn(RuleId) -> Option<CondId>,
+    selected: impl Fn(&Json) -> Option<RuleId>,
+    condition_of: impl Fn(RuleId) -> Option<CondId>,
 ) -> Option<Json> {
     let mut goals: Vec<SolverGoal> = Vec::new();
     loop {
         let SolverAnswer::Yes(message) = solver.solve(&goals) else { return None };
-        let Some(id) = takes(&message) else { return Some(message) };
-        let goal = (holds(id)?, false);
+        let Some(id) = selected(&message) else { return Some(message) };
+        let goal = (condition_of(id)?, false);
         if goals.contains(&goal) || goals.len() == MAX_ROUTES_TOGETHER {
             return None;
         }

@@ -22,7 +22,7 @@ pub(super) struct SequenceLeaf {
     pub name: String,
     /// The conjunction of the statement's condition and the conditions of the `goto`s.
     pub cond: CondId,
-    /// The id of the answer, the outcome with its arguments. Leaves with equal ids give equal
+    /// The id of the answer (the outcome with its arguments). Leaves with equal ids give equal
     /// answers.
     pub answer: u32,
     /// The id of the answer without its computed values. Two leaves with equal ids give equal
@@ -48,26 +48,26 @@ type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 #[derive(Default)]
 pub(super) struct Sequence {
     pub leaves: Vec<SequenceLeaf>,
-    places: HashMap<SequenceKey, usize>,
+    leaf_indexes: HashMap<SequenceKey, usize>,
 }
 
 impl Sequence {
     /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the rule
     /// of the leaf itself.
-    pub fn rules_to_leaf(&self, place: usize) -> Vec<RuleId> {
-        let way = self.places.iter().find(|(_, other)| **other == place);
-        way.map_or_else(Vec::new, |((path, chosen), _)| {
-            let own = match chosen {
+    pub fn rules_to_leaf(&self, leaf: usize) -> Vec<RuleId> {
+        let entry = self.leaf_indexes.iter().find(|(_, other)| **other == leaf);
+        entry.map_or_else(Vec::new, |((path, chosen), _)| {
+            let final_rule = match chosen {
                 Some(Chosen::Rule(id)) => Some(*id),
                 _ => None,
             };
-            path.iter().copied().chain(own).collect()
+            path.iter().copied().chain(final_rule).collect()
         })
     }
 
     /// Returns the index of the leaf that a decision chose.
     pub fn leaf_index(&self, choice: &Choice) -> Option<usize> {
-        self.places.get(&(choice.path.clone(), choice.chosen)).copied()
+        self.leaf_indexes.get(&(choice.path.clone(), choice.chosen)).copied()
     }
 }
 
@@ -75,13 +75,13 @@ impl Sequence {
 /// other share one instance.
 #[derive(Default)]
 pub(super) struct AnswerIds {
-    numbers: HashMap<String, u32>,
+    ids: HashMap<String, u32>,
 }
 
 impl AnswerIds {
     fn id_of(&mut self, key: String) -> u32 {
-        let next = self.numbers.len() as u32;
-        *self.numbers.entry(key).or_insert(next)
+        let next = self.ids.len() as u32;
+        *self.ids.entry(key).or_insert(next)
     }
 }
 
@@ -113,13 +113,13 @@ impl SequenceBuilder<'_, '_> {
             let start = GotoPrefix { name: String::new(), conds: Vec::new(), path: SmallVec::new() };
             self.add_table(table, &start, &mut sequence)?;
         }
-        let always = self.solver.builder.constant_cond(true);
+        let always_true = self.solver.builder.constant_cond(true);
         let [nothing, constant] = ["nothing", "constant"].map(|key| self.answers.id_of(key.to_owned()));
-        sequence.places.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
+        sequence.leaf_indexes.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
         let name = "nothing".to_owned();
         sequence.leaves.push(SequenceLeaf {
             name,
-            cond: always,
+            cond: always_true,
             answer: nothing,
             form: constant,
             args: Vec::new(),
@@ -130,11 +130,11 @@ impl SequenceBuilder<'_, '_> {
     fn add_table(&mut self, id: TableId, prefix: &GotoPrefix, sequence: &mut Sequence) -> Option<()> {
         let table = &self.program.tables[id.index()];
         for rule in &table.order {
-            let own = match self.conditions {
+            let rule_cond = match self.conditions {
                 Some(conditions) => &conditions[rule.index()],
                 None => &*self.program.rules[rule.index()].condition,
             };
-            let cond = self.solver.builder.build_cond(own, true);
+            let cond = self.solver.builder.build_cond(rule_cond, true);
             let outcome = &self.program.rules[rule.index()].outcome;
             self.add_outcome(outcome, Chosen::Rule(*rule), Some(cond), (prefix, sequence))?;
         }
@@ -154,14 +154,14 @@ impl SequenceBuilder<'_, '_> {
         if sequence.leaves.len() >= MAX_LEAVES {
             return None;
         }
-        let mut way = prefix.clone();
-        way.conds.extend(cond);
+        let mut extended = prefix.clone();
+        extended.conds.extend(cond);
         if let Outcome::Goto(inner) = outcome {
             if let Chosen::Rule(rule) = chosen {
-                way.path.push(rule);
+                extended.path.push(rule);
             }
-            way.name = format!("{}{} → ", prefix.name, chosen.name(self.program));
-            return self.add_table(*inner, &way, sequence);
+            extended.name = format!("{}{} → ", prefix.name, chosen.name(self.program));
+            return self.add_table(*inner, &extended, sequence);
         }
         let (form, args) = self.answer_form(outcome, chosen);
         let answer = self.answers.id_of(format!("{form} {args:?}"));
@@ -170,13 +170,13 @@ impl SequenceBuilder<'_, '_> {
             Outcome::Next { .. } => form,
             _ => "constant".to_owned(),
         });
-        let cond = self.solver.builder.join_conds(way.conds, true);
+        let cond = self.solver.builder.join_conds(extended.conds, true);
         let name = match outcome {
             // All patterns of a flow have the same name, so the pattern is added.
             Outcome::Flow { pattern, .. } => format!("{} `{pattern}`", chosen.name(self.program)),
             _ => format!("{}{}", prefix.name, chosen.name(self.program)),
         };
-        sequence.places.entry((way.path, Some(chosen))).or_insert(sequence.leaves.len());
+        sequence.leaf_indexes.entry((extended.path, Some(chosen))).or_insert(sequence.leaves.len());
         sequence.leaves.push(SequenceLeaf { name, cond, answer, form, args });
         Some(())
     }
@@ -184,10 +184,11 @@ impl SequenceBuilder<'_, '_> {
     /// Returns a text that identifies the fixed part of an answer, and the values in the answer
     /// that are computed for each message.
     fn answer_form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<ComputedValue>) {
-        let mut given: Vec<ComputedValue> = Vec::new();
-        let mut value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {
-            given.push(ComputedValue {
-                name: name.map_or_else(|| given.len().to_string(), |argument| argument.name.to_string()),
+        let mut computed_values: Vec<ComputedValue> = Vec::new();
+        let mut add_value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {
+            computed_values.push(ComputedValue {
+                name: name
+                    .map_or_else(|| computed_values.len().to_string(), |argument| argument.name.to_string()),
                 optional: name.is_some_and(|argument| argument.optional),
                 value: this.solver.builder.build_value(&this.values[id.index()]),
             });
@@ -196,7 +197,7 @@ impl SequenceBuilder<'_, '_> {
             Outcome::Handler { name, args, metadata } => {
                 let mut args: Vec<_> = args.iter().collect();
                 args.sort_by_key(|arg| &arg.name);
-                args.iter().for_each(|arg| value(self, arg.value, Some(arg)));
+                args.iter().for_each(|arg| add_value(self, arg.value, Some(arg)));
                 let metadata = serde_json::to_string(&**metadata).unwrap_or_default();
                 format!("handler {name} {metadata} {:?}", self.program.required_permissions(name))
             }
@@ -206,19 +207,20 @@ impl SequenceBuilder<'_, '_> {
             }
             Outcome::Flow { flow, .. } => format!("flow {}", self.program.flows[flow.index()].id),
             Outcome::Next { destinations, next, loopback } => {
-                value(self, *next, None);
-                let written: Vec<String> = destinations.iter().map(|one| one.to_string()).collect();
+                add_value(self, *next, None);
+                let destination_texts: Vec<String> =
+                    destinations.iter().map(|item| item.to_string()).collect();
                 for destination in destinations {
                     if let Destination::Named(id) = destination {
-                        value(self, *id, None);
+                        add_value(self, *id, None);
                     }
                 }
-                format!("next {written:?} {loopback}")
+                format!("next {destination_texts:?} {loopback}")
             }
             // A `goto` is inlined and has no answer.
             Outcome::Goto(table) => format!("goto {}", table.0),
         };
-        (form, given)
+        (form, computed_values)
     }
 }
 

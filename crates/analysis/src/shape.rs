@@ -1,6 +1,6 @@
 //! How a predicate with one constant operand depends on its other operand. Computes the values at
-//! which the predicate's truth changes, and the texts for which the predicate is true. A property
-//! is only reported if it is certain.
+//! which the predicate's truth changes, and the texts for which the predicate is true. The module
+//! returns a property only if the property is certain.
 
 use super::string_theory::{TextLanguage, parse_language};
 use regex_syntax::hir::Hir;
@@ -28,9 +28,9 @@ pub(super) struct PredicateShape {
     /// The key that the predicate looks up in a dict.
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
-    pub nested: bool,
+    pub has_nested: bool,
     /// Whether a constant is so large that neighbouring integers are equal as floats.
-    pub huge: bool,
+    pub has_huge: bool,
 }
 
 /// How the truth of a predicate depends on a text operand.
@@ -114,15 +114,15 @@ pub(super) fn predicate_shape(
 fn constant_to_json(constant: &Const) -> Option<Json> {
     match constant {
         Const::Json(json) => Some((**json).clone()),
-        Const::DateTime(at) => Some(format_datetime(*at).into()),
+        Const::DateTime(datetime) => Some(format_datetime(*datetime).into()),
         Const::Version(_) => None,
     }
 }
 
 fn with_constants(constants: Vec<Json>) -> PredicateShape {
-    let nested = constants.iter().any(|value| value.is_array() || value.is_object());
-    let huge = constants.iter().any(|value| value.as_f64().is_some_and(|number| number.abs() > 9e15));
-    PredicateShape { constants, nested, huge, ..PredicateShape::default() }
+    let has_nested = constants.iter().any(|value| value.is_array() || value.is_object());
+    let has_huge = constants.iter().any(|value| value.as_f64().is_some_and(|number| number.abs() > 9e15));
+    PredicateShape { constants, has_nested, has_huge, ..PredicateShape::default() }
 }
 
 fn shape_of_equality(value: &Json, mode: TestMode) -> PredicateShape {
@@ -140,18 +140,18 @@ fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> Predi
         (Some(_), Json::Array(values)) => values,
         (_, value) => vec![value],
     };
-    let all = mode.quantity == Some(Quantity::All);
+    let needs_all = mode.quantity == Some(Quantity::All);
     let on_text = match values.iter().all(Json::is_string) {
         true => text_dependence(Some(search), values.iter().filter_map(Json::as_str), mode),
         false if mode.quantity.is_none() => TextDependence::Constant,
         false => TextDependence::Opaque,
     };
-    let elements = (op == Op::Contains).then(|| ElementSet { values: values.clone(), all, mode });
-    let nested = op == Op::Contains
+    let elements = (op == Op::Contains).then(|| ElementSet { values: values.clone(), all: needs_all, mode });
+    let has_nested = op == Op::Contains
         && values.iter().any(|value| value.is_array() || value.is_object() || value.is_null());
     // The keywords themselves are useful candidate texts.
     let constants = values.into_iter().filter(Json::is_string).collect();
-    PredicateShape { constants, on_text, elements, nested, ..PredicateShape::default() }
+    PredicateShape { constants, on_text, elements, has_nested, ..PredicateShape::default() }
 }
 
 /// Returns how a predicate with keywords depends on its text operand. `search` is how a keyword is
@@ -169,14 +169,14 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// Returns the texts for which the predicate is true, as languages (sets of texts). These texts
-    /// are in all of the languages. `None` if the languages are too large for automata.
+    /// Returns languages (sets of texts). The predicate is true exactly for the texts that are in
+    /// all of these languages. `None` if the languages are too large for automata.
     pub fn languages(&self) -> Option<Vec<TextLanguage>> {
-        let of = |keyword: &String| match self.search {
+        let language_of = |keyword: &String| match self.search {
             Some(search) => search_language(search, keyword, self.mode),
             None => keyword_language(keyword, self.mode, "", ""),
         };
-        let parts: Vec<Hir> = self.keywords.iter().map(of).collect::<Option<_>>()?;
+        let parts: Vec<Hir> = self.keywords.iter().map(language_of).collect::<Option<_>>()?;
         Some(match self.all {
             true => parts.into_iter().map(|part| TextLanguage(Rc::new(part))).collect(),
             false => vec![TextLanguage(Rc::new(Hir::alternation(parts)))],
@@ -188,14 +188,14 @@ fn parse_regex(pattern: &str) -> Option<Hir> {
     parse_language(pattern).map(|language| (*language.0).clone())
 }
 
-/// Returns the language (set of texts) that `before`, the keyword `text` and `after` form when
-/// joined. The keyword is literal; the other two are regular expressions.
-fn keyword_language(text: &str, mode: TestMode, before: &str, after: &str) -> Option<Hir> {
+/// Returns a language (set of texts): each text is `prefix`, the keyword `text` and `suffix`
+/// joined. The keyword is literal; `prefix` and `suffix` are regular expressions.
+fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> Option<Hir> {
     if text.len() > MAX_KEYWORD_BYTES {
         return None;
     }
     let flags = if mode.text.fold { "(?i:" } else { "(?:" };
-    parse_regex(&format!("{before}{flags}{}){after}", regex_syntax::escape(text)))
+    parse_regex(&format!("{prefix}{flags}{}){suffix}", regex_syntax::escape(text)))
 }
 
 const ANY_TEXT: &str = "(?s:.*)";
@@ -206,20 +206,20 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
         Search::Literal(anchor) => {
             let edge = |c: Option<char>| mode.word && c.is_some_and(is_word_char);
             // At a word edge of the keyword, the adjacent character must not be a word character.
-            let before = if edge(text.chars().next()) {
+            let prefix = if edge(text.chars().next()) {
                 format!("(?:{ANY_TEXT}[^{}])?", word::WORD_CHAR_CLASS)
             } else {
                 ANY_TEXT.to_owned()
             };
-            let after = if edge(text.chars().last()) {
+            let suffix = if edge(text.chars().last()) {
                 format!("(?:[^{}]{ANY_TEXT})?", word::WORD_CHAR_CLASS)
             } else {
                 ANY_TEXT.to_owned()
             };
             match anchor {
-                Anchor::Anywhere => keyword_language(text, mode, &before, &after),
-                Anchor::Start => keyword_language(text, mode, "", &after),
-                Anchor::End => keyword_language(text, mode, &before, ""),
+                Anchor::Anywhere => keyword_language(text, mode, &prefix, &suffix),
+                Anchor::Start => keyword_language(text, mode, "", &suffix),
+                Anchor::End => keyword_language(text, mode, &prefix, ""),
             }
         }
         Search::Glob => glob_language(text, mode),
@@ -229,8 +229,8 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
                 .build()
                 .parse(text)
                 .ok()?;
-            let around = parse_regex(ANY_TEXT)?;
-            Some(Hir::concat(vec![around.clone(), hir, around]))
+            let any_text = parse_regex(ANY_TEXT)?;
+            Some(Hir::concat(vec![any_text.clone(), hir, any_text]))
         }
     }
 }
@@ -240,49 +240,53 @@ fn glob_language(pattern: &str, mode: TestMode) -> Option<Hir> {
     if pattern.len() > MAX_KEYWORD_BYTES {
         return None;
     }
-    let mut written = String::from(if mode.text.fold { "(?is:" } else { "(?s:" });
+    let mut regex = String::from(if mode.text.fold { "(?is:" } else { "(?s:" });
     let mut chars = pattern.chars().peekable();
     while let Some(c) = chars.next() {
-        let plain = match c {
+        let literal = match c {
             '*' => {
-                written.push_str(".*");
+                regex.push_str(".*");
                 continue;
             }
             '?' => {
-                written.push('.');
+                regex.push('.');
                 continue;
             }
             '\\' => chars.next_if(|c| matches!(c, '*' | '?' | '\\')).unwrap_or('\\'),
             c => c,
         };
-        written.push_str(&regex_syntax::escape(plain.encode_utf8(&mut [0; 4])));
+        regex.push_str(&regex_syntax::escape(literal.encode_utf8(&mut [0; 4])));
     }
-    parse_regex(&(written + ")"))
+    parse_regex(&(regex + ")"))
 }
 
 impl PredicateShape {
     /// Adds values that are likely to satisfy the predicate or its negation: the constants and
     /// their nearest neighbours. For predicates on numbers, date-times or the order of texts, one
-    /// of them is a solution if there is any.
-    pub fn add_candidates(&self, found: &mut Vec<Json>) {
+    /// of the added values satisfies the predicate if any value does.
+    pub fn add_candidates(&self, candidates: &mut Vec<Json>) {
         for constant in &self.constants {
-            found.push(constant.clone());
+            candidates.push(constant.clone());
             match constant {
-                Json::Number(number) => add_neighbours(number, found),
+                Json::Number(number) => add_neighbours(number, candidates),
                 Json::String(text) => {
                     if matches!(self.on_text, TextDependence::Order) {
-                        found.extend([
+                        candidates.extend([
                             json!(format!("{text}a")),
                             json!(format!("{text}\0")),
                             json!(""),
                             json!("\0"),
                         ]);
                     }
-                    if let Some(at) = parse_datetime(text) {
+                    if let Some(datetime) = parse_datetime(text) {
                         for step in [Duration::SECOND, Duration::NANOSECOND] {
-                            let near = [at.checked_add(step), at.checked_sub(step)];
-                            found
-                                .extend(near.into_iter().flatten().map(|at| Json::from(format_datetime(at))));
+                            let neighbours = [datetime.checked_add(step), datetime.checked_sub(step)];
+                            candidates.extend(
+                                neighbours
+                                    .into_iter()
+                                    .flatten()
+                                    .map(|datetime| Json::from(format_datetime(datetime))),
+                            );
                         }
                     }
                 }
@@ -290,30 +294,30 @@ impl PredicateShape {
             }
         }
         if let Some(ElementSet { values, all, .. }) = &self.elements {
-            found.extend(values.iter().take(3).map(|value| json!([value])));
+            candidates.extend(values.iter().take(3).map(|value| json!([value])));
             if *all {
-                found.push(values.clone().into());
+                candidates.push(values.clone().into());
             }
         }
         if let Some(key) = &self.key {
-            found.push(json!({ &**key: true }));
+            candidates.push(json!({ &**key: true }));
         }
     }
 }
 
 /// Adds the neighbours of a number, and the number as a float.
-fn add_neighbours(number: &serde_json::Number, found: &mut Vec<Json>) {
+fn add_neighbours(number: &serde_json::Number, candidates: &mut Vec<Json>) {
     if let Value::Int(int) = Value::from_json(&number.clone().into()) {
-        found.extend([int.checked_add(1), int.checked_sub(1)].into_iter().flatten().map(Json::from));
+        candidates.extend([int.checked_add(1), int.checked_sub(1)].into_iter().flatten().map(Json::from));
     }
     let Some(float) = number.as_f64() else { return };
-    for whole in [float.floor(), float.ceil()] {
-        found.extend(
-            [whole as i64, (whole as i64).saturating_add(1), (whole as i64).saturating_sub(1)]
+    for rounded in [float.floor(), float.ceil()] {
+        candidates.extend(
+            [rounded as i64, (rounded as i64).saturating_add(1), (rounded as i64).saturating_sub(1)]
                 .map(Json::from),
         );
     }
-    found.extend([float + 0.5, float - 0.5, float.next_up(), float.next_down(), float].map(Json::from));
+    candidates.extend([float + 0.5, float - 0.5, float.next_up(), float.next_down(), float].map(Json::from));
 }
 
 #[cfg(test)]

@@ -68,34 +68,36 @@ impl<'p> Solver<'p> {
     }
 
     fn search(&mut self, goals: &[SolverGoal], base: Option<&BaseMessage<'_>>) -> (SolverAnswer, Vec<usize>) {
-        let mut question = SatQuery::new();
-        let mut wanted: Vec<Lit> = Vec::new();
+        let mut query = SatQuery::new();
+        let mut goal_lits: Vec<Lit> = Vec::new();
         for (cond, value) in goals {
-            let lit = question.literal_of(self.builder.normal_so_far(), &mut self.theory, *cond);
-            wanted.push(if *value { lit } else { !lit });
+            let lit = query.literal_of(self.builder.normal_so_far(), &mut self.theory, *cond);
+            goal_lits.push(if *value { lit } else { !lit });
         }
-        question.add_missing_field_clauses(self.builder.normal_so_far(), &self.theory);
-        for lemma in question.applicable_lemmas(&self.lemmas) {
-            question.exclude_literals(&lemma, true);
+        query.add_missing_field_clauses(self.builder.normal_so_far(), &self.theory);
+        for lemma in query.applicable_lemmas(&self.lemmas) {
+            query.exclude_literals(&lemma, true);
         }
-        let held = base.map(|base| question.fix_unchanged_paths(&self.theory, base)).unwrap_or_default();
-        let mut assumed: Vec<Lit> = wanted.iter().copied().chain([question.certain]).collect();
-        assumed.extend(held.iter().map(|(_, lit)| *lit));
+        let unchanged_paths =
+            base.map(|base| query.fix_unchanged_paths(&self.theory, base)).unwrap_or_default();
+        let mut assumptions: Vec<Lit> = goal_lits.iter().copied().chain([query.certain]).collect();
+        assumptions.extend(unchanged_paths.iter().map(|(_, lit)| *lit));
         for _ in 0..MAX_PROPOSALS {
-            match question.solver.solve_limited(&assumed) {
+            match query.solver.solve_limited(&assumptions) {
                 result if result == lbool::TRUE => {}
                 result if result == lbool::FALSE => {
-                    let core =
-                        held.iter().filter(|(_, lit)| question.solver.unsat_core_contains_var(lit.var()));
-                    return (question.unsatisfiable_goals(&wanted), core.map(|(path, _)| *path).collect());
+                    let core = unchanged_paths
+                        .iter()
+                        .filter(|(_, lit)| query.solver.unsat_core_contains_var(lit.var()));
+                    return (query.unsatisfiable_goals(&goal_lits), core.map(|(path, _)| *path).collect());
                 }
                 _ => break,
             }
-            let literals = question.extract_proposal(self.builder.normal_so_far(), goals);
+            let literals = query.extract_proposal(self.builder.normal_so_far(), goals);
             match self.theory.find_message(self.builder.normal_so_far(), &literals, base) {
                 Ok(message) => return (SolverAnswer::Yes(message), Vec::new()),
                 Err(LiteralConflict { literals, proven }) => {
-                    question.exclude_literals(&literals, proven);
+                    query.exclude_literals(&literals, proven);
                     if proven && literals.len() > 1 {
                         self.lemmas.entry(literals[0].atom).or_default().push(literals);
                     }
@@ -110,13 +112,13 @@ impl<'p> Solver<'p> {
 pub(super) struct LimitedSolver<'c, 's> {
     pub solver: &'c mut Solver<'s>,
     /// The number of queries left.
-    left: &'c mut usize,
-    pub asked: usize,
+    queries_left: &'c mut usize,
+    pub queries_used: usize,
 }
 
 impl<'c, 's> LimitedSolver<'c, 's> {
-    pub fn new(solver: &'c mut Solver<'s>, left: &'c mut usize) -> LimitedSolver<'c, 's> {
-        LimitedSolver { solver, left, asked: 0 }
+    pub fn new(solver: &'c mut Solver<'s>, queries_left: &'c mut usize) -> LimitedSolver<'c, 's> {
+        LimitedSolver { solver, queries_left, queries_used: 0 }
     }
 
     pub fn is_unsatisfiable(&mut self, goals: &[SolverGoal]) -> bool {
@@ -124,11 +126,11 @@ impl<'c, 's> LimitedSolver<'c, 's> {
     }
 
     pub fn solve(&mut self, goals: &[SolverGoal]) -> SolverAnswer {
-        if *self.left == 0 {
+        if *self.queries_left == 0 {
             return SolverAnswer::Unknown;
         }
-        *self.left -= 1;
-        self.asked += 1;
+        *self.queries_left -= 1;
+        self.queries_used += 1;
         self.solver.solve(goals)
     }
 }
@@ -165,8 +167,8 @@ impl SatQuery {
     /// Returns the SAT literal of a condition. The first call for a condition adds the clauses that
     /// define the literal.
     fn literal_of(&mut self, normal: &Normal, theory: &mut MessageTheory, cond: CondId) -> Lit {
-        if let Some(known) = self.conds.get(&cond) {
-            return *known;
+        if let Some(existing) = self.conds.get(&cond) {
+            return *existing;
         }
         let lit = match normal.cond(cond) {
             NCond::Const(value) => {
@@ -185,11 +187,11 @@ impl SatQuery {
             }
             NCond::Not(inner) => !self.literal_of(normal, theory, *inner),
             NCond::And(parts) | NCond::Or(parts) => {
-                let all = matches!(normal.cond(cond), NCond::And(_));
+                let is_conjunction = matches!(normal.cond(cond), NCond::And(_));
                 let parts: Vec<Lit> =
                     parts.iter().map(|part| self.literal_of(normal, theory, *part)).collect();
                 let lit = self.fresh_literal();
-                let sign = |lit: Lit| if all { lit } else { !lit };
+                let sign = |lit: Lit| if is_conjunction { lit } else { !lit };
                 for part in &parts {
                     self.add_clause([!sign(lit), sign(*part)]);
                 }
@@ -202,8 +204,8 @@ impl SatQuery {
     }
 
     fn literals_of_atom(&mut self, atom: usize) -> (Lit, Lit) {
-        if let Some(known) = self.atoms.get(&atom) {
-            return *known;
+        if let Some(existing) = self.atoms.get(&atom) {
+            return *existing;
         }
         let (holds, fails) = (self.fresh_literal(), self.fresh_literal());
         self.add_clause([!holds, !fails]);
@@ -217,28 +219,28 @@ impl SatQuery {
     fn add_missing_field_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
         let _ = normal;
         let atoms: Vec<usize> = self.atoms.keys().copied().collect();
-        let absent = |atom: &usize| Some((*atom, theory.values.atoms.atoms[*atom].missing?));
-        let absent: Vec<(usize, _)> = atoms.iter().filter_map(absent).collect();
-        for (missing, slot) in absent {
-            let own = theory.values.atoms.slot(slot);
-            for &atom in atoms.iter().filter(|atom| **atom != missing) {
-                let read = &theory.values.atoms.atoms[atom];
-                let below = |other| {
+        let missing_atoms = |atom: &usize| Some((*atom, theory.values.atoms.atoms[*atom].missing_slot?));
+        let missing_atoms: Vec<(usize, _)> = atoms.iter().filter_map(missing_atoms).collect();
+        for (missing_atom, slot) in missing_atoms {
+            let missing_field = theory.values.atoms.slot(slot);
+            for &atom in atoms.iter().filter(|atom| **atom != missing_atom) {
+                let other_atom = &theory.values.atoms.atoms[atom];
+                let is_inside = |other| {
                     let other = theory.values.atoms.slot(other);
-                    other.path.len() > own.path.len()
-                        && other.path.starts_with(&own.path)
-                        && rulec_lang::ty::KindSet::DICT.is_subset(own.kinds)
+                    other.path.len() > missing_field.path.len()
+                        && other.path.starts_with(&missing_field.path)
+                        && rulec_lang::ty::KindSet::DICT.is_subset(missing_field.kinds)
                 };
-                let depends = !read.slots.is_empty()
-                    && !read.outside
-                    && read.pred.is_some()
-                    && read.slots.iter().all(|other| *other == slot || below(*other));
-                if depends {
+                let reads_only_missing = !other_atom.slots.is_empty()
+                    && !other_atom.reads_outside
+                    && other_atom.pred.is_some()
+                    && other_atom.slots.iter().all(|other| *other == slot || is_inside(*other));
+                if reads_only_missing {
                     let truth =
                         theory.values.atoms.truth_of_atom(atom, &Json::Object(serde_json::Map::new()));
                     self.exclude_literals(
                         &[
-                            AtomLiteral { atom: missing, allowed: TRUE },
+                            AtomLiteral { atom: missing_atom, allowed: TRUE },
                             AtomLiteral { atom, allowed: (TRUE | FALSE | UNKNOWN) & !truth },
                         ],
                         true,
@@ -251,39 +253,41 @@ impl SatQuery {
     /// Adds clauses that fix the truth of the atoms (predicates) that read only paths that may not
     /// change. Returns each of these paths with the SAT literal "the path is unchanged".
     fn fix_unchanged_paths(&mut self, theory: &MessageTheory, base: &BaseMessage<'_>) -> Vec<(usize, Lit)> {
-        let all = &theory.values.atoms;
-        let mut held: BTreeMap<usize, Lit> = BTreeMap::new();
+        let atom_table = &theory.values.atoms;
+        let mut unchanged_lits: BTreeMap<usize, Lit> = BTreeMap::new();
         let atoms: Vec<(usize, (Lit, Lit))> = self.atoms.iter().map(|(atom, lits)| (*atom, *lits)).collect();
         for (atom, (holds, fails)) in atoms {
-            let read = &all.atoms[atom];
-            if read.outside || read.paths.is_empty() || read.paths.iter().any(|path| base.is_free(all, *path))
+            let read_atom = &atom_table.atoms[atom];
+            if read_atom.reads_outside
+                || read_atom.paths.is_empty()
+                || read_atom.paths.iter().any(|path| base.is_free(atom_table, *path))
             {
                 continue;
             }
-            let mut unless: Vec<Lit> = Vec::new();
-            for path in &read.paths {
-                let lit = *held.entry(*path).or_insert_with(|| self.fresh_literal());
-                unless.push(!lit);
+            let mut clause: Vec<Lit> = Vec::new();
+            for path in &read_atom.paths {
+                let lit = *unchanged_lits.entry(*path).or_insert_with(|| self.fresh_literal());
+                clause.push(!lit);
             }
-            let truth = all.truth_of_atom(atom, base.message);
-            for (lit, is) in [(holds, TRUE), (fails, FALSE)] {
-                self.add_clause(unless.iter().copied().chain([if truth == is { lit } else { !lit }]));
+            let truth = atom_table.truth_of_atom(atom, base.message);
+            for (lit, expected) in [(holds, TRUE), (fails, FALSE)] {
+                self.add_clause(clause.iter().copied().chain([if truth == expected { lit } else { !lit }]));
             }
         }
-        held.into_iter().collect()
+        unchanged_lits.into_iter().collect()
     }
 
     /// Returns the lemmas (sets of literals that no message satisfies together) whose atoms all
     /// occur in the query.
     fn applicable_lemmas(&self, lemmas: &HashMap<usize, Vec<Vec<AtomLiteral>>>) -> Vec<Vec<AtomLiteral>> {
-        let about = self.atoms.keys().filter_map(|atom| lemmas.get(atom)).flatten();
-        about
+        let candidates = self.atoms.keys().filter_map(|atom| lemmas.get(atom)).flatten();
+        candidates
             .filter(|lemma| lemma.iter().all(|literal| self.atoms.contains_key(&literal.atom)))
             .cloned()
             .collect()
     }
 
-    /// Adds a clause that excludes messages that satisfy all of these literals. If `proven` is
+    /// Adds a clause that excludes messages that satisfy all of the `literals`. If `proven` is
     /// false, the clause applies only under the assumption `certain`.
     fn exclude_literals(&mut self, literals: &[AtomLiteral], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
@@ -310,53 +314,54 @@ impl SatQuery {
 
     /// Returns the indexes of goals that exclude each other, after the SAT solver found no
     /// solution. Returns `Unknown` if the proof depends on the assumption `certain`.
-    fn unsatisfiable_goals(&self, wanted: &[Lit]) -> SolverAnswer {
+    fn unsatisfiable_goals(&self, goal_lits: &[Lit]) -> SolverAnswer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
             return SolverAnswer::Unknown;
         }
         let core =
-            wanted.iter().enumerate().filter(|(_, lit)| self.solver.unsat_core_contains_var(lit.var()));
-        SolverAnswer::Never(core.map(|(at, _)| at).collect())
+            goal_lits.iter().enumerate().filter(|(_, lit)| self.solver.unsat_core_contains_var(lit.var()));
+        SolverAnswer::Never(core.map(|(goal_index, _)| goal_index).collect())
     }
 
     /// Extracts from the SAT solver's solution a subset of literals that is sufficient to satisfy
     /// the goals.
     fn extract_proposal(&self, normal: &Normal, goals: &[SolverGoal]) -> Vec<AtomLiteral> {
-        let mut found: HashMap<usize, TruthSet> = HashMap::new();
-        let mut seen = HashSet::new();
-        let mut open: Vec<SolverGoal> = goals.to_vec();
-        let is = |cond: CondId| {
+        let mut allowed_by_atom: HashMap<usize, TruthSet> = HashMap::new();
+        let mut visited = HashSet::new();
+        let mut pending: Vec<SolverGoal> = goals.to_vec();
+        let proposed_value = |cond: CondId| {
             self.conds.get(&cond).is_some_and(|lit| self.solver.value_lit(*lit) == lbool::TRUE)
         };
-        while let Some((cond, value)) = open.pop() {
-            if !seen.insert((cond, value)) {
+        while let Some((cond, value)) = pending.pop() {
+            if !visited.insert((cond, value)) {
                 continue;
             }
             match normal.cond(cond) {
                 NCond::Const(_) => {}
-                NCond::Not(inner) => open.push((*inner, !value)),
+                NCond::Not(inner) => pending.push((*inner, !value)),
                 NCond::And(parts) | NCond::Or(parts) => {
                     if matches!(normal.cond(cond), NCond::And(_)) == value {
-                        open.extend(parts.iter().map(|part| (*part, value)));
+                        pending.extend(parts.iter().map(|part| (*part, value)));
                     } else {
                         // One part is enough; prefer a part that is needed anyway.
-                        let fitting = || parts.iter().copied().filter(|part| is(*part) == value);
-                        let part = fitting()
-                            .find(|part| seen.contains(&(*part, value)))
-                            .or_else(|| fitting().next());
-                        open.extend(part.map(|part| (part, value)));
+                        let matching_parts =
+                            || parts.iter().copied().filter(|part| proposed_value(*part) == value);
+                        let part = matching_parts()
+                            .find(|part| visited.contains(&(*part, value)))
+                            .or_else(|| matching_parts().next());
+                        pending.extend(part.map(|part| (part, value)));
                     }
                 }
                 NCond::Test { .. } | NCond::Each { .. } => {
                     let Some((atom, true_side)) = self.atom_polarity(normal, cond) else { continue };
                     let truth = if true_side { TRUE } else { FALSE };
                     let allowed = if value { truth } else { !truth & (TRUE | FALSE | UNKNOWN) };
-                    *found.entry(atom).or_insert(TRUE | FALSE | UNKNOWN) &= allowed;
+                    *allowed_by_atom.entry(atom).or_insert(TRUE | FALSE | UNKNOWN) &= allowed;
                 }
             }
         }
         let mut literals: Vec<AtomLiteral> =
-            found.into_iter().map(|(atom, allowed)| AtomLiteral { atom, allowed }).collect();
+            allowed_by_atom.into_iter().map(|(atom, allowed)| AtomLiteral { atom, allowed }).collect();
         literals.sort_unstable();
         literals
     }

@@ -53,15 +53,15 @@ pub(super) enum TextSolution {
 /// searches.
 pub(super) struct AutomatonCache {
     automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
-    left: usize,
+    steps_left: usize,
     /// The language of all texts.
-    every: TextLanguage,
+    all_texts: TextLanguage,
 }
 
 impl Default for AutomatonCache {
     fn default() -> AutomatonCache {
-        let every = parse_language("(?s:.*)").unwrap_or_else(|| TextLanguage(Rc::new(Hir::empty())));
-        AutomatonCache { automata: HashMap::new(), left: MAX_TOTAL_STEPS, every }
+        let all_texts = parse_language("(?s:.*)").unwrap_or_else(|| TextLanguage(Rc::new(Hir::empty())));
+        AutomatonCache { automata: HashMap::new(), steps_left: MAX_TOTAL_STEPS, all_texts }
     }
 }
 
@@ -86,9 +86,9 @@ pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
 /// unchanged.
 fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLanguage {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
-    let mut open: Option<(char, char)> = None;
+    let mut current_range: Option<(char, char)> = None;
     for c in ('\0'..=char::MAX).filter(|c| case(*c).eq([*c])) {
-        open = match open {
+        current_range = match current_range {
             Some((start, end)) if u32::from(end) + 1 == u32::from(c) => Some((start, c)),
             other => {
                 ranges.extend(other.map(|(start, end)| ClassUnicodeRange::new(start, end)));
@@ -96,7 +96,7 @@ fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLang
             }
         };
     }
-    ranges.extend(open.map(|(start, end)| ClassUnicodeRange::new(start, end)));
+    ranges.extend(current_range.map(|(start, end)| ClassUnicodeRange::new(start, end)));
     let class = Box::new(Hir::class(Class::Unicode(ClassUnicode::new(ranges))));
     TextLanguage(Rc::new(Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: class })))
 }
@@ -108,10 +108,13 @@ pub(super) fn sample_text(hir: &Hir, alternative: usize) -> String {
         HirKind::Empty | HirKind::Look(_) => String::new(),
         HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
         HirKind::Class(Class::Unicode(class)) => {
-            let nice = ['a', '1', ' ', '-', 'x', 'A'].into_iter();
-            let holds = |c: &char| class.iter().any(|range| range.start() <= *c && *c <= range.end());
-            let found = nice.clone().find(holds).or_else(|| class.iter().next().map(|range| range.start()));
-            found.map_or_else(String::new, String::from)
+            let preferred = ['a', '1', ' ', '-', 'x', 'A'].into_iter();
+            let is_in_class = |c: &char| class.iter().any(|range| range.start() <= *c && *c <= range.end());
+            let sample = preferred
+                .clone()
+                .find(is_in_class)
+                .or_else(|| class.iter().next().map(|range| range.start()));
+            sample.map_or_else(String::new, String::from)
         }
         HirKind::Class(Class::Bytes(_)) => "a".to_owned(),
         HirKind::Repetition(part) => sample_text(&part.sub, alternative).repeat(part.min.min(1_000) as usize),
@@ -123,9 +126,9 @@ pub(super) fn sample_text(hir: &Hir, alternative: usize) -> String {
 
 /// Returns all bytes in the order in which they are tried: the most readable first.
 fn bytes_by_readability() -> impl Iterator<Item = u8> {
-    let nice = (b'a'..=b'z').chain(b'0'..=b'9').chain([b' ', b'-', b'.', b'_']).chain(b'A'..=b'Z');
-    let rest = (0x21..=0x7e).chain(0x80..=0xff).chain(0..=0x20).chain([0x7f]);
-    nice.chain(rest)
+    let readable = (b'a'..=b'z').chain(b'0'..=b'9').chain([b' ', b'-', b'.', b'_']).chain(b'A'..=b'Z');
+    let remaining = (0x21..=0x7e).chain(0x80..=0xff).chain(0..=0x20).chain([0x7f]);
+    readable.chain(remaining)
 }
 
 type ProductState = SmallVec<[LazyStateID; 6]>;
@@ -140,15 +143,19 @@ impl AutomatonCache {
 
     /// Finds a text that is in the languages marked true and in none of the languages marked false.
     pub fn find_text(&mut self, languages: &[(TextLanguage, bool)]) -> TextSolution {
-        let every = (self.every.clone(), true);
-        let wanted: Vec<bool> = languages.iter().map(|(_, wanted)| *wanted).chain([true]).collect();
-        let all = languages.iter().chain([&every]).map(|(language, _)| self.cached_automaton(language));
-        let Some(automata) = all.collect::<Option<Vec<_>>>() else { return TextSolution::Unknown };
-        let most = MAX_SEARCH_STEPS.min(self.left);
-        let mut search = ProductSearch::new(&automata, &wanted, most);
-        let found = search.run().unwrap_or(TextSolution::Unknown);
-        self.left -= search.taken.min(self.left);
-        found
+        let all_texts = (self.all_texts.clone(), true);
+        let must_match: Vec<bool> =
+            languages.iter().map(|(_, must_match)| *must_match).chain([true]).collect();
+        let automata_of_all =
+            languages.iter().chain([&all_texts]).map(|(language, _)| self.cached_automaton(language));
+        let Some(automata) = automata_of_all.collect::<Option<Vec<_>>>() else {
+            return TextSolution::Unknown;
+        };
+        let max_steps = MAX_SEARCH_STEPS.min(self.steps_left);
+        let mut search = ProductSearch::new(&automata, &must_match, max_steps);
+        let solution = search.run().unwrap_or(TextSolution::Unknown);
+        self.steps_left -= search.steps_taken.min(self.steps_left);
+        solution
     }
 }
 
@@ -173,33 +180,43 @@ fn ensure_not_evicted(cache: &Cache) -> Option<()> {
 /// One search through the product of several automata.
 struct ProductSearch<'a> {
     automata: &'a [Rc<DFA>],
-    wanted: &'a [bool],
+    must_match: &'a [bool],
     caches: Vec<Cache>,
     /// For each state, the index of the previous state and the byte that leads from the previous
     /// state to this state.
     steps: Vec<(usize, u8)>,
     states: Vec<ProductState>,
-    seen: HashSet<ProductState>,
-    /// The number of steps taken so far; `most` is their limit.
-    taken: usize,
-    most: usize,
+    visited: HashSet<ProductState>,
+    /// The number of steps taken so far; `max_steps` is the limit.
+    steps_taken: usize,
+    max_steps: usize,
     /// Whether an automaton could not handle some byte and quit, so that the search is incomplete.
     gave_up: bool,
 }
 
 impl<'a> ProductSearch<'a> {
-    fn new(automata: &'a [Rc<DFA>], wanted: &'a [bool], most: usize) -> ProductSearch<'a> {
+    fn new(automata: &'a [Rc<DFA>], must_match: &'a [bool], max_steps: usize) -> ProductSearch<'a> {
         let caches = automata.iter().map(|automaton| automaton.create_cache()).collect();
-        let (steps, states, seen) = (Vec::new(), Vec::new(), HashSet::new());
-        ProductSearch { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
+        let (steps, states, visited) = (Vec::new(), Vec::new(), HashSet::new());
+        ProductSearch {
+            automata,
+            must_match,
+            caches,
+            steps,
+            states,
+            visited,
+            steps_taken: 0,
+            max_steps,
+            gave_up: false,
+        }
     }
 
     /// Returns one byte of each equivalence class. No automaton distinguishes the bytes of a class.
     fn byte_representatives(&self) -> Vec<u8> {
-        let mut seen: HashSet<SmallVec<[u8; 8]>> = HashSet::new();
+        let mut seen_groups: HashSet<SmallVec<[u8; 8]>> = HashSet::new();
         let group =
             |byte: u8| self.automata.iter().map(|automaton| automaton.byte_classes().get(byte)).collect();
-        bytes_by_readability().filter(|byte| seen.insert(group(*byte))).collect()
+        bytes_by_readability().filter(|byte| seen_groups.insert(group(*byte))).collect()
     }
 
     fn run(&mut self) -> Option<TextSolution> {
@@ -209,46 +226,46 @@ impl<'a> ProductSearch<'a> {
         let start = start.collect::<Option<ProductState>>()?;
         self.push_state(start, 0, 0);
         let alphabet = self.byte_representatives();
-        let mut at = 0;
-        while at < self.states.len() {
-            if self.is_accepting(at)? {
-                return Some(self.text_to_state(at).map_or(TextSolution::Unknown, TextSolution::Text));
+        let mut index = 0;
+        while index < self.states.len() {
+            if self.is_accepting(index)? {
+                return Some(self.text_to_state(index).map_or(TextSolution::Unknown, TextSolution::Text));
             }
             for &byte in &alphabet {
-                if let Some(next) = self.next_state(at, byte)? {
-                    self.push_state(next, at, byte);
+                if let Some(next) = self.next_state(index, byte)? {
+                    self.push_state(next, index, byte);
                 }
-                if self.taken >= self.most {
+                if self.steps_taken >= self.max_steps {
                     return Some(TextSolution::Unknown);
                 }
             }
-            at += 1;
+            index += 1;
         }
         Some(if self.gave_up { TextSolution::Unknown } else { TextSolution::Nothing })
     }
 
-    fn push_state(&mut self, state: ProductState, from: usize, byte: u8) {
-        if self.seen.insert(state.clone()) {
+    fn push_state(&mut self, state: ProductState, previous: usize, byte: u8) {
+        if self.visited.insert(state.clone()) {
             self.states.push(state);
-            self.steps.push((from, byte));
+            self.steps.push((previous, byte));
         }
     }
 
-    /// Returns the state that follows state `at` after a byte. The outer `None` means that an
-    /// automaton failed. The inner `None` means that an automaton quit, or that no wanted text
-    /// continues with this byte.
-    fn next_state(&mut self, at: usize, byte: u8) -> Option<Option<ProductState>> {
+    /// Returns the state that follows the state at `index` after a byte. The outer `None` means
+    /// that an automaton failed. The inner `None` means that an automaton quit, or that no text of
+    /// the search starts with these bytes.
+    fn next_state(&mut self, index: usize, byte: u8) -> Option<Option<ProductState>> {
         let mut next = ProductState::new();
-        self.taken += self.automata.len();
-        for (place, automaton) in self.automata.iter().enumerate() {
-            let state = self.states[at][place];
-            let state = automaton.next_state(&mut self.caches[place], state, byte).ok()?;
-            ensure_not_evicted(&self.caches[place])?;
+        self.steps_taken += self.automata.len();
+        for (automaton_index, automaton) in self.automata.iter().enumerate() {
+            let state = self.states[index][automaton_index];
+            let state = automaton.next_state(&mut self.caches[automaton_index], state, byte).ok()?;
+            ensure_not_evicted(&self.caches[automaton_index])?;
             if state.is_quit() {
                 self.gave_up = true;
                 return Some(None);
             }
-            if state.is_dead() && self.wanted[place] {
+            if state.is_dead() && self.must_match[automaton_index] {
                 return Some(None);
             }
             next.push(state);
@@ -256,24 +273,26 @@ impl<'a> ProductSearch<'a> {
         Some(Some(next))
     }
 
-    fn is_accepting(&mut self, at: usize) -> Option<bool> {
-        for (place, automaton) in self.automata.iter().enumerate() {
-            let end = automaton.next_eoi_state(&mut self.caches[place], self.states[at][place]).ok()?;
-            ensure_not_evicted(&self.caches[place])?;
-            if end.is_match() != self.wanted[place] {
+    fn is_accepting(&mut self, index: usize) -> Option<bool> {
+        for (automaton_index, automaton) in self.automata.iter().enumerate() {
+            let end = automaton
+                .next_eoi_state(&mut self.caches[automaton_index], self.states[index][automaton_index])
+                .ok()?;
+            ensure_not_evicted(&self.caches[automaton_index])?;
+            if end.is_match() != self.must_match[automaton_index] {
                 return Some(false);
             }
         }
         Some(true)
     }
 
-    /// Returns the text that leads from the start state to this state.
-    fn text_to_state(&self, mut at: usize) -> Option<String> {
+    /// Returns the text that leads from the start state to the state at `index`.
+    fn text_to_state(&self, mut index: usize) -> Option<String> {
         let mut bytes = Vec::new();
-        while at != 0 {
-            let (from, byte) = self.steps[at];
+        while index != 0 {
+            let (previous, byte) = self.steps[index];
             bytes.push(byte);
-            at = from;
+            index = previous;
         }
         bytes.reverse();
         String::from_utf8(bytes).ok()

@@ -1,5 +1,5 @@
 //! Finds a message for a set of literals, or a small subset of literals that no message satisfies.
-//! First each term (an operand that is compared) is solved alone. This is exact for known
+//! First each term (an operand that is compared) is solved alone. The solution is exact for known
 //! [`PredicateShape`](super::shape::PredicateShape)s. Second, the values are combined into one
 //! message, which the reference evaluator checks. If only the second step fails, nothing is proven.
 
@@ -80,7 +80,7 @@ impl MessageTheory {
             return Err(LiteralConflict { literals, proven: true });
         }
         let unproven = || LiteralConflict { literals: literals.to_vec(), proven: false };
-        if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].outside) {
+        if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].reads_outside) {
             return Err(unproven());
         }
         let mut choices = self.choices_by_path(normal, literals, &values, base)?;
@@ -100,9 +100,9 @@ impl MessageTheory {
     ) -> Option<Json> {
         let atoms = &self.values.atoms;
         let values = choices.iter().map(|choice| (choice.path, choice.current()));
-        let start = base.map_or_else(|| json!({}), |base| base.message.clone());
-        let message = self.sketch.write_values(atoms, start, values);
-        if !literals.iter().all(|literal| atoms.holds(*literal, &message)) {
+        let initial = base.map_or_else(|| json!({}), |base| base.message.clone());
+        let message = self.sketch.write_values(atoms, initial, values);
+        if !literals.iter().all(|literal| atoms.satisfies(*literal, &message)) {
             return None;
         }
         Some(if base.is_some() { message } else { self.sketch.complete_required(atoms, message, literals) })
@@ -112,11 +112,11 @@ impl MessageTheory {
     /// other must be missing. Both are missing exactly when the same field is missing. Returns the
     /// literals in conflict.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
-        for (a, needing) in by_term {
+        for (a, literals_of_a) in by_term {
             let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
             let atoms = &self.values.atoms;
-            let Some(needs) =
-                needing.iter().find(|literal| !atoms.holds_for(**literal, &Json::Null)).copied()
+            let Some(present_literal) =
+                literals_of_a.iter().find(|literal| !atoms.value_satisfies(**literal, &Json::Null)).copied()
             else {
                 continue;
             };
@@ -125,7 +125,7 @@ impl MessageTheory {
                     && matches!(self.values.find_value(*b, literals, true), SolvedValue::Never)
                 {
                     let mut conflict = self.values.minimise_conflict(*b, literals.clone(), true);
-                    conflict.push(needs);
+                    conflict.push(present_literal);
                     return Some(conflict);
                 }
             }
@@ -133,8 +133,8 @@ impl MessageTheory {
         None
     }
 
-    /// Returns for each path the candidate values that satisfy those literals that read no other
-    /// path.
+    /// Returns for each path candidate values of the path. The values satisfy all literals that
+    /// read only this path.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -152,22 +152,27 @@ impl MessageTheory {
         for path in paths {
             if let Some(base) = base.filter(|base| !base.is_free(&self.values.atoms, path)) {
                 let keys = &self.values.atoms.paths[path].keys;
-                let own = keys.iter().try_fold(base.message, |json, key| json.get(&**key));
-                choices.push(PathChoices { path, values: vec![own.cloned().unwrap_or_default()], at: 0 });
+                let unchanged = keys.iter().try_fold(base.message, |json, key| json.get(&**key));
+                choices.push(PathChoices {
+                    path,
+                    values: vec![unchanged.cloned().unwrap_or_default()],
+                    index: 0,
+                });
                 continue;
             }
-            let here = |slots: &[usize]| slots == [path];
-            let own: Vec<AtomLiteral> = literals
+            let reads_only_path = |slots: &[usize]| slots == [path];
+            let path_literals: Vec<AtomLiteral> = literals
                 .iter()
                 .copied()
-                .filter(|literal| here(&self.values.atoms.atoms[literal.atom].paths))
+                .filter(|literal| reads_only_path(&self.values.atoms.atoms[literal.atom].paths))
                 .collect();
-            let mut tried: Vec<Json> = Vec::new();
-            for (term, value) in values.iter().filter(|(term, _)| here(&self.values.atoms.terms[*term].paths))
+            let mut candidates: Vec<Json> = Vec::new();
+            for (term, value) in
+                values.iter().filter(|(term, _)| reads_only_path(&self.values.atoms.terms[*term].paths))
             {
-                tried.extend(invert_term(normal, self.values.atoms.terms[*term].expr, value.clone()));
+                candidates.extend(invert_term(normal, self.values.atoms.terms[*term].expr, value.clone()));
             }
-            let mut terms: Vec<usize> = own
+            let mut terms: Vec<usize> = path_literals
                 .iter()
                 .filter_map(|literal| Some(self.values.atoms.atoms[literal.atom].term.as_ref()?.0))
                 .collect();
@@ -175,37 +180,40 @@ impl MessageTheory {
             terms.dedup();
             for term in terms {
                 let expr = self.values.atoms.terms[term].expr;
-                let of_term = own.iter().filter(|literal| self.reads_only_term(literal.atom, term));
-                let found = self
-                    .values
-                    .candidate_values(&self.values.atoms.terms[term], &of_term.copied().collect::<Vec<_>>());
-                tried.extend(found.into_iter().filter_map(|value| invert_term(normal, expr, value)));
-                tried.extend(super::place::sample_field_values(normal, expr));
+                let term_literals =
+                    path_literals.iter().filter(|literal| self.reads_only_term(literal.atom, term));
+                let term_values = self.values.candidate_values(
+                    &self.values.atoms.terms[term],
+                    &term_literals.copied().collect::<Vec<_>>(),
+                );
+                candidates
+                    .extend(term_values.into_iter().filter_map(|value| invert_term(normal, expr, value)));
+                candidates.extend(super::place::sample_field_values(normal, expr));
             }
-            for literal in &own {
-                tried.extend(super::place::candidate_lists(&self.values.atoms, literal.atom));
+            for literal in &path_literals {
+                candidates.extend(super::place::candidate_lists(&self.values.atoms, literal.atom));
             }
-            tried.extend(self.values.plain_values(self.values.atoms.paths[path].kinds));
-            let mut seen = HashSet::new();
+            candidates.extend(self.values.plain_values(self.values.atoms.paths[path].kinds));
+            let mut seen_values = HashSet::new();
             let sketch = |value: &Json| {
                 self.sketch.write_values(&self.values.atoms, json!({}), [(path, value)].into_iter())
             };
-            let fits = |value: &Json| {
+            let satisfies_literals = |value: &Json| {
                 let message = sketch(value);
-                own.iter().all(|literal| self.values.atoms.holds(*literal, &message))
+                path_literals.iter().all(|literal| self.values.atoms.satisfies(*literal, &message))
             };
             // One value is enough if no other path is involved.
-            let most = if own.len() == literals.len() { 1 } else { 24 };
-            let fitting: Vec<Json> = tried
+            let max_values = if path_literals.len() == literals.len() { 1 } else { 24 };
+            let valid_values: Vec<Json> = candidates
                 .into_iter()
-                .filter(|value| seen.insert(value.to_string()) && fits(value))
-                .take(most)
+                .filter(|value| seen_values.insert(value.to_string()) && satisfies_literals(value))
+                .take(max_values)
                 .collect();
-            if fitting.is_empty() {
-                let proven = self.has_finite_texts(&own);
-                return Err(LiteralConflict { literals: own, proven });
+            if valid_values.is_empty() {
+                let proven = self.has_finite_texts(&path_literals);
+                return Err(LiteralConflict { literals: path_literals, proven });
             }
-            choices.push(PathChoices { path, values: fitting, at: 0 });
+            choices.push(PathChoices { path, values: valid_values, index: 0 });
         }
         Ok(choices)
     }
@@ -224,7 +232,7 @@ impl MessageTheory {
                 && shape.finite
                 && self.values.atoms.terms[*term].is_slot
                 && self.values.atoms.terms[*term].kinds == KindSet::STRING
-        }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].outside)
+        }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].reads_outside)
     }
 
     /// Tries combinations of the candidate values of several paths until a message satisfies the
@@ -236,8 +244,8 @@ impl MessageTheory {
         base: Option<&BaseMessage<'_>>,
     ) -> Option<Json> {
         for _ in 0..MAX_COMBINATIONS {
-            let at = choices.iter_mut().find_map(|choice| choice.advance().then_some(()));
-            at?;
+            let advanced = choices.iter_mut().find_map(|choice| choice.advance().then_some(()));
+            advanced?;
             if let Some(message) = self.build_message(literals, choices, base) {
                 return Some(message);
             }
@@ -250,18 +258,18 @@ impl MessageTheory {
 struct PathChoices {
     path: usize,
     values: Vec<Json>,
-    at: usize,
+    index: usize,
 }
 
 impl PathChoices {
     fn current(&self) -> &Json {
-        &self.values[self.at]
+        &self.values[self.index]
     }
 
-    /// Advances to the next candidate value. Returns false if this starts again with the first
+    /// Advances to the next candidate value. Returns false if the index wraps around to the first
     /// value.
     fn advance(&mut self) -> bool {
-        self.at = (self.at + 1) % self.values.len();
-        self.at != 0
+        self.index = (self.index + 1) % self.values.len();
+        self.index != 0
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
             _ => None,
         })
         .collect();
-    let unused = |what: Message, name: &str, span: Span, help: Message| {
+    let unused_diagnostic = |what: Message, name: &str, span: Span, help: Message| {
         Diagnostic::new(Code::UnusedDeclaration, span, message!("{what} `{name}` is not used")).help(help)
     };
     // A file that only declares is meant to be imported.
@@ -32,23 +32,26 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
     {
         if !used.contains(&*handler.name) {
             let help = message!("no route leads to the handler: remove the handler, or write a route to it");
-            report.add_finding(unused(message!("the handler"), &handler.name, handler.span, help), None);
+            report.add_finding(
+                unused_diagnostic(message!("the handler"), &handler.name, handler.span, help),
+                None,
+            );
         }
     }
-    let entered = goto_targets(program);
+    let reachable_tables = goto_targets(program);
     let main = &program.tables[0];
-    for (at, table) in program.tables.iter().enumerate().skip(1) {
-        let id = TableId(at as u32);
+    for (index, table) in program.tables.iter().enumerate().skip(1) {
+        let id = TableId(index as u32);
         let Some(span) = table.span.filter(|span| span.file == MAIN_FILE && table.kind == TableKind::Routes)
         else {
             continue;
         };
-        if (!main.order.is_empty() || main.default.is_some()) && !entered.contains(&id) {
+        if (!main.order.is_empty() || main.default.is_some()) && !reachable_tables.contains(&id) {
             let help = message!(
                 "no `goto` leads to the table: write one, or remove the table; if a program uses the table \
                 as an entry, write `# rulec: allow W0103 reason` before it"
             );
-            report.add_finding(unused(message!("the table"), &table.name, span, help), None);
+            report.add_finding(unused_diagnostic(message!("the table"), &table.name, span, help), None);
         }
     }
     report_unused_fields_and_imports(report);
@@ -62,8 +65,8 @@ const MAX_LISTED_NAMES: usize = 5;
 /// unused fields.
 fn report_unused_fields_and_imports(report: &mut AnalysisReport<'_>) {
     let mut fields = Vec::new();
-    for idle in &report.program.idle {
-        match idle {
+    for declaration in &report.program.idle {
+        match declaration {
             UnusedDeclaration::Field(name, span) => fields.push((name, *span)),
             UnusedDeclaration::Import(path, span) => {
                 let message = message!("the import `{path}` is not used");
@@ -87,8 +90,8 @@ fn report_unused_fields_and_imports(report: &mut AnalysisReport<'_>) {
         W0105 reason` before `input`"
     );
     let finding = Diagnostic::new(Code::UnreadField, first.1, message).help(help);
-    let others = rest.iter().take(MAX_LISTED_NAMES - 1);
-    let finding = others
+    let more_fields = rest.iter().take(MAX_LISTED_NAMES - 1);
+    let finding = more_fields
         .fold(finding, |finding, (_, span)| finding.label(*span, message!("this field is not read either")));
     report.add_finding(finding, None);
 }
@@ -106,20 +109,20 @@ fn goto_targets(program: &Program) -> BTreeSet<TableId> {
 }
 
 fn report_same_names(report: &mut AnalysisReport<'_>) {
-    let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+    let mut first_spans: BTreeMap<&str, Span> = BTreeMap::new();
     let tests = &report.program.tests;
     for test in tests {
-        match first.get(&*test.name) {
-            None => drop(first.insert(&test.name, test.span)),
+        match first_spans.get(&*test.name) {
+            None => drop(first_spans.insert(&test.name, test.span)),
             Some(earlier) => {
-                let found = Diagnostic::new(
+                let diagnostic = Diagnostic::new(
                     Code::SameTestName,
                     test.span,
                     message!("another test is also named `{}`", test.name),
                 )
                 .label(*earlier, message!("the first one"))
                 .help(message!("give each test a different name, so that a failure shows which test failed"));
-                report.add_finding(found, None);
+                report.add_finding(diagnostic, None);
             }
         }
     }

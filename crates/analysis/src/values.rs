@@ -30,15 +30,16 @@ pub(super) struct ValueSearch {
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
     languages: HashMap<usize, Option<Vec<TextLanguage>>>,
-    /// For each function on texts, the language of its possible results.
-    fixed: HashMap<Function, Option<TextLanguage>>,
+    /// For each function on texts, the language (set of texts) of the function's possible results.
+    result_languages: HashMap<Function, Option<TextLanguage>>,
 }
 
 /// Key of a cached query: the index of a term (compared operand), its literals, and whether the
 /// term must be present.
 type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 
-/// Conflicts of more literals than this are not minimised.
+/// Maximum number of literals in a conflict that is minimised. A larger conflict is returned
+/// unchanged.
 const MAX_MINIMISED_LITERALS: usize = 24;
 
 impl ValueSearch {
@@ -48,7 +49,7 @@ impl ValueSearch {
             texts: AutomatonCache::default(),
             solved: HashMap::new(),
             languages: HashMap::new(),
-            fixed: HashMap::new(),
+            result_languages: HashMap::new(),
         }
     }
 
@@ -63,12 +64,12 @@ impl ValueSearch {
         if literals.len() > MAX_MINIMISED_LITERALS {
             return literals;
         }
-        let mut at = 0;
-        while at < literals.len() && literals.len() > 1 {
-            let left_out = literals.remove(at);
+        let mut index = 0;
+        while index < literals.len() && literals.len() > 1 {
+            let removed = literals.remove(index);
             if !matches!(self.find_value(term, &literals, present), SolvedValue::Never) {
-                literals.insert(at, left_out);
-                at += 1;
+                literals.insert(index, removed);
+                index += 1;
             }
         }
         literals
@@ -78,30 +79,39 @@ impl ValueSearch {
     /// `present`, the value is not null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
         let key = (term, literals.to_vec(), present);
-        if let Some(known) = self.solved.get(&key) {
-            return known.clone();
+        if let Some(cached) = self.solved.get(&key) {
+            return cached.clone();
         }
         let solved = self.find_value_uncached(term, literals, present);
         self.solved.insert(key, solved.clone());
         solved
     }
 
-    fn find_value_uncached(&mut self, at: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
-        let term = &self.atoms.terms[at];
-        let fits =
-            |atoms: &AtomTable, value: &Json| literals.iter().all(|literal| atoms.holds_for(*literal, value));
-        let of_term = |value: &Json, atoms: &AtomTable| {
-            (!present || !value.is_null()) && is_in_result_range(atoms, at, value) && fits(atoms, value)
+    fn find_value_uncached(
+        &mut self,
+        term_index: usize,
+        literals: &[AtomLiteral],
+        present: bool,
+    ) -> SolvedValue {
+        let term = &self.atoms.terms[term_index];
+        let satisfies_literals = |atoms: &AtomTable, value: &Json| {
+            literals.iter().all(|literal| atoms.value_satisfies(*literal, value))
+        };
+        let is_solution = |value: &Json, atoms: &AtomTable| {
+            (!present || !value.is_null())
+                && is_in_result_range(atoms, term_index, value)
+                && satisfies_literals(atoms, value)
         };
         // Null is the first candidate, because an optional field is best omitted.
-        let found =
-            self.candidate_values(term, literals).into_iter().find(|value| of_term(value, &self.atoms));
-        let found = found
-            .or_else(|| self.joined_samples(literals).into_iter().find(|value| of_term(value, &self.atoms)));
-        if let Some(value) = found {
+        let candidate =
+            self.candidate_values(term, literals).into_iter().find(|value| is_solution(value, &self.atoms));
+        let candidate = candidate.or_else(|| {
+            self.joined_samples(literals).into_iter().find(|value| is_solution(value, &self.atoms))
+        });
+        if let Some(value) = candidate {
             return SolvedValue::Value(value);
         }
-        let term = &self.atoms.terms[at];
+        let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;
         if kinds.overlaps(KindSet::VERSION)
             || (kinds.has(Kind::DateTime) && kinds.has(Kind::String) && !term.is_slot)
@@ -114,10 +124,12 @@ impl ValueSearch {
             if kind == Kind::DateTime && kinds.has(Kind::String) {
                 continue;
             }
-            match self.find_value_of_kind(at, kind, literals) {
+            match self.find_value_of_kind(term_index, kind, literals) {
                 SolvedValue::Never => {}
                 SolvedValue::Unknown => solved = SolvedValue::Unknown,
-                SolvedValue::Value(value) if fits(&self.atoms, &value) => return SolvedValue::Value(value),
+                SolvedValue::Value(value) if satisfies_literals(&self.atoms, &value) => {
+                    return SolvedValue::Value(value);
+                }
                 SolvedValue::Value(_) => solved = SolvedValue::Unknown,
             }
         }
@@ -128,12 +140,14 @@ impl ValueSearch {
     fn find_value_of_kind(&mut self, term: usize, kind: Kind, literals: &[AtomLiteral]) -> SolvedValue {
         // For numbers and date-times, the candidates are exhaustive if all shapes are known.
         let shapes = || literals.iter().map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
-        let known = shapes().all(|shape| shape.is_some());
-        let never = |exact: bool| if exact { SolvedValue::Never } else { SolvedValue::Unknown };
+        let shapes_known = shapes().all(|shape| shape.is_some());
+        let never_if = |exact: bool| if exact { SolvedValue::Never } else { SolvedValue::Unknown };
         match kind {
             Kind::Bool => SolvedValue::Never,
-            Kind::Int | Kind::Float => never(known && shapes().flatten().all(|shape| !shape.huge)),
-            Kind::DateTime => never(known),
+            Kind::Int | Kind::Float => {
+                never_if(shapes_known && shapes().flatten().all(|shape| !shape.has_huge))
+            }
+            Kind::DateTime => never_if(shapes_known),
             Kind::Version => SolvedValue::Unknown,
             Kind::List => self.find_list(literals),
             Kind::Dict => self.find_dict(literals),
@@ -145,7 +159,7 @@ impl ValueSearch {
     fn find_text_value(&mut self, term: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let mut languages: Vec<(TextLanguage, bool)> = Vec::new();
         let mut exact = true;
-        let ordered = literals.iter().any(|literal| {
+        let compares_order = literals.iter().any(|literal| {
             matches!(
                 self.atoms.atoms[literal.atom].shape.as_ref().map(|shape| &shape.on_text),
                 Some(TextDependence::Order)
@@ -161,7 +175,7 @@ impl ValueSearch {
             let (may_hold, may_fail) = (literal.allowed & TRUE != 0, literal.allowed & FALSE != 0);
             match &shape.on_text {
                 TextDependence::Constant => {
-                    if !self.atoms.holds_for(*literal, &json!("")) {
+                    if !self.atoms.value_satisfies(*literal, &json!("")) {
                         return SolvedValue::Never;
                     }
                 }
@@ -171,8 +185,9 @@ impl ValueSearch {
                 TextDependence::Texts(_) if !may_hold && !may_fail => return SolvedValue::Never,
                 TextDependence::Texts(texts) => {
                     only_equality &= shape.finite;
-                    let made = self.languages.entry(literal.atom).or_insert_with(|| texts.languages());
-                    match (may_hold, made.as_deref()) {
+                    let atom_languages =
+                        self.languages.entry(literal.atom).or_insert_with(|| texts.languages());
+                    match (may_hold, atom_languages.as_deref()) {
                         (true, Some(parts)) => {
                             languages.extend(parts.iter().map(|part| (part.clone(), true)));
                         }
@@ -182,27 +197,28 @@ impl ValueSearch {
                 }
             }
         }
-        if ordered {
+        if compares_order {
             // Text order is only decided through the candidates: each constant text and its
             // successor.
             let constants =
                 literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
-            let plain = |text: &Json| text.as_str().is_none_or(|text| !text.contains('\0'));
-            exact &= only_equality && constants.flat_map(|shape| &shape.constants).all(plain);
+            let has_no_nul = |text: &Json| text.as_str().is_none_or(|text| !text.contains('\0'));
+            exact &= only_equality && constants.flat_map(|shape| &shape.constants).all(has_no_nul);
             if exact && self.atoms.terms[term].range.fixed_by.is_none() {
                 return SolvedValue::Never;
             }
             exact = false;
         }
         if let Some(function) = self.atoms.terms[term].range.fixed_by {
-            let known = self.fixed.entry(function).or_insert_with(|| fixed_points_of(function));
-            languages.extend(known.clone().map(|fixed| (fixed, true)));
+            let function_results =
+                self.result_languages.entry(function).or_insert_with(|| fixed_points_of(function));
+            languages.extend(function_results.clone().map(|fixed| (fixed, true)));
         }
         match self.texts.find_text(&languages) {
             TextSolution::Nothing => SolvedValue::Never,
             TextSolution::Text(text) if exact => SolvedValue::Value(text.into()),
             TextSolution::Text(text)
-                if literals.iter().all(|literal| self.atoms.holds_for(*literal, &json!(text))) =>
+                if literals.iter().all(|literal| self.atoms.value_satisfies(*literal, &json!(text))) =>
             {
                 SolvedValue::Value(text.into())
             }
@@ -213,11 +229,11 @@ impl ValueSearch {
     /// Returns a dict with the keys that the literals require.
     fn find_dict(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let shape = |literal: &AtomLiteral| self.atoms.atoms[literal.atom].shape.as_ref();
-        let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.nested));
-        let wanted = literals.iter().filter(|literal| literal.allowed & (TRUE | FALSE) == TRUE);
-        let keys = wanted.filter_map(|literal| shape(literal)?.key.as_ref());
+        let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.has_nested));
+        let required = literals.iter().filter(|literal| literal.allowed & (TRUE | FALSE) == TRUE);
+        let keys = required.filter_map(|literal| shape(literal)?.key.as_ref());
         let dict = Json::Object(keys.map(|key| (key.to_string(), json!(true))).collect());
-        match literals.iter().all(|literal| self.atoms.holds_for(*literal, &dict)) {
+        match literals.iter().all(|literal| self.atoms.value_satisfies(*literal, &dict)) {
             true => SolvedValue::Value(dict),
             false if exact => SolvedValue::Never,
             false => SolvedValue::Unknown,
@@ -227,96 +243,100 @@ impl ValueSearch {
     /// Returns a list that contains the elements that the literals require, and none that they
     /// forbid.
     fn find_list(&self, literals: &[AtomLiteral]) -> SolvedValue {
-        let wants = |all: bool| {
+        let element_sets = |all: bool| {
             literals.iter().filter_map(move |literal| {
                 let elements = self.atoms.atoms[literal.atom].shape.as_ref()?.elements.as_ref()?;
-                let wanted = match literal.allowed & (TRUE | FALSE) {
+                let must_contain = match literal.allowed & (TRUE | FALSE) {
                     TRUE => true,
                     FALSE => false,
                     _ => return None,
                 };
-                (wanted == all).then_some(elements)
+                (must_contain == all).then_some(elements)
             })
         };
         let mut exact = true;
         for literal in literals {
             match self.atoms.atoms[literal.atom].shape.as_ref() {
-                Some(shape) if shape.nested => exact = false,
+                Some(shape) if shape.has_nested => exact = false,
                 Some(shape) if shape.elements.is_some() => {
                     if literal.allowed & (TRUE | FALSE) == 0 {
                         return SolvedValue::Never;
                     }
                 }
-                Some(_) if !self.atoms.holds_for(*literal, &json!([])) => return SolvedValue::Never,
+                Some(_) if !self.atoms.value_satisfies(*literal, &json!([])) => return SolvedValue::Never,
                 Some(_) => {}
                 None => exact = false,
             }
         }
         // The forbidden elements. A false `all` over several elements forbids none of them
         // individually.
-        let without: Vec<(&Json, &ElementSet)> = wants(false)
+        let forbidden: Vec<(&Json, &ElementSet)> = element_sets(false)
             .filter(|elements| !elements.all || elements.values.len() == 1)
             .flat_map(|elements| elements.values.iter().map(move |value| (value, elements)))
             .collect();
-        let refused = |value: &Json| {
-            without.iter().any(|(other, elements)| are_equivalent_elements(value, other, elements))
+        let is_forbidden = |value: &Json| {
+            forbidden.iter().any(|(other, elements)| are_equivalent_elements(value, other, elements))
         };
-        let mut made: Vec<Json> = Vec::new();
-        for elements in wants(true) {
-            let modes_agree = without.iter().all(|(_, other)| other.mode.text == elements.mode.text);
-            let mut open = elements.values.iter().filter(|value| !refused(value)).cloned();
+        let mut list_elements: Vec<Json> = Vec::new();
+        for elements in element_sets(true) {
+            let modes_agree = forbidden.iter().all(|(_, other)| other.mode.text == elements.mode.text);
+            let mut permitted = elements.values.iter().filter(|value| !is_forbidden(value)).cloned();
             let impossible = if elements.all || elements.values.len() == 1 {
-                elements.values.iter().any(refused)
+                elements.values.iter().any(is_forbidden)
             } else {
-                let first = open.next();
-                let none = first.is_none();
-                made.extend(first);
-                none
+                let first = permitted.next();
+                let none_permitted = first.is_none();
+                list_elements.extend(first);
+                none_permitted
             };
             if impossible {
                 return if exact && modes_agree { SolvedValue::Never } else { SolvedValue::Unknown };
             }
             if elements.all || elements.values.len() == 1 {
-                made.extend(elements.values.iter().cloned());
+                list_elements.extend(elements.values.iter().cloned());
             }
         }
-        let list = Json::Array(made);
-        if literals.iter().all(|literal| self.atoms.holds_for(*literal, &list)) {
+        let list = Json::Array(list_elements);
+        if literals.iter().all(|literal| self.atoms.value_satisfies(*literal, &list)) {
             return SolvedValue::Value(list);
         }
         SolvedValue::Unknown
     }
 
     /// Returns values that a term (compared operand) is likely to need. For predicates that compare
-    /// numbers, date-times, or the order of texts, one of them is a solution if there is any.
+    /// numbers, date-times, or the order of texts, one of the returned values satisfies the
+    /// literals if any value does.
     pub fn candidate_values(&self, term: &TermInfo, literals: &[AtomLiteral]) -> Vec<Json> {
-        let mut found = vec![Json::Null];
+        let mut candidates = vec![Json::Null];
         for literal in literals {
             if let Some(shape) = &self.atoms.atoms[literal.atom].shape {
-                shape.add_candidates(&mut found);
+                shape.add_candidates(&mut candidates);
             }
         }
-        found.extend([term.range.low, term.range.high].into_iter().flatten().map(Json::from));
-        let fresh = (0..).map(|at| if at == 0 { "other".to_owned() } else { format!("other{at}") });
+        candidates.extend([term.range.low, term.range.high].into_iter().flatten().map(Json::from));
+        let new_texts =
+            (0..).map(|index| if index == 0 { "other".to_owned() } else { format!("other{index}") });
         if term.kinds.has(Kind::String) {
-            let fresh = fresh.map(Json::from).take(literals.len() + 1).find(|text| !found.contains(text));
-            found.extend(fresh);
+            let new_texts =
+                new_texts.map(Json::from).take(literals.len() + 1).find(|text| !candidates.contains(text));
+            candidates.extend(new_texts);
         }
-        found.extend(self.plain_values(term.kinds));
-        found
+        candidates.extend(self.plain_values(term.kinds));
+        candidates
     }
 
-    /// Returns a few values of each kind.
+    /// Returns a few sample values of each kind in `kinds`, and null.
     pub fn plain_values(&self, kinds: KindSet) -> Vec<Json> {
-        let of = |kind: KindSet, values: Vec<Json>| if kinds.overlaps(kind) { values } else { Vec::new() };
-        let mut found = vec![Json::Null];
-        found.extend(of(KindSet::BOOL, vec![json!(true), json!(false)]));
-        found.extend(of(KindSet::NUMBER, vec![json!(0), json!(1), json!(0.5), json!(-1)]));
-        found.extend(of(KindSet::STRING, vec![json!("other"), json!("")]));
-        found.extend(of(KindSet::DATETIME, vec![json!("2026-01-05T09:00:00Z")]));
-        found.extend(of(KindSet::LIST, vec![json!([])]));
-        found.extend(of(KindSet::DICT, vec![json!({})]));
-        found
+        let if_accepted =
+            |kind: KindSet, values: Vec<Json>| if kinds.overlaps(kind) { values } else { Vec::new() };
+        let mut samples = vec![Json::Null];
+        samples.extend(if_accepted(KindSet::BOOL, vec![json!(true), json!(false)]));
+        samples.extend(if_accepted(KindSet::NUMBER, vec![json!(0), json!(1), json!(0.5), json!(-1)]));
+        samples.extend(if_accepted(KindSet::STRING, vec![json!("other"), json!("")]));
+        samples.extend(if_accepted(KindSet::DATETIME, vec![json!("2026-01-05T09:00:00Z")]));
+        samples.extend(if_accepted(KindSet::LIST, vec![json!([])]));
+        samples.extend(if_accepted(KindSet::DICT, vec![json!({})]));
+        samples
     }
 
     /// Builds candidate texts. Each text consists of one sample text for every predicate that must
@@ -332,15 +352,15 @@ impl ValueSearch {
         if parts.is_empty() || parts.len() > 12 {
             return Vec::new();
         }
-        let mut found = Vec::new();
+        let mut joined_texts = Vec::new();
         for alternative in 0..4 {
             let samples: Vec<String> = parts.iter().map(|part| sample_text(&part.0, alternative)).collect();
-            let turned: Vec<String> = samples.iter().rev().cloned().collect();
-            found.extend(
-                [samples.join(" "), turned.join(" "), samples.concat(), turned.concat()].map(Json::from),
+            let reversed: Vec<String> = samples.iter().rev().cloned().collect();
+            joined_texts.extend(
+                [samples.join(" "), reversed.join(" "), samples.concat(), reversed.concat()].map(Json::from),
             );
         }
-        found
+        joined_texts
     }
 
     /// Returns the languages (sets of texts) for which an atom is true; `None` if they are not
@@ -361,8 +381,8 @@ fn are_equivalent_elements(value: &Json, other: &Json, elements: &ElementSet) ->
     }
 }
 
-fn is_in_result_range(atoms: &AtomTable, at: usize, value: &Json) -> bool {
-    let range = atoms.terms[at].range;
+fn is_in_result_range(atoms: &AtomTable, term: usize, value: &Json) -> bool {
+    let range = atoms.terms[term].range;
     if let (Some(function), Json::String(text)) = (range.fixed_by, value) {
         let arena = Arena::default();
         return matches!(function.call(&[Value::Str(text)], &arena), Value::Str(same) if same == text);

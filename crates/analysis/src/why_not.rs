@@ -1,6 +1,6 @@
 //! Explains why a message does not select a route. The explanation names the route that the message
-//! selects now. It also shows the smallest change with which the message would select the requested
-//! route. The reference evaluator checks the change before it is reported.
+//! selects now. The explanation also shows the smallest change with which the message would select
+//! the requested route. The reference evaluator checks the change before it is reported.
 
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::report::AnalysisReport;
@@ -109,184 +109,195 @@ pub struct WhyNotQuery<'p> {
 /// # Errors
 /// If there is no statement with this name, returns the names that exist.
 #[doc(hidden)]
-pub fn explain_why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
-    let mut solver = Solver::new(asked.program);
+pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
+    let mut solver = Solver::new(query.program);
     let mut answers = AnswerIds::default();
-    let (program, values) = (asked.program, &*asked.program.values);
-    let mut reader =
+    let (program, values) = (query.program, &*query.program.values);
+    let mut sequence_builder =
         SequenceBuilder { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
-    let Some(sequence) = reader.build_sequence(Some(asked.entry)) else {
-        let (route, remedy) = (asked.route.to_owned(), Remedy::Unknown);
+    let Some(sequence) = sequence_builder.build_sequence(Some(query.entry)) else {
+        let (route, remedy) = (query.route.to_owned(), Remedy::Unknown);
         return Ok(WhyNot { route, taken_by: None, remedy });
     };
     let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
     // The name may include the table, as in tests: `TABLE.ROUTE`.
     let qualified = |id: &RuleId| {
         let rule = &program.rules[id.index()];
-        asked
+        query
             .route
             .strip_prefix(&*program.tables[rule.table.index()].name)
             .and_then(|rest| rest.strip_prefix('.'))
             == Some(&*rule.name)
     };
-    let is_asked = |at: &usize| {
-        is_named(&statements[*at], asked.route) || sequence.rules_to_leaf(*at).iter().any(qualified)
+    let is_requested = |index: &usize| {
+        is_named(&statements[*index], query.route) || sequence.rules_to_leaf(*index).iter().any(qualified)
     };
-    let places: Vec<usize> = (0..statements.len()).filter(is_asked).collect();
-    if places.is_empty() {
+    let requested: Vec<usize> = (0..statements.len()).filter(is_requested).collect();
+    if requested.is_empty() {
         let mut names = Vec::new();
         for name in statements.iter().flat_map(|leaf| leaf.name.split(" → ")) {
-            if !names.iter().any(|known| known == name) {
+            if !names.iter().any(|listed| listed == name) {
                 names.push(name.to_owned());
             }
         }
         return Err(names);
     }
-    let decide = |message: &Json| sequence.leaf_index(&(asked.decide)(message));
-    let taken = decide(asked.message);
-    let name = |place: usize| statements.get(place).map(|leaf| leaf.name.clone());
-    let mut found = WhyNot {
-        route: places.first().copied().and_then(name).unwrap_or_default(),
-        taken_by: taken.and_then(name),
+    let decide = |message: &Json| sequence.leaf_index(&(query.decide)(message));
+    let selected = decide(query.message);
+    let name = |statement: usize| statements.get(statement).map(|leaf| leaf.name.clone());
+    let mut explanation = WhyNot {
+        route: requested.first().copied().and_then(name).unwrap_or_default(),
+        taken_by: selected.and_then(name),
         remedy: Remedy::Never,
     };
-    if taken.is_some_and(|taken| places.contains(&taken)) {
-        found.remedy = Remedy::Chosen;
-        return Ok(found);
+    if selected.is_some_and(|selected| requested.contains(&selected)) {
+        explanation.remedy = Remedy::Chosen;
+        return Ok(explanation);
     }
     let mut best: Option<(usize, NearestMessage)> = None;
-    let mut open = false;
-    for place in places {
-        match find_nearest_message(&mut solver, &sequence, place, asked.message, &decide) {
+    let mut is_undecided = false;
+    for statement in requested {
+        match find_nearest_message(&mut solver, &sequence, statement, query.message, &decide) {
             NearestResult::Never => {}
-            NearestResult::Unknown => open = true,
-            NearestResult::TextSolution(near) => {
-                if best.as_ref().is_none_or(|(_, best)| near.changed.len() < best.changed.len()) {
-                    best = Some((place, near));
+            NearestResult::Unknown => is_undecided = true,
+            NearestResult::Message(nearest) => {
+                if best.as_ref().is_none_or(|(_, best)| nearest.changed.len() < best.changed.len()) {
+                    best = Some((statement, nearest));
                 }
             }
         }
     }
     match best {
-        None if open => found.remedy = Remedy::Unknown,
+        None if is_undecided => explanation.remedy = Remedy::Unknown,
         None => {}
-        Some((place, near)) => {
-            found.route = name(place).unwrap_or_default();
-            found.remedy = describe_change(asked, &solver, &sequence, (place, near), open);
+        Some((statement, nearest)) => {
+            explanation.route = name(statement).unwrap_or_default();
+            explanation.remedy =
+                describe_change(query, &solver, &sequence, (statement, nearest), is_undecided);
         }
     }
-    Ok(found)
+    Ok(explanation)
 }
 
-/// True if the statement, or a `goto` that leads to it, has this name.
+/// True if the statement, or a `goto` that leads to the statement, is named `name`.
 fn is_named(leaf: &SequenceLeaf, name: &str) -> bool {
     leaf.name == name || leaf.name.split(" → ").any(|part| part == name)
 }
 
 /// Describes the change that selects a statement.
 fn describe_change(
-    asked: &WhyNotQuery<'_>,
+    query: &WhyNotQuery<'_>,
     solver: &Solver<'_>,
     sequence: &Sequence,
-    (place, near): (usize, NearestMessage),
-    open: bool,
+    (statement, nearest): (usize, NearestMessage),
+    is_undecided: bool,
 ) -> Remedy {
-    let report = AnalysisReport::new(asked.program, asked.sources);
-    let mut words =
-        RequirementWords { report: &report, before: asked.message, after: &near.message, found: Vec::new() };
-    for rule in sequence.rules_to_leaf(place) {
-        words.collect_wanted(&asked.program.rules[rule.index()].condition, true);
+    let report = AnalysisReport::new(query.program, query.sources);
+    let mut words = RequirementWords {
+        report: &report,
+        old_message: query.message,
+        new_message: &nearest.message,
+        requirements: Vec::new(),
+    };
+    for rule in sequence.rules_to_leaf(statement) {
+        words.collect_newly_satisfied(&query.program.rules[rule.index()].condition, true);
     }
-    for beaten in &near.beaten {
+    for excluded_earlier in &nearest.excluded_earlier {
         // At least one condition of this earlier statement is no longer true.
-        for rule in sequence.rules_to_leaf(*beaten) {
-            words.collect_excluding(
-                &asked.program.rules[rule.index()].condition,
-                &asked.program.rules[rule.index()].name,
+        for rule in sequence.rules_to_leaf(*excluded_earlier) {
+            words.collect_changed_tests(
+                &query.program.rules[rule.index()].condition,
+                &query.program.rules[rule.index()].name,
             );
         }
     }
-    let at = |message: &Json, keys: &[Arc<str>]| -> Json {
+    let value_at = |message: &Json, keys: &[Arc<str>]| -> Json {
         keys.iter().try_fold(message, |json, key| json.get(&**key)).cloned().unwrap_or_default()
     };
-    let fields = near.changed.iter().map(|path| {
+    let fields = nearest.changed.iter().map(|path| {
         let keys = &solver.theory.values.atoms.paths[*path].keys;
-        let slots = asked.program.slots.iter();
+        let slots = query.program.slots.iter();
         FieldChange {
             field: keys.join("."),
-            is: at(asked.message, keys),
-            would_be: at(&near.message, keys),
+            is: value_at(query.message, keys),
+            would_be: value_at(&nearest.message, keys),
             needs: words.requirements_about(keys),
             private: slots.filter(|slot| slot.path.starts_with(keys)).any(|slot| slot.private),
         }
     });
     Remedy::Change {
         fields: fields.collect(),
-        smallest: near.smallest && !open,
-        message: near.message.clone(),
+        smallest: nearest.smallest && !is_undecided,
+        message: nearest.message.clone(),
     }
 }
 
 /// Describes in words what the tests in conditions require of fields.
 struct RequirementWords<'w> {
     report: &'w AnalysisReport<'w>,
-    before: &'w Json,
-    after: &'w Json,
+    old_message: &'w Json,
+    new_message: &'w Json,
     /// Each requirement in words, with the fields that its test reads.
-    found: Vec<(Vec<Vec<Arc<str>>>, Message)>,
+    requirements: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
 impl RequirementWords<'_> {
     /// Returns the requirements of tests that read the field `keys`.
     fn requirements_about(&self, keys: &[Arc<str>]) -> Vec<Message> {
         let mut needs: Vec<Message> = Vec::new();
-        for (fields, need) in &self.found {
-            let touches = |other: &Vec<Arc<str>>| other.starts_with(keys) || keys.starts_with(other);
-            if fields.iter().any(touches) && !needs.contains(need) {
+        for (fields, need) in &self.requirements {
+            let overlaps = |other: &Vec<Arc<str>>| other.starts_with(keys) || keys.starts_with(other);
+            if fields.iter().any(overlaps) && !needs.contains(need) {
                 needs.push(need.clone());
             }
         }
         needs
     }
 
-    /// Collects the tests that get the wanted result only by the change of the message.
-    fn collect_wanted(&mut self, cond: &Cond, want: bool) {
-        self.for_each_test(cond, want, &mut |words, unit, want| {
-            if !has_result(words, unit, words.before, want) && has_result(words, unit, words.after, want) {
-                let need = words.describe_requirement(unit, want);
-                words.found.push((words.fields_read(unit), need));
+    /// Collects the tests that have the wanted result for the changed message, but not for the
+    /// original message.
+    fn collect_newly_satisfied(&mut self, cond: &Cond, want: bool) {
+        self.for_each_test(cond, want, &mut |words, test_cond, want| {
+            if !has_result(words, test_cond, words.old_message, want)
+                && has_result(words, test_cond, words.new_message, want)
+            {
+                let need = words.describe_requirement(test_cond, want);
+                words.requirements.push((words.fields_read(test_cond), need));
             }
         });
     }
 
-    /// Collects the tests of an earlier statement whose result the change of the message affects.
-    fn collect_excluding(&mut self, cond: &Cond, name: &str) {
-        self.for_each_test(cond, true, &mut |words, unit, want| {
-            if has_result(words, unit, words.before, want) != has_result(words, unit, words.after, want) {
-                let quoted = words.report.quote(unit.span);
+    /// Collects the tests of an earlier statement that have different results for the original and
+    /// the changed message.
+    fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
+        self.for_each_test(cond, true, &mut |words, test_cond, want| {
+            if has_result(words, test_cond, words.old_message, want)
+                != has_result(words, test_cond, words.new_message, want)
+            {
+                let quoted = words.report.quote(test_cond.span);
                 let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
-                words.found.push((words.fields_read(unit), need));
+                words.requirements.push((words.fields_read(test_cond), need));
             }
         });
     }
 
-    /// Calls `tell` for each test in a condition, with the result that the test should have.
-    fn for_each_test(&mut self, cond: &Cond, want: bool, tell: &mut dyn FnMut(&mut Self, &Cond, bool)) {
+    /// Calls `visit` for each test in a condition, with the result that the test should have.
+    fn for_each_test(&mut self, cond: &Cond, want: bool, visit: &mut dyn FnMut(&mut Self, &Cond, bool)) {
         match &cond.kind {
             CondKind::Const(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) => self.for_each_test(inner, !want, tell),
-            CondKind::Call(_, inner) => self.for_each_test(inner, want, tell),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) => self.for_each_test(inner, !want, visit),
+            CondKind::Call(_, inner) => self.for_each_test(inner, want, visit),
             CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter().for_each(|part| self.for_each_test(part, want, tell));
+                parts.iter().for_each(|part| self.for_each_test(part, want, visit));
             }
             CondKind::Branch { conditions, .. } => {
-                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, tell));
+                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, visit));
             }
             CondKind::Let(id) => match self.report.program.let_body(*id) {
-                Term::Cond(body) => self.for_each_test(body, want, tell),
-                Term::Expr(_) => tell(self, cond, want),
+                Term::Cond(body) => self.for_each_test(body, want, visit),
+                Term::Expr(_) => visit(self, cond, want),
             },
-            CondKind::Test(_) | CondKind::Quantifier { .. } => tell(self, cond, want),
+            CondKind::Test(_) | CondKind::Quantifier { .. } => visit(self, cond, want),
         }
     }
 
@@ -315,13 +326,13 @@ impl RequirementWords<'_> {
         if !is_field || test.mode != TestMode::default() {
             return None;
         }
-        let holds = want != test.negated;
+        let must_be_true = want != test.negated;
         let right = match &test.right {
             Operand::Value(right) => self.report.quote(right.span),
             Operand::Nothing => String::new(),
             Operand::Range { .. } => return None,
         };
-        Some(match (test.op, holds) {
+        Some(match (test.op, must_be_true) {
             (None, true) => message!("to be true"),
             (None, false) => message!("to be false"),
             (Some(Op::Lt), true) | (Some(Op::Ge), false) => message!("less than {right}"),
@@ -338,6 +349,6 @@ impl RequirementWords<'_> {
 }
 
 /// True if a test has the wanted result for a message. Unknown counts as neither true nor false.
-fn has_result(words: &RequirementWords<'_>, unit: &Cond, message: &Json, want: bool) -> bool {
-    words.report.evaluate(unit, message) == Tri::from(want)
+fn has_result(words: &RequirementWords<'_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
+    words.report.evaluate(test_cond, message) == Tri::from(want)
 }

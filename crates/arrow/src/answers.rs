@@ -23,16 +23,16 @@ pub(crate) struct AnswerBuilder {
     rows: usize,
     /// Precomputed dictionary keys of the texts in each rule's answer and in each table's default
     /// answer. Empty unless the entry is a table of routes.
-    known: PrecomputedKeys,
+    precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
 }
 
-/// Builder of one answer column. Most cells are null, so nulls are appended only before the next
-/// value, many at once.
+/// Builder of one answer column. Most cells are null. The builder therefore appends nulls only
+/// before the next value, all pending nulls at once.
 struct LazyColumn {
     role: ColumnRole,
-    build: ColumnBuilder,
+    builder: ColumnBuilder,
     /// Number of rows already in the builder.
     rows: usize,
 }
@@ -42,10 +42,10 @@ impl LazyColumn {
     /// value of this row.
     fn append_at(&mut self, row: usize) -> &mut ColumnBuilder {
         if self.rows < row {
-            self.build.push_nulls(row - self.rows);
+            self.builder.push_nulls(row - self.rows);
         }
         self.rows = row + 1;
-        &mut self.build
+        &mut self.builder
     }
 }
 
@@ -55,7 +55,8 @@ impl LazyColumn {
 struct PrecomputedKeys {
     rules: Vec<Keys>,
     defaults: Vec<Keys>,
-    none: Keys,
+    /// The keys for a decision that no rule and no default made.
+    no_statement: Keys,
 }
 
 /// Precomputed dictionary keys of one answer: one key for each column that is stored as a
@@ -75,7 +76,7 @@ impl AnswerBuilder {
     /// names of all matching routes.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
-        let (mut columns, known) = match entry.kind() {
+        let (mut columns, precomputed) = match entry.kind() {
             TableKind::Routes | TableKind::Requirements => route_columns(program),
             TableKind::Choice => (choice_columns(program), PrecomputedKeys::default()),
             TableKind::Flows => (flow_columns(program), PrecomputedKeys::default()),
@@ -94,7 +95,7 @@ impl AnswerBuilder {
         if matched {
             columns.push(("matched", AnswerType::list(AnswerType::Text)));
         }
-        AnswerBuilder::new(columns, known)
+        AnswerBuilder::new(columns, precomputed)
     }
 
     /// Adds a column with the explanation of each decision, if `explained` is true.
@@ -105,7 +106,7 @@ impl AnswerBuilder {
             self.schema = Arc::new(Schema::new(fields));
             self.columns.push(LazyColumn {
                 role: ColumnRole::from_name("explanation"),
-                build: ColumnBuilder::new(&AnswerType::Json),
+                builder: ColumnBuilder::new(&AnswerType::Json),
                 rows: 0,
             });
         }
@@ -137,7 +138,7 @@ impl AnswerBuilder {
         AnswerBuilder::new(columns, PrecomputedKeys::default())
     }
 
-    fn new(mut columns: ColumnTypes, known: PrecomputedKeys) -> AnswerBuilder {
+    fn new(mut columns: ColumnTypes, precomputed: PrecomputedKeys) -> AnswerBuilder {
         let error = [
             ("code", AnswerType::Text),
             ("message", AnswerType::Text),
@@ -156,12 +157,12 @@ impl AnswerBuilder {
                 .iter()
                 .map(|(name, ty)| LazyColumn {
                     role: ColumnRole::from_name(name),
-                    build: ColumnBuilder::new(ty),
+                    builder: ColumnBuilder::new(ty),
                     rows: 0,
                 })
                 .collect(),
             rows: 0,
-            known,
+            precomputed,
             language: Language::default(),
         }
     }
@@ -173,11 +174,11 @@ impl AnswerBuilder {
     /// Appends the answer of a decision. `matched` contains the names of all matching routes, if
     /// they were requested.
     pub fn push(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
-        if self.known.is_empty() {
+        if self.precomputed.is_empty() {
             return self.push_other(decision, matched);
         }
-        let keys = self.known.for_decision(decision);
-        let plain = is_plain_decision(decision);
+        let keys = self.precomputed.for_decision(decision);
+        let is_plain = is_plain_decision(decision);
         let row = self.rows;
         for column in &mut self.columns {
             match column.role {
@@ -188,7 +189,9 @@ impl AnswerBuilder {
                 ColumnRole::Args => column.append_at(row).push_record(decision.args()),
                 ColumnRole::Requires => match decision.required_permissions() {
                     [] => {}
-                    some => column.append_at(row).push_texts(some.iter().map(|one| &**one)),
+                    permissions => {
+                        column.append_at(row).push_texts(permissions.iter().map(|permission| &**permission))
+                    }
                 },
                 ColumnRole::Path => match decision.path() {
                     path if path.len() < 2 => {}
@@ -197,7 +200,7 @@ impl AnswerBuilder {
                 ColumnRole::Matched => {
                     column.append_at(row).push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref));
                 }
-                ColumnRole::Other(_) if plain => {}
+                ColumnRole::Other(_) if is_plain => {}
                 ColumnRole::Other(name) => {
                     if let Some(value) = rare_part(name, decision) {
                         column.append_at(row).push(Some(&value));
@@ -239,9 +242,9 @@ impl AnswerBuilder {
     pub fn finish(&mut self) -> RecordBatch {
         let rows = std::mem::take(&mut self.rows);
         let finish = |column: &mut LazyColumn| {
-            column.build.push_nulls(rows - column.rows);
+            column.builder.push_nulls(rows - column.rows);
             column.rows = 0;
-            column.build.finish()
+            column.builder.finish()
         };
         let columns = self.columns.iter_mut().map(finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -261,8 +264,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part, by the name of its column. It is a part that most decisions lack, such as
-    /// `failures`, or a part that decisions by routes never have.
+    /// Any other part, with the name of its column. Most decisions lack the part, such as
+    /// `failures`, or decisions by routes never have the part.
     Other(&'static str),
 }
 
@@ -314,7 +317,9 @@ fn rare_part(name: &str, decision: &Decision) -> Option<Json> {
         "exceeded" => serde_json::to_value(decision.exceeded()).ok()?,
         "failures" => {
             let failures = decision.failures().iter();
-            failures.map(|one| json!({"function": &*one.function, "message": one.message})).collect()
+            failures
+                .map(|failure| json!({"function": &*failure.function, "message": failure.message}))
+                .collect()
         }
         _ => return None,
     };
@@ -332,11 +337,11 @@ impl PrecomputedKeys {
             Some(Chosen::Default(table)) => self.defaults.get(table.index()),
             None => None,
         };
-        *keys.unwrap_or(&self.none)
+        *keys.unwrap_or(&self.no_statement)
     }
 }
 
-/// Returns the type of a dictionary column that contains these texts.
+/// Returns the type of a dictionary column whose values are among `texts`.
 fn dictionary_type<'n>(texts: impl IntoIterator<Item = &'n str>) -> AnswerType {
     let mut names = DictionaryTexts::default();
     for text in texts {
@@ -362,12 +367,12 @@ fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
             metadata: Some(metadata.key_of_text("{}")),
         },
     };
-    let mut known = PrecomputedKeys {
+    let mut precomputed = PrecomputedKeys {
         rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
         defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
-        none: Keys::default(),
+        no_statement: Keys::default(),
     };
-    known.none.metadata = Some(metadata.key_of_text("{}"));
+    precomputed.no_statement.metadata = Some(metadata.key_of_text("{}"));
     let mut columns = vec![
         ("chosen", AnswerType::DictionaryTexts(Arc::new(chosen))),
         ("target", AnswerType::DictionaryTexts(Arc::new(target))),
@@ -377,7 +382,7 @@ fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     if program.handlers.iter().flatten().any(|handler| !handler.requires.is_empty()) {
         columns.push(("requires", AnswerType::list(AnswerType::Text)));
     }
-    (columns, known)
+    (columns, precomputed)
 }
 
 type ColumnTypes = Vec<(&'static str, AnswerType)>;
@@ -402,9 +407,9 @@ fn argument_type(program: &Program) -> Option<AnswerType> {
             let ty = type_for_kinds(kinds);
             types
                 .entry(&argument.name)
-                .and_modify(|known| {
-                    if *known != ty {
-                        *known = AnswerType::Json
+                .and_modify(|column_type| {
+                    if *column_type != ty {
+                        *column_type = AnswerType::Json
                     }
                 })
                 .or_insert(ty);
@@ -414,8 +419,8 @@ fn argument_type(program: &Program) -> Option<AnswerType> {
     Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty()).map(AnswerType::Record)
 }
 
-/// Returns the column type for values of these kinds. Lists and dicts are written as JSON, because
-/// their elements may have any kind.
+/// Returns the column type for values of the given kinds. Lists and dicts are written as JSON,
+/// because the elements of lists and dicts may have any kind.
 fn type_for_kinds(kinds: KindSet) -> AnswerType {
     let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
     match kinds {

@@ -119,10 +119,10 @@ pub(crate) struct Binding {
     schema: SchemaRef,
     /// Fields of the message, each with its column or columns.
     columns: Vec<(String, FieldSource)>,
-    /// Fields that the rules read. [`BoundField::at`] is an index into `columns`.
+    /// Fields that the rules read. [`BoundField::index`] is an index into `columns`.
     pub bound: Vec<BoundField>,
     /// Whether the slots of all bound fields can be filled column by column.
-    pub lanes: bool,
+    pub columnar: bool,
 }
 
 /// The column or columns that a message field comes from.
@@ -134,10 +134,10 @@ enum FieldSource {
 }
 
 impl FieldSource {
-    fn collect_columns(&self, found: &mut Vec<usize>) {
+    fn collect_columns(&self, columns: &mut Vec<usize>) {
         match self {
-            FieldSource::Column(at, _) => found.push(*at),
-            FieldSource::Group(inner) => inner.iter().for_each(|(_, source)| source.collect_columns(found)),
+            FieldSource::Column(index, _) => columns.push(*index),
+            FieldSource::Group(inner) => inner.iter().for_each(|(_, source)| source.collect_columns(columns)),
         }
     }
 }
@@ -146,35 +146,37 @@ impl FieldSource {
 #[derive(Clone, Debug)]
 pub(crate) struct BoundField {
     /// Index of the field's column among the columns of the enclosing object.
-    pub at: usize,
-    pub place: PathId,
-    /// Which of the kinds list and dict the rules read as a whole value.
-    pub whole: KindSet,
+    pub index: usize,
+    pub path_id: PathId,
+    /// The kinds list and dict, if the rules read the complete list or dict, not only parts of it.
+    pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
-    /// If the field is an object: the object's fields that the rules read.
+    /// The fields of this object that the rules read; empty if the field is not an object.
     pub inside: Vec<BoundField>,
     /// The kinds that values of the column can have.
-    given: KindSet,
+    column_kinds: KindSet,
     /// Whether the column type guarantees that all values have the same type.
-    plain: bool,
+    uniform: bool,
 }
 
 impl BoundField {
     /// True if the column type guarantees that each value of the field has one of these kinds.
     pub fn is_always_of(&self, kinds: KindSet) -> bool {
-        self.given.is_subset(kinds)
+        self.column_kinds.is_subset(kinds)
     }
 
     /// True if the slots of the field and its subfields can be filled column by column.
     fn is_columnar(&self) -> bool {
         match self.is_object {
             true => {
-                self.plain && !self.whole.has(Kind::Dict) && self.inside.iter().all(BoundField::is_columnar)
+                self.uniform
+                    && !self.whole_kinds.has(Kind::Dict)
+                    && self.inside.iter().all(BoundField::is_columnar)
             }
-            false => self.plain,
+            false => self.uniform,
         }
     }
 }
@@ -187,9 +189,9 @@ impl Binding {
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
-        let lanes = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
+        let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
-            problems if problems.is_empty() => Ok(Binding { columns, bound, lanes, schema }),
+            problems if problems.is_empty() => Ok(Binding { columns, bound, columnar, schema }),
             problems => Err(BindError { problems }),
         }
     }
@@ -197,10 +199,10 @@ impl Binding {
     /// Binds all columns as fields of a JSON object, regardless of what the rules read.
     pub fn bind_all(schema: SchemaRef, options: &Options) -> Binding {
         let columns = schema.fields().iter().enumerate();
-        let columns = columns.map(|(at, field)| {
-            (field.name().clone(), FieldSource::Column(at, options.text_format(field, KindSet::ALL)))
+        let columns = columns.map(|(index, field)| {
+            (field.name().clone(), FieldSource::Column(index, options.text_format(field, KindSet::ALL)))
         });
-        Binding { columns: columns.collect(), bound: Vec::new(), lanes: false, schema }
+        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, schema }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -213,27 +215,26 @@ impl Binding {
         if self.bound.is_empty() {
             return (0..self.schema.fields().len()).collect();
         }
-        let mut reads = Vec::new();
+        let mut indices = Vec::new();
         for bound in &self.bound {
-            self.columns[bound.at].1.collect_columns(&mut reads);
+            self.columns[bound.index].1.collect_columns(&mut indices);
         }
-        reads.sort_unstable();
-        reads
+        indices.sort_unstable();
+        indices
     }
 
-    /// Returns a reader of the batch's rows as objects. The fields of an object are the message
-    /// fields.
+    /// Returns a reader of the batch's rows as objects whose fields are the message fields.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
     pub fn open_batch<'b>(&'b self, batch: &'b RecordBatch) -> Result<TypedColumn<'b>, ColumnsError> {
-        let (bound, found) = (self.schema.fields(), batch.schema_ref().fields());
-        let same = |(one, other): (&FieldRef, &FieldRef)| {
+        let (expected, actual) = (self.schema.fields(), batch.schema_ref().fields());
+        let is_same = |(one, other): (&FieldRef, &FieldRef)| {
             one.name() == other.name() && one.data_type() == other.data_type()
         };
-        if bound.len() != found.len() || !bound.iter().zip(found).all(same) {
+        if expected.len() != actual.len() || !expected.iter().zip(actual).all(is_same) {
             let names: Vec<String> =
-                found.iter().map(|field| format!("`{}` {}", field.name(), field.data_type())).collect();
+                actual.iter().map(|field| format!("`{}` {}", field.name(), field.data_type())).collect();
             return Err(ColumnsError::Schema(names.join(", ")));
         }
         Ok(TypedColumn::group(self.group_columns(&self.columns, batch)))
@@ -244,13 +245,13 @@ impl Binding {
         sources: &'b [(String, FieldSource)],
         batch: &'b RecordBatch,
     ) -> Vec<(&'b str, TypedColumn<'b>)> {
-        let read = |source: &'b FieldSource| match source {
-            FieldSource::Column(at, meaning) => {
-                TypedColumn::new(batch.column(*at), self.schema.field(*at), *meaning)
+        let typed_column = |source: &'b FieldSource| match source {
+            FieldSource::Column(index, text_format) => {
+                TypedColumn::new(batch.column(*index), self.schema.field(*index), *text_format)
             }
             FieldSource::Group(inner) => TypedColumn::group(self.group_columns(inner, batch)),
         };
-        sources.iter().map(|(name, source)| (name.as_str(), read(source))).collect()
+        sources.iter().map(|(name, source)| (name.as_str(), typed_column(source))).collect()
     }
 }
 
@@ -282,16 +283,16 @@ impl Binder<'_> {
     fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        for (at, field) in self.schema.fields().iter().enumerate() {
+        for (i, field) in self.schema.fields().iter().enumerate() {
             let name = field.name().as_str();
             let is_part = name.split_once('.').is_some_and(|(first, _)| {
                 !names.contains(first)
                     && self.plan.child_paths(self.plan.child_named(ROOT_PATH, first)).next().is_some()
             });
             let path: Vec<&str> = if is_part { name.split('.').collect() } else { vec![name] };
-            let place = path.iter().fold(ROOT_PATH, |place, key| self.plan.child_named(place, key));
+            let path_id = path.iter().fold(ROOT_PATH, |path_id, key| self.plan.child_named(path_id, key));
             let column =
-                FieldSource::Column(at, self.options.text_format(field, self.plan.accepted_kinds(place)));
+                FieldSource::Column(i, self.options.text_format(field, self.plan.accepted_kinds(path_id)));
             if insert_column(&mut sources, &path, column).is_none() {
                 self.problems.push(message!("the column `{name}` exists twice; rename one of the two"));
             }
@@ -301,20 +302,20 @@ impl Binder<'_> {
 
     /// Binds the fields that the rules read inside an object to the object's columns, `sources`.
     fn bind_in(&mut self, object: PathId, sources: &[(String, FieldSource)], path: &str) -> Vec<BoundField> {
-        let find = |name: &str| sources.iter().position(|(known, _)| known == name);
+        let find = |name: &str| sources.iter().position(|(source_name, _)| source_name == name);
         let mut bound = Vec::new();
-        for (name, place) in self.plan.child_paths(object) {
+        for (name, path_id) in self.plan.child_paths(object) {
             let path = join_path(path, name);
-            match find(name).map(|at| (at, &sources[at].1)) {
-                None => self.report_missing(place, &path, sources.iter().map(|(name, _)| name.as_str())),
-                Some((at, FieldSource::Group(inner))) => {
-                    let inside = self.bind_in(place, inner, &path);
-                    bound.push(self.bind_field(at, place, Some(inside), (KindSet::DICT, false)));
+            match find(name).map(|index| (index, &sources[index].1)) {
+                None => self.report_missing(path_id, &path, sources.iter().map(|(name, _)| name.as_str())),
+                Some((index, FieldSource::Group(inner))) => {
+                    let inside = self.bind_in(path_id, inner, &path);
+                    bound.push(self.bind_field(index, path_id, Some(inside), (KindSet::DICT, false)));
                 }
-                Some((at, FieldSource::Column(column, meaning))) => {
+                Some((index, FieldSource::Column(column, text_format))) => {
                     let field = self.schema.field(*column);
-                    let inside = self.check_column(place, field, *meaning, &path);
-                    bound.push(self.bind_field(at, place, inside, column_kinds(field, *meaning)));
+                    let inside = self.check_column(path_id, field, *text_format, &path);
+                    bound.push(self.bind_field(index, path_id, inside, column_kinds(field, *text_format)));
                 }
             }
         }
@@ -325,23 +326,23 @@ impl Binder<'_> {
     /// contains the object's bound fields.
     fn bind_field(
         &self,
-        at: usize,
-        place: PathId,
+        index: usize,
+        path_id: PathId,
         inside: Option<Vec<BoundField>>,
-        (given, plain): (KindSet, bool),
+        (column_kinds, uniform): (KindSet, bool),
     ) -> BoundField {
         let is_object = inside.is_some();
-        let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.reads_kind(place, *kind));
-        let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::single(kind)));
+        let kinds = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.reads_kind(path_id, *kind));
+        let whole_kinds = kinds.fold(KindSet::EMPTY, |union, kind| union.union(KindSet::single(kind)));
         BoundField {
-            at,
-            place,
-            whole,
-            as_text: self.plan.accepted_kinds(place).has(Kind::String),
+            index,
+            path_id,
+            whole_kinds,
+            as_text: self.plan.accepted_kinds(path_id).has(Kind::String),
             is_object,
             inside: inside.unwrap_or_default(),
-            given,
-            plain,
+            column_kinds,
+            uniform,
         }
     }
 
@@ -349,31 +350,31 @@ impl Binder<'_> {
     /// rules cannot read. Returns the bound fields of a struct; `None` for other types.
     fn check_column(
         &mut self,
-        place: PathId,
+        path_id: PathId,
         field: &Field,
-        meaning: TextFormat,
+        text_format: TextFormat,
         path: &str,
     ) -> Option<Vec<BoundField>> {
-        let is_object = self.plan.child_paths(place).next().is_some();
-        let wanted = match self.plan.accepted_kinds(place) {
+        let is_object = self.plan.child_paths(path_id).next().is_some();
+        let readable_kinds = match self.plan.accepted_kinds(path_id) {
             kinds if is_object => kinds.union(KindSet::DICT),
             kinds => kinds,
         };
-        let kinds = possible_kinds(field, meaning);
-        if !can_be_read_as(kinds, wanted) {
-            self.problems.push(unfit_column_message(field, meaning, path, wanted));
+        let kinds = possible_kinds(field, text_format);
+        if !can_be_read_as(kinds, readable_kinds) {
+            self.problems.push(unfit_column_message(field, text_format, path, readable_kinds));
             return None;
         }
         match field.data_type() {
             DataType::Struct(fields) if is_object => {
                 let mut bound = Vec::new();
-                for (name, inner) in self.plan.child_paths(place) {
+                for (name, inner) in self.plan.child_paths(path_id) {
                     let path = join_path(path, name);
                     match fields.find(name) {
-                        Some((at, field)) => {
+                        Some((index, field)) => {
                             let inside = self.check_column(inner, field, TextFormat::Text, &path);
                             let kinds = column_kinds(field, TextFormat::Text);
-                            bound.push(self.bind_field(at, inner, inside, kinds));
+                            bound.push(self.bind_field(index, inner, inside, kinds));
                         }
                         None => self.report_missing(inner, &path, fields.iter().map(|field| &**field.name())),
                     }
@@ -385,8 +386,8 @@ impl Binder<'_> {
     }
 
     /// Reports a field that has no column, unless the rules allow the field to be missing.
-    fn report_missing<'n>(&mut self, place: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
-        if self.options.allow_missing || self.plan.is_optional(place) {
+    fn report_missing<'n>(&mut self, path_id: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
+        if self.options.allow_missing || self.plan.is_optional(path_id) {
             return;
         }
         let names: Vec<&str> = names.collect();
@@ -407,15 +408,15 @@ impl Binder<'_> {
 }
 
 /// Returns the kinds that a column's values can have, and whether all values have one type.
-fn column_kinds(field: &Field, meaning: TextFormat) -> (KindSet, bool) {
-    let plain = match field.data_type() {
+fn column_kinds(field: &Field, text_format: TextFormat) -> (KindSet, bool) {
+    let uniform = match field.data_type() {
         DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
         DataType::Dictionary(_, values) => {
             matches!(**values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
         }
         _ => true,
     };
-    (possible_kinds(field, meaning), plain && meaning == TextFormat::Text && !is_json(field))
+    (possible_kinds(field, text_format), uniform && text_format == TextFormat::Text && !is_json(field))
 }
 
 fn join_path(path: &str, name: &str) -> String {
@@ -425,8 +426,8 @@ fn join_path(path: &str, name: &str) -> String {
 /// Inserts a column at its path among the sources; `None` if the path already has a column.
 fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column: FieldSource) -> Option<()> {
     let (name, rest) = path.split_first()?;
-    let at = sources.iter().position(|(known, _)| known == name);
-    match (at.map(|at| &mut sources[at].1), rest) {
+    let index = sources.iter().position(|(source_name, _)| source_name == name);
+    match (index.map(|index| &mut sources[index].1), rest) {
         (None, []) => sources.push(((*name).to_owned(), column)),
         (None, rest) => {
             let mut inner = Vec::new();
@@ -440,9 +441,9 @@ fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column
 }
 
 /// Returns the kinds that a column's values can have.
-fn possible_kinds(field: &Field, meaning: TextFormat) -> KindSet {
-    let meaning = if is_json(field) { TextFormat::Json } else { meaning };
-    let of = |ty: &DataType| possible_kinds(&Field::new("", ty.clone(), true), meaning);
+fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet {
+    let text_format = if is_json(field) { TextFormat::Json } else { text_format };
+    let kinds_of = |ty: &DataType| possible_kinds(&Field::new("", ty.clone(), true), text_format);
     match field.data_type() {
         DataType::Null => KindSet::ALL,
         DataType::Boolean => KindSet::BOOL,
@@ -450,7 +451,7 @@ fn possible_kinds(field: &Field, meaning: TextFormat) -> KindSet {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => KindSet::FLOAT,
         DataType::Decimal128(_, scale) if *scale <= 0 => KindSet::INT,
         DataType::Decimal128(..) => KindSet::FLOAT,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match meaning {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match text_format {
             TextFormat::Text => KindSet::STRING,
             TextFormat::Json | TextFormat::Untyped => KindSet::ALL,
         },
@@ -458,12 +459,12 @@ fn possible_kinds(field: &Field, meaning: TextFormat) -> KindSet {
             KindSet::DATETIME.union(KindSet::STRING)
         }
         DataType::Date32 | DataType::Date64 => KindSet::STRING,
-        DataType::Dictionary(_, values) => of(values),
+        DataType::Dictionary(_, values) => kinds_of(values),
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => KindSet::LIST,
         DataType::Struct(_) => KindSet::DICT,
         DataType::Map(entries, _) => match entries.data_type() {
             DataType::Struct(fields)
-                if fields.first().is_some_and(|key| of(key.data_type()) == KindSet::STRING) =>
+                if fields.first().is_some_and(|key| kinds_of(key.data_type()) == KindSet::STRING) =>
             {
                 KindSet::DICT
             }
@@ -471,25 +472,25 @@ fn possible_kinds(field: &Field, meaning: TextFormat) -> KindSet {
         },
         DataType::Union(members, _) => members
             .iter()
-            .fold(KindSet::EMPTY, |found, (_, member)| found.union(possible_kinds(member, TextFormat::Text))),
+            .fold(KindSet::EMPTY, |kinds, (_, member)| kinds.union(possible_kinds(member, TextFormat::Text))),
         _ => KindSet::EMPTY,
     }
 }
 
-/// True if a value of a `given` kind can be read as a `wanted` kind.
-fn can_be_read_as(given: KindSet, wanted: KindSet) -> bool {
-    given.overlaps(wanted)
-        || (given.has(Kind::Int) && wanted.has(Kind::Float))
-        || (given.has(Kind::String) && wanted.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
+/// True if a value of a `source` kind can be read as a `target` kind.
+fn can_be_read_as(source: KindSet, target: KindSet) -> bool {
+    source.overlaps(target)
+        || (source.has(Kind::Int) && target.has(Kind::Float))
+        || (source.has(Kind::String) && target.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
 }
 
 /// Builds the message about a column whose type the rules cannot read, with a suggested correction.
-fn unfit_column_message(field: &Field, meaning: TextFormat, path: &str, wanted: KindSet) -> Message {
+fn unfit_column_message(field: &Field, text_format: TextFormat, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
     let remedy = match field.data_type() {
         DataType::Timestamp(_, None) => message!("give its times a time zone, such as UTC"),
         DataType::Timestamp(_, Some(zone)) => message!("`{zone}` is not a time zone"),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if meaning == TextFormat::Text => {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if text_format == TextFormat::Text => {
             message!("if its texts are JSON, set the option `json`")
         }
         _ => message!("convert the column, or change the rules"),

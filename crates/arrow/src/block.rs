@@ -10,43 +10,45 @@ pub(crate) const BLOCK_ROWS: usize = 64;
 /// The slot values of a block of rows.
 pub(crate) struct RowBlock<'v> {
     values: Vec<Value<'v>>,
-    slots: usize,
+    slots_per_row: usize,
     /// Bit mask of the rows that cannot be decided from slots, only from a JSON tree.
-    pub trees: u64,
+    pub tree_rows: u64,
 }
 
 impl<'v> RowBlock<'v> {
     /// Creates an empty block.
     pub fn new() -> RowBlock<'v> {
-        RowBlock { values: Vec::new(), slots: 0, trees: 0 }
+        RowBlock { values: Vec::new(), slots_per_row: 0, tree_rows: 0 }
     }
 
-    /// Clears the block and sizes it for `rows` rows; all values are missing.
-    pub fn reset(&mut self, slots: usize, rows: usize) {
+    /// Clears the block and sizes it for `rows` rows of `slots_per_row` slots; all values are
+    /// missing.
+    pub fn reset(&mut self, slots_per_row: usize, rows: usize) {
         self.values.clear();
-        self.values.resize(slots * rows, Value::Missing);
-        self.slots = slots;
-        self.trees = 0;
+        self.values.resize(slots_per_row * rows, Value::Missing);
+        self.slots_per_row = slots_per_row;
+        self.tree_rows = 0;
     }
 
-    /// Returns the cells of a slot in all rows. `there` has the bits of the rows that have a value.
-    pub fn cells_of_slot(&mut self, slot: usize, there: u64) -> Cells<'_, 'v> {
-        Cells { values: &mut self.values, width: self.slots, slot, there }
+    /// Returns the cells of a slot in all rows. `present` is the bit mask of the rows that have a
+    /// value.
+    pub fn cells_of_slot(&mut self, slot: usize, present: u64) -> Cells<'_, 'v> {
+        Cells { values: &mut self.values, width: self.slots_per_row, slot, present }
     }
 
     /// Stores a value in the slot of a row.
-    pub fn put_value(&mut self, at: usize, slot: usize, value: Value<'v>) {
-        if let Some(cell) = self.values.get_mut(at * self.slots + slot) {
+    pub fn put_value(&mut self, row: usize, slot: usize, value: Value<'v>) {
+        if let Some(cell) = self.values.get_mut(row * self.slots_per_row + slot) {
             *cell = value;
         }
     }
 
     /// Returns the values of a row; `None` if the row must be decided from a JSON tree.
-    pub fn row_slots(&self, at: usize) -> Option<&[Value<'v>]> {
-        if self.trees >> at & 1 == 1 {
+    pub fn row_slots(&self, row: usize) -> Option<&[Value<'v>]> {
+        if self.tree_rows >> row & 1 == 1 {
             return None;
         }
-        self.values.get(at * self.slots..(at + 1) * self.slots)
+        self.values.get(row * self.slots_per_row..(row + 1) * self.slots_per_row)
     }
 }
 
@@ -57,7 +59,7 @@ pub(crate) struct Cells<'c, 'v> {
     width: usize,
     slot: usize,
     /// Bit mask of the rows that have a value.
-    there: u64,
+    present: u64,
 }
 
 impl<'v> Cells<'_, 'v> {
@@ -74,13 +76,13 @@ impl<'v> Cells<'_, 'v> {
 
     #[inline(always)]
     fn store_all(self, values: impl Iterator<Item = Value<'v>>) {
-        let Cells { slot, there, .. } = self;
+        let Cells { slot, present, .. } = self;
         let rows = self.values.chunks_exact_mut(self.width.max(1)).zip(values);
-        if there == u64::MAX {
+        if present == u64::MAX {
             rows.for_each(|(row, value)| set_slot(row, slot, value));
         } else {
             rows.enumerate()
-                .filter(|(at, _)| there >> at & 1 == 1)
+                .filter(|(index, _)| present >> index & 1 == 1)
                 .for_each(|(_, (row, value))| set_slot(row, slot, value));
         }
     }

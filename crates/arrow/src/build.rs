@@ -66,8 +66,8 @@ impl DictionaryTexts {
 }
 
 impl AnswerType {
-    pub fn list(of: AnswerType) -> AnswerType {
-        AnswerType::List(Box::new(of))
+    pub fn list(item: AnswerType) -> AnswerType {
+        AnswerType::List(Box::new(item))
     }
 
     /// Returns the type of a list of records with text fields.
@@ -155,8 +155,8 @@ impl KeyBuilder {
     }
 
     fn finish(&mut self) -> Int32Array {
-        let room = Vec::with_capacity(self.keys.len());
-        Int32Array::new(std::mem::replace(&mut self.keys, room).into(), self.nulls.finish())
+        let empty_keys = Vec::with_capacity(self.keys.len());
+        Int32Array::new(std::mem::replace(&mut self.keys, empty_keys).into(), self.nulls.finish())
     }
 }
 
@@ -192,19 +192,19 @@ impl ColumnBuilder {
     pub fn push(&mut self, value: Option<&Json>) {
         let value = value.filter(|value| !value.is_null());
         match self {
-            ColumnBuilder::Bool(build) => build.append_option(value.and_then(Json::as_bool)),
-            ColumnBuilder::Int(build) => build.append_option(value.and_then(Json::as_i64)),
-            ColumnBuilder::Count(build) => build.append_option(value.and_then(Json::as_u64)),
-            ColumnBuilder::Float(build) => build.append_option(value.and_then(Json::as_f64)),
-            ColumnBuilder::Text(build) => build.append_option(value.and_then(Json::as_str)),
-            ColumnBuilder::Json(build) => build.append_option(value.map(Json::to_string)),
-            ColumnBuilder::DictionaryTexts(names, _, build) => {
+            ColumnBuilder::Bool(builder) => builder.append_option(value.and_then(Json::as_bool)),
+            ColumnBuilder::Int(builder) => builder.append_option(value.and_then(Json::as_i64)),
+            ColumnBuilder::Count(builder) => builder.append_option(value.and_then(Json::as_u64)),
+            ColumnBuilder::Float(builder) => builder.append_option(value.and_then(Json::as_f64)),
+            ColumnBuilder::Text(builder) => builder.append_option(value.and_then(Json::as_str)),
+            ColumnBuilder::Json(builder) => builder.append_option(value.map(Json::to_string)),
+            ColumnBuilder::DictionaryTexts(names, _, builder) => {
                 let text = match value {
                     Some(Json::String(text)) => names.keys.get(text),
                     Some(value) if names.json => names.keys.get(&value.to_string()),
                     _ => None,
                 };
-                build.push(text.copied());
+                builder.push(text.copied());
             }
             ColumnBuilder::List { items, .. } => match value {
                 Some(Json::Array(list)) => {
@@ -226,12 +226,12 @@ impl ColumnBuilder {
     /// Appends `count` nulls.
     pub fn push_nulls(&mut self, count: usize) {
         match self {
-            ColumnBuilder::Bool(build) => build.append_nulls(count),
-            ColumnBuilder::Int(build) => build.append_nulls(count),
-            ColumnBuilder::Count(build) => build.append_nulls(count),
-            ColumnBuilder::Float(build) => build.append_nulls(count),
-            ColumnBuilder::Text(build) | ColumnBuilder::Json(build) => build.append_nulls(count),
-            ColumnBuilder::DictionaryTexts(_, _, build) => build.push_nulls(count),
+            ColumnBuilder::Bool(builder) => builder.append_nulls(count),
+            ColumnBuilder::Int(builder) => builder.append_nulls(count),
+            ColumnBuilder::Count(builder) => builder.append_nulls(count),
+            ColumnBuilder::Float(builder) => builder.append_nulls(count),
+            ColumnBuilder::Text(builder) | ColumnBuilder::Json(builder) => builder.append_nulls(count),
+            ColumnBuilder::DictionaryTexts(_, _, builder) => builder.push_nulls(count),
             ColumnBuilder::List { ends, nulls, .. } => {
                 let last = ends.last().copied().unwrap_or_default();
                 ends.resize(ends.len() + count, last);
@@ -256,16 +256,16 @@ impl ColumnBuilder {
 
     /// Appends a dictionary value by its key.
     pub fn push_key(&mut self, key: Option<i32>) {
-        if let ColumnBuilder::DictionaryTexts(_, _, build) = self {
-            build.push(key);
+        if let ColumnBuilder::DictionaryTexts(_, _, builder) = self {
+            builder.push(key);
         }
     }
 
     /// Appends a text.
     pub fn push_text(&mut self, text: &str) {
         match self {
-            ColumnBuilder::Text(build) => build.append_value(text),
-            ColumnBuilder::DictionaryTexts(names, _, build) => build.push(names.keys.get(text).copied()),
+            ColumnBuilder::Text(builder) => builder.append_value(text),
+            ColumnBuilder::DictionaryTexts(names, _, builder) => builder.push(names.keys.get(text).copied()),
             _ => self.push(None),
         }
     }
@@ -281,25 +281,25 @@ impl ColumnBuilder {
         self.end_list(count, true);
     }
 
-    fn end_list(&mut self, count: usize, is_there: bool) {
+    fn end_list(&mut self, count: usize, is_present: bool) {
         if let ColumnBuilder::List { ends, nulls, .. } = self {
             let last = ends.last().copied().unwrap_or_default();
             ends.push(last + i32::try_from(count).unwrap_or(0));
-            nulls.append(is_there);
+            nulls.append(is_present);
         }
     }
 
     /// Returns the values appended so far as a column, and resets the builder.
     pub fn finish(&mut self) -> ArrayRef {
         match self {
-            ColumnBuilder::Bool(build) => Arc::new(build.finish()),
-            ColumnBuilder::Int(build) => Arc::new(build.finish()),
-            ColumnBuilder::Count(build) => Arc::new(build.finish()),
-            ColumnBuilder::Float(build) => Arc::new(build.finish()),
-            ColumnBuilder::Text(build) | ColumnBuilder::Json(build) => Arc::new(build.finish()),
-            ColumnBuilder::DictionaryTexts(_, texts, build) => {
+            ColumnBuilder::Bool(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Int(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Count(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Float(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Text(builder) | ColumnBuilder::Json(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::DictionaryTexts(_, texts, builder) => {
                 // All keys are valid, because `DictionaryTexts` created them.
-                let keys = build.finish();
+                let keys = builder.finish();
                 Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(texts)))
             }
             ColumnBuilder::List { item, ends, nulls, items } => {

@@ -39,7 +39,9 @@ pub(crate) enum CellValue<'b> {
     Time(OffsetDateTime),
     /// A day, counted from 1970-01-01.
     Day(i64),
+    /// A list: the column of the items, and the range of the list's items in this column.
     List(&'b TypedColumn<'b>, usize, usize),
+    /// An object: the columns of its fields, and the row of the object in these columns.
     Struct(&'b [(&'b str, TypedColumn<'b>)], usize),
     /// A map: its key and value columns, and the range of the map's entries in these columns.
     Map(&'b (TypedColumn<'b>, TypedColumn<'b>), usize, usize),
@@ -52,8 +54,8 @@ pub(crate) enum TextFormat {
     Text,
     /// Each text is one JSON value.
     Json,
-    /// Untyped cells, such as CSV cells: a cell that parses as JSON is that value, otherwise it
-    /// is text.
+    /// Untyped cells, such as CSV cells. A cell that parses as JSON is read as the JSON value, any
+    /// other cell as text.
     Untyped,
 }
 
@@ -107,11 +109,11 @@ enum ColumnValues<'b> {
 }
 
 impl<'b> TypedColumn<'b> {
-    /// Creates a reader of a column. `texts` determines how texts are interpreted, unless the field
-    /// is marked as JSON.
-    pub fn new(array: &'b dyn Array, field: &Field, texts: TextFormat) -> TypedColumn<'b> {
-        let texts = if is_json(field) { TextFormat::Json } else { texts };
-        TypedColumn { nulls: array.nulls(), values: ColumnValues::new(array, texts) }
+    /// Creates a reader of a column. `text_format` determines how texts are interpreted, unless the
+    /// field is marked as JSON.
+    pub fn new(array: &'b dyn Array, field: &Field, text_format: TextFormat) -> TypedColumn<'b> {
+        let text_format = if is_json(field) { TextFormat::Json } else { text_format };
+        TypedColumn { nulls: array.nulls(), values: ColumnValues::new(array, text_format) }
     }
 
     /// Creates a reader of columns that form one object.
@@ -128,8 +130,8 @@ impl<'b> TypedColumn<'b> {
         }
     }
 
-    /// Returns the column's null buffer; `None` if there is none. Types such as unions have none:
-    /// their nulls are found when a row is read.
+    /// Returns the column's null buffer. `None` if the column has no null buffer, as for unions;
+    /// the nulls of a union are found when a row is read.
     pub fn nulls(&self) -> Option<&'b NullBuffer> {
         self.nulls
     }
@@ -220,8 +222,8 @@ pub(crate) fn is_json(field: &Field) -> bool {
 }
 
 impl<'b> ColumnValues<'b> {
-    fn new(array: &'b dyn Array, texts: TextFormat) -> ColumnValues<'b> {
-        let strings = |strings| ColumnValues::Text(strings, texts);
+    fn new(array: &'b dyn Array, text_format: TextFormat) -> ColumnValues<'b> {
+        let strings = |strings| ColumnValues::Text(strings, text_format);
         let inner = |array: &'b ArrayRef, field: &Field| TypedColumn::new(array, field, TextFormat::Text);
         match array.data_type() {
             DataType::Boolean => ColumnValues::Bool(array.as_boolean().values()),
@@ -251,8 +253,9 @@ impl<'b> ColumnValues<'b> {
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
                 let (keys, values) = (dictionary.keys(), dictionary.values());
-                let values = TypedColumn { nulls: values.nulls(), values: ColumnValues::new(values, texts) };
-                let keys = TypedColumn { nulls: keys.nulls(), values: ColumnValues::new(keys, texts) };
+                let values =
+                    TypedColumn { nulls: values.nulls(), values: ColumnValues::new(values, text_format) };
+                let keys = TypedColumn { nulls: keys.nulls(), values: ColumnValues::new(keys, text_format) };
                 ColumnValues::Dictionary(Box::new((keys, values)))
             }
             DataType::List(item) => {
@@ -313,7 +316,7 @@ impl<'b> ColumnValues<'b> {
             ColumnValues::F32(values) => float_cell(values[row].into()),
             ColumnValues::F64(values) => float_cell(values[row]),
             ColumnValues::Decimal(values, scale) => decimal_cell(values[row], *scale),
-            ColumnValues::Text(strings, meaning) => meaning.to_cell(match strings {
+            ColumnValues::Text(strings, text_format) => text_format.to_cell(match strings {
                 StringColumn::Small(array) => array.value(row),
                 StringColumn::Large(array) => array.value(row),
                 StringColumn::View(array) => array.value(row),
@@ -333,8 +336,8 @@ impl<'b> ColumnValues<'b> {
             }
             ColumnValues::Struct(fields) => CellValue::Struct(fields, row),
             ColumnValues::Group(fields) => {
-                let any = fields.iter().any(|(_, field)| !matches!(field.cell(row), CellValue::Null));
-                if any { CellValue::Struct(fields, row) } else { CellValue::Null }
+                let has_value = fields.iter().any(|(_, field)| !matches!(field.cell(row), CellValue::Null));
+                if has_value { CellValue::Struct(fields, row) } else { CellValue::Null }
             }
             ColumnValues::Map(offsets, inner) => {
                 CellValue::Map(inner, offsets[row] as usize, offsets[row + 1] as usize)

@@ -57,10 +57,10 @@ impl Decider {
         schema: SchemaRef,
         options: &Options,
     ) -> Result<Decider, ColumnsError> {
-        let by = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name))?;
-        let session = by.session();
+        let decision_entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name))?;
+        let session = decision_entry.session();
         let binding = Arc::new(Binding::new(schema, &session, options)?);
-        let answers = AnswerBuilder::for_entry(rules, by, options.wants_matched())
+        let answers = AnswerBuilder::for_entry(rules, decision_entry, options.wants_matched())
             .with_language(options.error_language());
         let (rules, entry, options) = (rules.clone(), entry.map(str::to_owned), options.clone());
         Ok(Decider { rules, entry, binding, options, session, answers })
@@ -107,15 +107,15 @@ impl Decider {
         self.decide_part(&Part::from(batch.clone()), |_| ())
     }
 
-    /// Decides every row of a part, which is a batch with errors for unreadable rows. Calls `seen`
-    /// with each decision. Returns the answers.
+    /// Decides every row of a part, which is a batch with errors for unreadable rows. Calls
+    /// `on_decision` with each decision. Returns the answers.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
     pub fn decide_part(
         &mut self,
         part: &Part,
-        mut seen: impl FnMut(&Decision),
+        mut on_decision: impl FnMut(&Decision),
     ) -> Result<RecordBatch, ColumnsError> {
         let Decider { rules, binding, options, session, answers, .. } = self;
         let message = binding.open_batch(&part.batch)?;
@@ -125,17 +125,17 @@ impl Decider {
                     part.error(row).map_or_else(|| decide_row(session, binding, &message, row), Err);
                 let matched =
                     decision.is_ok().then(|| matching_routes(session, rules, binding, &message, row));
-                append_answer(answers, decision, matched.as_deref(), &mut seen);
+                append_answer(answers, decision, matched.as_deref(), &mut on_decision);
             }
         } else {
             decide_rows(session, binding, &message, part, |_, decision| {
-                append_answer(answers, decision, None, &mut seen)
+                append_answer(answers, decision, None, &mut on_decision)
             });
         }
         Ok(answers.finish())
     }
 
-    /// Decides every row of a part, which is a batch with errors for unreadable rows. `take`
+    /// Decides every row of a part, which is a batch with errors for unreadable rows. `on_row`
     /// receives the row index, and the decision or the row's error.
     ///
     /// # Errors
@@ -143,24 +143,25 @@ impl Decider {
     pub fn decide_each(
         &mut self,
         part: &Part,
-        take: impl FnMut(usize, Result<Decision, RowError>),
+        on_row: impl FnMut(usize, Result<Decision, RowError>),
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open_batch(&part.batch)?;
-        decide_rows(&mut self.session, &self.binding, &message, part, take);
+        decide_rows(&mut self.session, &self.binding, &message, part, on_row);
         Ok(())
     }
 }
 
-/// Appends the answer for a row: its decision, or the error of a row that is not a valid message.
+/// Appends the answer for a row: the row's decision, or the error of a row that is not a valid
+/// message.
 fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
     matched: Option<&[Cow<'_, str>]>,
-    seen: &mut impl FnMut(&Decision),
+    on_decision: &mut impl FnMut(&Decision),
 ) {
     match decision {
         Ok(decision) => {
-            seen(&decision);
+            on_decision(&decision);
             answers.push(&decision, matched);
         }
         Err(error) => answers.push_error(&error),
@@ -174,13 +175,13 @@ fn decide_rows(
     binding: &Binding,
     message: &TypedColumn<'_>,
     part: &Part,
-    mut take: impl FnMut(usize, Result<Decision, RowError>),
+    mut on_row: impl FnMut(usize, Result<Decision, RowError>),
 ) {
     let rows = part.batch.num_rows();
-    let lanes = session.plan().filter(|_| binding.lanes && part.broken.is_empty());
-    let Some(lanes) = lanes.map(|plan| ColumnFill::new(plan, &binding.bound, message, rows)) else {
+    let fill = session.plan().filter(|_| binding.columnar && part.broken.is_empty());
+    let Some(fill) = fill.map(|plan| ColumnFill::new(plan, &binding.bound, message, rows)) else {
         for row in 0..rows {
-            take(row, part.error(row).map_or_else(|| decide_row(session, binding, message, row), Err));
+            on_row(row, part.error(row).map_or_else(|| decide_row(session, binding, message, row), Err));
         }
         return;
     };
@@ -188,10 +189,10 @@ fn decide_rows(
     for start in (0..rows).step_by(BLOCK_ROWS) {
         bump.reset();
         let (block_rows, mut block) = (start..rows.min(start + BLOCK_ROWS), RowBlock::new());
-        lanes.fill_block(block_rows.clone(), &bump, &mut block);
-        for (at, row) in block_rows.enumerate() {
-            let decision = block.row_slots(at).and_then(|slots| session.decide_slots(slots));
-            take(row, decision.map_or_else(|| decide_as_tree(session, message, row), Ok));
+        fill.fill_block(block_rows.clone(), &bump, &mut block);
+        for (index, row) in block_rows.enumerate() {
+            let decision = block.row_slots(index).and_then(|slots| session.decide_slots(slots));
+            on_row(row, decision.map_or_else(|| decide_as_tree(session, message, row), Ok));
         }
     }
 }
@@ -228,10 +229,13 @@ fn matching_routes<'r>(
     message: &TypedColumn<'_>,
     row: usize,
 ) -> Vec<Cow<'r, str>> {
-    if let Some(found) =
+    if let Some(matched_ids) =
         session.matched_from(message, |fill, message| rows::fill_row(fill, &binding.bound, message, row))
     {
-        return found.into_iter().map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name)).collect();
+        return matched_ids
+            .into_iter()
+            .map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name))
+            .collect();
     }
     let Ok(tree) = rows::row_to_json(message, row) else { return Vec::new() };
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
@@ -285,18 +289,18 @@ impl Messages {
     }
 
     /// Converts every row of a part to a message. A part is a batch with errors for unreadable
-    /// rows. `take` receives the row index, and the message or the row's error.
+    /// rows. `on_message` receives the row index, and the message or the row's error.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the schema.
     pub fn convert_each(
         &self,
         part: &Part,
-        mut take: impl FnMut(usize, Result<Json, RowError>),
+        mut on_message: impl FnMut(usize, Result<Json, RowError>),
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open_batch(&part.batch)?;
         for row in 0..part.batch.num_rows() {
-            take(row, part.error(row).map_or_else(|| rows::row_to_json(&message, row), Err));
+            on_message(row, part.error(row).map_or_else(|| rows::row_to_json(&message, row), Err));
         }
         Ok(())
     }

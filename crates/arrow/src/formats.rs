@@ -24,7 +24,7 @@ const ROWS_PER_BATCH: usize = 8_192;
 const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 
 /// Maximum compression ratio of a page or column that expands to more than [`MAX_UNCHECKED_BYTES`]
-/// bytes. It is the highest ratio of LZ4. Zstandard can exceed this ratio for constant data.
+/// bytes. LZ4 cannot exceed this ratio; Zstandard can exceed this ratio for constant data.
 const MAX_COMPRESSION_RATIO: i64 = 255;
 
 /// A columnar file format.
@@ -113,8 +113,8 @@ pub trait Source: Send {
         false
     }
 
-    /// Returns a message about the lost rest of the input if the input is a truncated file. Only
-    /// the complete part of such a file is read.
+    /// If the input is a truncated file, returns a message about the lost part of the file;
+    /// otherwise `None`. Only the complete part of a truncated file is read.
     fn cut(&self) -> Option<&Message> {
         None
     }
@@ -188,41 +188,41 @@ pub fn create_sink(
 /// Calls a reader of the Arrow or Parquet library. The libraries panic on some corrupt files, so
 /// panics become errors.
 fn catch_panic<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Message> {
-    let read = catch_unwind(AssertUnwindSafe(read));
-    let read = read.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
-    read.map_err(|error| Message::verbatim(error.to_string()))
+    let result = catch_unwind(AssertUnwindSafe(read));
+    let result = result.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
+    result.map_err(|error| Message::verbatim(error.to_string()))
 }
 
 /// An input that counts the bytes that were read from it.
 struct CountingReader {
     input: Box<dyn Read + Send>,
-    read: u64,
+    bytes_read: u64,
     size: Option<u64>,
 }
 
 impl CountingReader {
     fn new(input: impl Read + Send + 'static, size: Option<u64>) -> CountingReader {
-        CountingReader { input: Box::new(input), read: 0, size }
+        CountingReader { input: Box::new(input), bytes_read: 0, size }
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a share needs few digits")]
     fn fraction_read(&self) -> Option<f64> {
-        self.size.filter(|size| *size > 0).map(|size| self.read as f64 / size as f64)
+        self.size.filter(|size| *size > 0).map(|size| self.bytes_read as f64 / size as f64)
     }
 }
 
 impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        self.read += read as u64;
-        Ok(read)
+        let count = self.input.read(buffer)?;
+        self.bytes_read += count as u64;
+        Ok(count)
     }
 }
 
 /// Reads the bytes of a file from an offset to the end.
-fn read_from(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
+fn read_from(file: &mut File, offset: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(from))?;
+    file.seek(SeekFrom::Start(offset))?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

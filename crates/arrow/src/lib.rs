@@ -2,8 +2,8 @@
 //! schema. A row's values are written from the column buffers into the engine's slots, without a
 //! JSON message in between, and the answers are columns too.
 //!
-//! Every decision is the same as [`rulec::Rules::decide`] makes for the row as a JSON message. A
-//! column cannot distinguish null from missing, so nulls count as missing.
+//! Every decision equals the decision that [`rulec::Rules::decide`] makes for the row as a JSON
+//! message. A column cannot distinguish null from missing, so nulls count as missing.
 //!
 //! [`Decider`] decides by routes, choices, flows and routers. [`PayloadJudge`] checks payloads.
 //! [`write_lines`] writes answers as the lines that `rulec run` prints.

@@ -37,15 +37,16 @@ struct AnswerLine<'a> {
 
 impl AnswerLine<'_> {
     fn cell(&self, name: &str) -> CellValue<'_> {
-        let column = self.columns.iter().find(|(known, _)| *known == name);
+        let column = self.columns.iter().find(|(column_name, _)| *column_name == name);
         column.map_or(CellValue::Null, |(_, reader)| reader.cell(self.row))
     }
 
-    /// True if an argument is required and its value is missing. Such an argument is written as
-    /// null; an optional argument without a value is left out.
+    /// True if the argument `name` is required and has no value. A required argument without a
+    /// value is written as null; an optional argument without a value is left out.
     fn is_missing(&self, name: &str) -> bool {
         let CellValue::List(names, start, end) = self.cell("missing_args") else { return false };
-        (start..end).any(|row| matches!(names.cell(row), CellValue::Str(known) if known == name))
+        (start..end)
+            .any(|row| matches!(names.cell(row), CellValue::Str(missing_name) if missing_name == name))
     }
 }
 
@@ -53,7 +54,7 @@ impl Serialize for AnswerLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("line", &self.number)?;
-        let failed = !matches!(self.cell("error"), CellValue::Null);
+        let has_error = !matches!(self.cell("error"), CellValue::Null);
         let has_args = self.columns.iter().any(|(name, _)| *name == "args");
         for (name, reader) in self.columns {
             match (*name, reader.cell(self.row)) {
@@ -61,12 +62,12 @@ impl Serialize for AnswerLine<'_> {
                 ("args", CellValue::Struct(args, row)) => {
                     map.serialize_entry("args", &AnswerArguments { line: self, args, row })?;
                 }
-                (name, CellValue::Null) if !COLUMNS_WRITTEN_AS_NULL.contains(&name) || failed => {}
+                (name, CellValue::Null) if !COLUMNS_WRITTEN_AS_NULL.contains(&name) || has_error => {}
                 (name, cell) => map.serialize_entry(name, &cell)?,
             }
             // If no handler has arguments, there is no column `args`, and an empty `args` is
             // written.
-            if *name == "target" && !has_args && !failed {
+            if *name == "target" && !has_args && !has_error {
                 map.serialize_entry("args", &serde_json::Map::new())?;
             }
         }

@@ -61,8 +61,8 @@ fn parse_offset(text: &str) -> Option<UtcOffset> {
 
 /// Formats a count of days since 1970-01-01 as `2026-01-31`; `None` outside the years 0 to 9999.
 pub(crate) fn format_day(count: i64) -> Option<String> {
-    const FIRST: i32 = 2_440_588;
-    let date = Date::from_julian_day(FIRST.checked_add(i32::try_from(count).ok()?)?).ok()?;
+    const JULIAN_DAY_OF_1970: i32 = 2_440_588;
+    let date = Date::from_julian_day(JULIAN_DAY_OF_1970.checked_add(i32::try_from(count).ok()?)?).ok()?;
     (0..=9999).contains(&date.year()).then(|| date.to_string())
 }
 

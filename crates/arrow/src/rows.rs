@@ -23,8 +23,8 @@ pub(crate) fn fill_row<'b>(
     if fill.plan().reads_kind(ROOT_PATH, Kind::Dict) {
         return None;
     }
-    let given = fill_fields(fill, bound, message.fields(), row)?;
-    fill.end_object(ROOT_PATH, given);
+    let required_present = fill_fields(fill, bound, message.fields(), row)?;
+    fill.end_object(ROOT_PATH, required_present);
     Some(())
 }
 
@@ -36,33 +36,33 @@ fn fill_fields<'b>(
     columns: &'b [(&'b str, TypedColumn<'b>)],
     row: usize,
 ) -> Option<u32> {
-    let mut given = 0;
+    let mut required_present = 0;
     for field in bound {
-        let Some((_, column)) = columns.get(field.at) else { continue };
-        given += fill_field(fill, field, column.cell(row))?;
+        let Some((_, column)) = columns.get(field.index) else { continue };
+        required_present += fill_field(fill, field, column.cell(row))?;
     }
-    Some(given)
+    Some(required_present)
 }
 
 #[inline]
 fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
-    let place = field.place;
+    let path_id = field.path_id;
     let value = match cell {
         CellValue::Null => return Some(0),
-        CellValue::Json(text) => return fill.read_json(place, text),
-        CellValue::List(..) if field.whole.has(Kind::List) => {
+        CellValue::Json(text) => return fill.read_json(path_id, text),
+        CellValue::List(..) if field.whole_kinds.has(Kind::List) => {
             let list = cell_to_value(fill.bump(), cell)?;
-            return Some(fill.put_built(place, list));
+            return Some(fill.put_built(path_id, list));
         }
-        CellValue::Struct(..) | CellValue::Map(..) if field.whole.has(Kind::Dict) => {
+        CellValue::Struct(..) | CellValue::Map(..) if field.whole_kinds.has(Kind::Dict) => {
             let dict = cell_to_value(fill.bump(), cell)?;
-            return Some(fill.put_built(place, dict));
+            return Some(fill.put_built(path_id, dict));
         }
-        CellValue::List(..) => return Some(fill.put_unread(place, Kind::List)),
+        CellValue::List(..) => return Some(fill.put_unread(path_id, Kind::List)),
         CellValue::Struct(columns, row) if field.is_object => {
-            let given = fill_fields(fill, &field.inside, columns, row)?;
-            fill.end_object(place, given);
-            return Some(fill.put_unread(place, Kind::Dict));
+            let required_present = fill_fields(fill, &field.inside, columns, row)?;
+            fill.end_object(path_id, required_present);
+            return Some(fill.put_unread(path_id, Kind::Dict));
         }
         CellValue::Struct(..) | CellValue::Map(..) => return fill_object(fill, field, cell),
         CellValue::Wide(value) => Value::Float(value as f64),
@@ -70,19 +70,19 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
         CellValue::Time(time) if !field.as_text => Value::DateTime(time),
         cell => cell_to_value(fill.bump(), cell)?,
     };
-    Some(fill.put_value(place, value))
+    Some(fill.put_value(path_id, value))
 }
 
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
 fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let value = cell_to_value(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
-    let (plan, mut given) = (fill.plan(), 0);
+    let (plan, mut required_present) = (fill.plan(), 0);
     for (key, value) in entries {
-        given += fill.put_built(plan.child_named(field.place, key), *value);
+        required_present += fill.put_built(plan.child_named(field.path_id, key), *value);
     }
-    fill.end_object(field.place, given);
-    Some(fill.put_unread(field.place, Kind::Dict))
+    fill.end_object(field.path_id, required_present);
+    Some(fill.put_unread(field.path_id, Kind::Dict))
 }
 
 /// Converts a cell to a value, including all elements of a list or dict. `None` if only a JSON tree
@@ -103,27 +103,30 @@ pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<V
             crate::moment::format_day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))
         }
         CellValue::List(items, start, end) => {
-            let mut entire = Some(());
+            let mut representable = Some(());
             let list = Value::list_in(
                 bump,
-                (start..end).map(|row| inner_cell_to_value(bump, items.cell(row), &mut entire)),
+                (start..end).map(|row| inner_cell_to_value(bump, items.cell(row), &mut representable)),
             );
-            entire.map(|()| list)?
+            representable.map(|()| list)?
         }
         CellValue::Struct(columns, row) => {
-            let mut entire = Some(());
-            let there = columns.iter().filter_map(|(name, column)| match column.cell(row) {
+            let mut representable = Some(());
+            let present_cells = columns.iter().filter_map(|(name, column)| match column.cell(row) {
                 CellValue::Null => None,
                 cell => Some((*name, cell)),
             });
-            let entries = there.map(|(name, cell)| (name, inner_cell_to_value(bump, cell, &mut entire)));
+            let entries =
+                present_cells.map(|(name, cell)| (name, inner_cell_to_value(bump, cell, &mut representable)));
             let dict = Value::dict_in(bump, entries);
-            entire.map(|()| dict)?
+            representable.map(|()| dict)?
         }
         CellValue::Map(inner, start, end) => {
-            let mut entire = Some(());
+            let mut representable = Some(());
             let entries = (start..end).map(|row| match inner.0.cell(row) {
-                CellValue::Str(key) => (key, inner_cell_to_value(bump, inner.1.cell(row), &mut entire)),
+                CellValue::Str(key) => {
+                    (key, inner_cell_to_value(bump, inner.1.cell(row), &mut representable))
+                }
                 _ => ("", Value::Missing),
             });
             let dict = Value::dict_in(bump, entries);
@@ -133,16 +136,16 @@ pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<V
             {
                 return None;
             }
-            entire.map(|()| dict)?
+            representable.map(|()| dict)?
         }
     })
 }
 
-/// Converts a cell inside a list or dict; clears `entire` if only a JSON tree can represent the
-/// cell.
-fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, entire: &mut Option<()>) -> Value<'b> {
+/// Converts a cell inside a list or dict. Sets `representable` to `None` if only a JSON tree can
+/// represent the cell.
+fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &mut Option<()>) -> Value<'b> {
     cell_to_value(bump, cell).unwrap_or_else(|| {
-        *entire = None;
+        *representable = None;
         Value::Missing
     })
 }
@@ -182,8 +185,8 @@ pub struct Part {
 impl Part {
     /// Returns the error of a row that could not be read; `None` for other rows.
     pub(crate) fn error(&self, row: usize) -> Option<RowError> {
-        let at = self.broken.binary_search_by_key(&row, |(row, _)| *row).ok()?;
-        Some(self.broken[at].1.clone())
+        let index = self.broken.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        Some(self.broken[index].1.clone())
     }
 }
 

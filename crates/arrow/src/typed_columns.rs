@@ -15,13 +15,13 @@ use std::ops::Range;
 
 /// The columns of a batch, each with the slots that it fills.
 pub(crate) struct ColumnFill<'b> {
-    lanes: Vec<ColumnSlot<'b>>,
-    slots: usize,
+    column_slots: Vec<ColumnSlot<'b>>,
+    slots_per_row: usize,
     /// Number of rows in the batch.
     rows: usize,
     /// Rows that have all fields that the declared input requires; `None` if every row has all
     /// these fields.
-    kept: Option<BooleanBuffer>,
+    complete_rows: Option<BooleanBuffer>,
 }
 
 struct ColumnSlot<'b> {
@@ -44,70 +44,76 @@ impl<'b> ColumnFill<'b> {
         message: &'b TypedColumn<'b>,
         rows: usize,
     ) -> ColumnFill<'b> {
-        let mut lanes = ColumnFill { lanes: Vec::new(), slots: plan.slot_count(), rows, kept: None };
-        lanes.add_object(plan, ROOT_PATH, bound, message.fields(), None);
-        lanes
+        let mut column_fill = ColumnFill {
+            column_slots: Vec::new(),
+            slots_per_row: plan.slot_count(),
+            rows,
+            complete_rows: None,
+        };
+        column_fill.add_object(plan, ROOT_PATH, bound, message.fields(), None);
+        column_fill
     }
 
-    /// Adds the columns of an object's fields, including the fields of inner objects. `around` is
-    /// the object's null buffer.
+    /// Adds the columns of an object's fields, including the fields of inner objects.
+    /// `parent_nulls` is the object's null buffer.
     fn add_object(
         &mut self,
         plan: &InputPlan,
-        place: PathId,
+        object: PathId,
         bound: &[BoundField],
         columns: &'b [(&'b str, TypedColumn<'b>)],
-        around: Option<&NullBuffer>,
+        parent_nulls: Option<&NullBuffer>,
     ) {
-        for (_, inside) in plan.child_paths(place) {
-            let wanted = plan.input_contract(inside).is_some_and(|(_, optional)| !optional);
-            let field = bound.iter().find(|field| field.place == inside);
-            let column = field.and_then(|field| Some((field, &columns.get(field.at)?.1)));
+        for (_, child) in plan.child_paths(object) {
+            let is_required = plan.input_contract(child).is_some_and(|(_, optional)| !optional);
+            let field = bound.iter().find(|field| field.path_id == child);
+            let column = field.and_then(|field| Some((field, &columns.get(field.index)?.1)));
             let Some((field, reader)) = column else {
-                if wanted {
-                    self.keep_rows_with(around, Some(&BooleanBuffer::new_unset(self.rows)));
+                if is_required {
+                    self.keep_rows_with(parent_nulls, Some(&BooleanBuffer::new_unset(self.rows)));
                 }
                 continue;
             };
-            let nulls = NullBuffer::union(around, reader.nulls());
-            if wanted {
-                self.keep_rows_with(around, nulls.as_ref().map(NullBuffer::inner));
+            let nulls = NullBuffer::union(parent_nulls, reader.nulls());
+            if is_required {
+                self.keep_rows_with(parent_nulls, nulls.as_ref().map(NullBuffer::inner));
             }
             if field.is_object {
-                self.add_object(plan, inside, &field.inside, reader.fields(), nulls.as_ref());
+                self.add_object(plan, child, &field.inside, reader.fields(), nulls.as_ref());
                 continue;
             }
             let slots: Vec<(usize, KindSet)> =
-                plan.slots_at(inside).map(|(slot, kinds)| (slot as usize, kinds)).collect();
+                plan.slots_at(child).map(|(slot, kinds)| (slot as usize, kinds)).collect();
             let contract = plan
-                .input_contract(inside)
+                .input_contract(child)
                 .map(|(kinds, _)| kinds)
                 .filter(|kinds| !field.is_always_of(*kinds));
             if !slots.is_empty() || contract.is_some() {
-                self.lanes.push(ColumnSlot { reader, nulls, slots, contract, as_text: field.as_text });
+                self.column_slots.push(ColumnSlot { reader, nulls, slots, contract, as_text: field.as_text });
             }
         }
     }
 
-    /// Removes rows from `kept`: the rows in which a required field is missing although the
-    /// enclosing object is present.
-    fn keep_rows_with(&mut self, around: Option<&NullBuffer>, there: Option<&BooleanBuffer>) {
-        let Some(there) = there else { return };
-        let kept = around.map_or_else(|| there.clone(), |around| &!around.inner() | there);
-        self.kept = Some(match self.kept.take() {
-            Some(before) => &before & &kept,
-            None => kept,
+    /// Removes rows from `complete_rows`: the rows in which a required field is missing although
+    /// the enclosing object is present.
+    fn keep_rows_with(&mut self, parent_nulls: Option<&NullBuffer>, field_present: Option<&BooleanBuffer>) {
+        let Some(field_present) = field_present else { return };
+        let complete_rows = parent_nulls
+            .map_or_else(|| field_present.clone(), |parent_nulls| &!parent_nulls.inner() | field_present);
+        self.complete_rows = Some(match self.complete_rows.take() {
+            Some(earlier_rows) => &earlier_rows & &complete_rows,
+            None => complete_rows,
         });
     }
 
     /// Fills the slots of a range of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
     pub fn fill_block<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
-        block.reset(self.slots, rows.len());
-        if let Some(kept) = &self.kept {
-            block.trees = !row_bits(kept, &rows);
+        block.reset(self.slots_per_row, rows.len());
+        if let Some(complete_rows) = &self.complete_rows {
+            block.tree_rows = !row_bits(complete_rows, &rows);
         }
-        for lane in &self.lanes {
-            lane.fill_slot(rows.clone(), bump, block);
+        for column_slot in &self.column_slots {
+            column_slot.fill_slot(rows.clone(), bump, block);
         }
     }
 }
@@ -122,16 +128,16 @@ fn row_bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
 impl ColumnSlot<'_> {
     fn fill_slot<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
-        let there = nulls.map_or(u64::MAX, |nulls| row_bits(nulls.inner(), &rows));
-        let simple = self.contract.is_none()
+        let present = nulls.map_or(u64::MAX, |nulls| row_bits(nulls.inner(), &rows));
+        let is_filled = self.contract.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
-                self.reader.spread_to_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, there))
+                self.reader.spread_to_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, present))
             });
-        if simple {
+        if is_filled {
             return;
         }
-        for (at, row) in rows.enumerate() {
-            if there >> at & 1 == 0 {
+        for (index, row) in rows.enumerate() {
+            if present >> index & 1 == 0 {
                 continue;
             }
             let value = match self.reader.cell(row) {
@@ -143,18 +149,18 @@ impl ColumnSlot<'_> {
                 CellValue::Time(time) if !self.as_text => Some(Value::DateTime(time)),
                 cell => cell_to_value(bump, cell),
             };
-            let fits =
+            let meets_contract =
                 |value: &Value<'_>| self.contract.is_none_or(|kinds| !value.read_as(kinds).is_missing());
-            match value.filter(fits) {
-                Some(value) => self.put_value(block, at, value),
-                None => block.trees |= 1 << at,
+            match value.filter(meets_contract) {
+                Some(value) => self.put_value(block, index, value),
+                None => block.tree_rows |= 1 << index,
             }
         }
     }
 
-    fn put_value<'v>(&self, block: &mut RowBlock<'v>, at: usize, value: Value<'v>) {
+    fn put_value<'v>(&self, block: &mut RowBlock<'v>, row: usize, value: Value<'v>) {
         for (slot, kinds) in &self.slots {
-            block.put_value(at, *slot, value.read_as(*kinds));
+            block.put_value(row, *slot, value.read_as(*kinds));
         }
     }
 }

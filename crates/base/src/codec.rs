@@ -22,13 +22,13 @@ pub struct DecodeError(pub &'static str);
 
 /// A value that can be encoded and decoded. Equal values are encoded as equal bytes.
 pub trait Codec: Sized {
-    fn write(&self, to: &mut Writer);
+    fn write(&self, writer: &mut Writer);
     /// Decodes bytes that [`write`](Codec::write) encoded.
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// A table of the compiled rules. Its entries are encoded as ids, and the decoder checks each id
-/// against the size of the table.
+/// A table of the compiled rules. The entries of a table are encoded as ids, and the decoder checks
+/// each id against the size of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexedTable {
     File,
@@ -59,13 +59,13 @@ impl IndexedTable {
 
 impl TableCounts {
     #[must_use]
-    pub fn with_count(mut self, what: IndexedTable, count: usize) -> TableCounts {
-        self.0[what as usize] = u32::try_from(count).unwrap_or(u32::MAX);
+    pub fn with_count(mut self, table: IndexedTable, count: usize) -> TableCounts {
+        self.0[table as usize] = u32::try_from(count).unwrap_or(u32::MAX);
         self
     }
 
-    pub fn get(&self, what: IndexedTable) -> usize {
-        self.0[what as usize] as usize
+    pub fn get(&self, table: IndexedTable) -> usize {
+        self.0[table as usize] as usize
     }
 }
 
@@ -80,15 +80,15 @@ pub struct EncodedParts {
 }
 
 impl EncodedParts {
-    /// Decodes the part at the byte range `place`. Returns an error if bytes of the part remain.
-    pub fn decode_part<T: Codec>(&self, place: &Range<u32>) -> Result<T, DecodeError> {
-        let mut reader = Reader { texts: None, ..Reader::new(self.bytes(place), self.counts) };
+    /// Decodes the part at the byte range `range`. Returns an error if bytes of the part remain.
+    pub fn decode_part<T: Codec>(&self, range: &Range<u32>) -> Result<T, DecodeError> {
+        let mut reader = Reader { texts: None, ..Reader::new(self.bytes(range), self.counts) };
         let part = T::read(&mut reader)?;
         reader.expect_end().map(|()| part)
     }
 
-    pub fn bytes(&self, place: &Range<u32>) -> &[u8] {
-        self.bytes.get(place.start as usize..place.end as usize).unwrap_or_default()
+    pub fn bytes(&self, range: &Range<u32>) -> &[u8] {
+        self.bytes.get(range.start as usize..range.end as usize).unwrap_or_default()
     }
 }
 
@@ -100,7 +100,7 @@ pub struct Writer {
     texts: Option<HashMap<Arc<str>, u32>>,
     /// File id and start offset of the last span written. The next span is encoded as the
     /// difference from these numbers.
-    place: (u32, u32),
+    last_span: (u32, u32),
     /// The bytes of the parts written so far, which are decoded on demand.
     parts: Vec<u8>,
 }
@@ -129,8 +129,8 @@ impl Writer {
         self.parts = writer.bytes;
         self.write_number((self.parts.len() - start) as u64);
         // If the parts exceed four gigabytes, offsets saturate, and decoding such a part fails.
-        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        place(start)..place(self.parts.len())
+        let to_offset = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        to_offset(start)..to_offset(self.parts.len())
     }
 
     pub fn write_byte(&mut self, byte: u8) {
@@ -158,9 +158,9 @@ impl Writer {
     pub fn write_text(&mut self, text: &str) {
         if let Some(texts) = &mut self.texts {
             let next = texts.len() as u32;
-            if let Some(known) = texts.get(text) {
-                let known = u64::from(*known) << 1 | 1;
-                return self.write_number(known);
+            if let Some(id) = texts.get(text) {
+                let id = u64::from(*id) << 1 | 1;
+                return self.write_number(id);
             }
             texts.insert(text.into(), next);
         }
@@ -169,14 +169,14 @@ impl Writer {
     }
 
     pub fn write_span(&mut self, file: u32, start: u32, end: u32) {
-        let (last_file, last) = self.place;
-        let step = zigzag(i64::from(start) - i64::from(last));
+        let (last_file, last_start) = self.last_span;
+        let step = zigzag(i64::from(start) - i64::from(last_start));
         self.write_number(step << 1 | u64::from(file != last_file));
         if file != last_file {
             self.write_number(u64::from(file));
         }
         self.write_number(u64::from(end.saturating_sub(start)));
-        self.place = (file, start);
+        self.last_span = (file, start);
     }
 }
 
@@ -196,7 +196,9 @@ pub struct Reader<'b> {
     /// The texts read before, indexed by id. `None` while a part is decoded, because parts do not
     /// refer to earlier texts.
     texts: Option<Vec<Arc<str>>>,
-    place: (u32, u32),
+    /// File id and start offset of the last span read. The next span is encoded as the difference
+    /// from these numbers.
+    last_span: (u32, u32),
     depth: u32,
     /// The parts of the encoded value, each decoded on demand.
     pub parts: Arc<EncodedParts>,
@@ -212,7 +214,7 @@ impl<'b> Reader<'b> {
             rest: bytes,
             counts,
             texts: Some(Vec::new()),
-            place: (0, 0),
+            last_span: (0, 0),
             depth: 0,
             parts: Arc::default(),
             next_part: 0,
@@ -221,8 +223,8 @@ impl<'b> Reader<'b> {
 
     /// Returns an error unless all bytes and all parts have been read.
     pub fn expect_end(&self) -> Result<(), DecodeError> {
-        let ends = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
-        if ends { Ok(()) } else { Err(DecodeError("something follows the end")) }
+        let at_end = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
+        if at_end { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
     /// Reads the length of the next part. Returns all parts and the byte range of this part, which
@@ -275,8 +277,10 @@ impl<'b> Reader<'b> {
     pub fn read_text(&mut self) -> Result<Arc<str>, DecodeError> {
         let head = self.read_number()?;
         if head & 1 != 0 {
-            let known = usize::try_from(head >> 1).ok().and_then(|known| self.texts.as_ref()?.get(known));
-            return known.cloned().ok_or(DecodeError("a text is referred to that is not there"));
+            let earlier_text = usize::try_from(head >> 1)
+                .ok()
+                .and_then(|earlier_text| self.texts.as_ref()?.get(earlier_text));
+            return earlier_text.cloned().ok_or(DecodeError("a text is referred to that is not there"));
         }
         let length = usize::try_from(head >> 1).map_err(|_| UNEXPECTED_END)?;
         let text =
@@ -288,33 +292,33 @@ impl<'b> Reader<'b> {
         Ok(text)
     }
 
-    /// Reads an id of an entry of the table `what`. Returns an error if the table has no entry with
-    /// this id.
-    pub fn read_id(&mut self, what: IndexedTable) -> Result<u32, DecodeError> {
+    /// Reads an id of an entry of the table `table`. Returns an error if the table has no entry
+    /// with this id.
+    pub fn read_id(&mut self, table: IndexedTable) -> Result<u32, DecodeError> {
         let number = self.read_number()?;
         u32::try_from(number)
             .ok()
-            .filter(|number| (*number as usize) < self.counts.get(what))
+            .filter(|number| (*number as usize) < self.counts.get(table))
             .ok_or(DecodeError("something is numbered that is not there"))
     }
 
     /// Reads a span, as the file id, the start offset and the end offset.
     pub fn read_span(&mut self) -> Result<(u32, u32, u32), DecodeError> {
-        let far = DecodeError("a place lies outside its file");
+        let outside_file = DecodeError("a place lies outside its file");
         let head = self.read_number()?;
-        let (mut file, last) = self.place;
+        let (mut file, last_start) = self.last_span;
         if head & 1 != 0 {
             file = self.read_id(IndexedTable::File)?;
         } else if file as usize >= self.counts.get(IndexedTable::File) {
-            return Err(far);
+            return Err(outside_file);
         }
-        let start = i64::from(last)
+        let start = i64::from(last_start)
             .checked_add(unzigzag(head >> 1))
-            .and_then(|at| u32::try_from(at).ok())
-            .ok_or(far)?;
-        let length = u32::try_from(self.read_number()?).map_err(|_| far)?;
-        self.place = (file, start);
-        Ok((file, start, start.checked_add(length).ok_or(far)?))
+            .and_then(|offset| u32::try_from(offset).ok())
+            .ok_or(outside_file)?;
+        let length = u32::try_from(self.read_number()?).map_err(|_| outside_file)?;
+        self.last_span = (file, start);
+        Ok((file, start, start.checked_add(length).ok_or(outside_file)?))
     }
 
     /// Calls `read` one nesting level deeper, or returns an error beyond the limit.
@@ -338,12 +342,12 @@ impl<'b> Reader<'b> {
 macro_rules! impl_codec {
     (struct $name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::codec::Codec for $name {
-            fn write(&self, to: &mut $crate::codec::Writer) {
+            fn write(&self, writer: &mut $crate::codec::Writer) {
                 let $name { $($field),* } = self;
-                $($crate::codec::Codec::write($field, to);)*
+                $($crate::codec::Codec::write($field, writer);)*
             }
-            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
-                $(let $field = $crate::codec::Codec::read(from)?;)*
+            fn read(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                $(let $field = $crate::codec::Codec::read(reader)?;)*
                 Ok($name { $($field),* })
             }
         }
@@ -352,20 +356,20 @@ macro_rules! impl_codec {
         $($tag:literal $variant:ident $(($($item:ident),*))? $({ $($field:ident),* $(,)? })?),* $(,)?
     }) => {
         impl $crate::codec::Codec for $name {
-            fn write(&self, to: &mut $crate::codec::Writer) {
+            fn write(&self, writer: &mut $crate::codec::Writer) {
                 match self {
                     $($name::$variant $(($($item),*))? $({ $($field),* })? => {
-                        to.write_byte($tag);
-                        $($($crate::codec::Codec::write($item, to);)*)?
-                        $($($crate::codec::Codec::write($field, to);)*)?
+                        writer.write_byte($tag);
+                        $($($crate::codec::Codec::write($item, writer);)*)?
+                        $($($crate::codec::Codec::write($field, writer);)*)?
                     })*
                 }
             }
-            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
-                match from.read_byte()? {
+            fn read(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                match reader.read_byte()? {
                     $($tag => {
-                        $($(let $item = $crate::codec::Codec::read(from)?;)*)?
-                        $($(let $field = $crate::codec::Codec::read(from)?;)*)?
+                        $($(let $item = $crate::codec::Codec::read(reader)?;)*)?
+                        $($(let $field = $crate::codec::Codec::read(reader)?;)*)?
                         Ok($name::$variant $(($($item),*))? $({ $($field),* })?)
                     })*
                     _ => Err($crate::codec::DecodeError(concat!("there is no such form of ", stringify!($name)))),
@@ -376,12 +380,12 @@ macro_rules! impl_codec {
     // A type that is encoded as one byte, with a function for each direction.
     (byte $name:ident, $to:expr, $from:expr) => {
         impl $crate::codec::Codec for $name {
-            fn write(&self, to: &mut $crate::codec::Writer) {
-                to.write_byte($to(*self));
+            fn write(&self, writer: &mut $crate::codec::Writer) {
+                writer.write_byte($to(*self));
             }
-            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
-                let known: Option<Self> = $from(from.read_byte()?);
-                known.ok_or($crate::codec::DecodeError(concat!("there is no such ", stringify!($name))))
+            fn read(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                let decoded: Option<Self> = $from(reader.read_byte()?);
+                decoded.ok_or($crate::codec::DecodeError(concat!("there is no such ", stringify!($name))))
             }
         }
     };

@@ -95,9 +95,9 @@ impl Diagnostic {
     /// Adds the span of the declaration that the finding concerns, if there is one.
     #[must_use]
     #[doc(hidden)]
-    pub fn label_declaration(self, place: Option<Span>) -> Self {
-        match place {
-            Some(place) => self.label(place, message!("declared here")),
+    pub fn label_declaration(self, declaration: Option<Span>) -> Self {
+        match declaration {
+            Some(declaration) => self.label(declaration, message!("declared here")),
             None => self,
         }
     }
@@ -153,12 +153,12 @@ impl Diagnostic {
     /// Returns the finding with its messages in `language`.
     #[must_use]
     pub fn localized(&self, language: Language) -> Diagnostic {
-        let told = |message: &Message| message.in_language(language);
-        let label = |label: &Label| Label { span: label.span, text: told(&label.text) };
+        let translate = |message: &Message| message.in_language(language);
+        let label = |label: &Label| Label { span: label.span, text: translate(&label.text) };
         Diagnostic {
-            message: told(&self.message),
+            message: translate(&self.message),
             labels: self.labels.iter().map(label).collect(),
-            help: self.help.as_ref().map(told),
+            help: self.help.as_ref().map(translate),
             ..self.clone()
         }
     }
@@ -191,7 +191,7 @@ impl Diagnostic {
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     // A one-letter name is near every other one-letter name, so it gets no suggestion.
-    let allowed = match length {
+    let max_distance = match length {
         0 | 1 => return None,
         2 => 1,
         _ => (length / 3).max(1) + usize::from(length > 4),
@@ -200,7 +200,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .into_iter()
         .filter(|candidate| *candidate != name)
         .map(|candidate| (strsim::osa_distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count().max(2))
+        .filter(|(distance, candidate)| {
+            *distance <= max_distance && *distance < candidate.chars().count().max(2)
+        })
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
         .map(|(_, candidate)| candidate)
 }

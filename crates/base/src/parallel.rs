@@ -22,36 +22,37 @@ const MAX_THREADS: usize = 16;
 impl Threads {
     /// Returns the number of threads that are worthwhile for a given number of statements.
     pub fn count_for_statements(self, statements: usize) -> usize {
-        let wanted = (statements / MIN_STATEMENTS_PER_THREAD).clamp(1, MAX_THREADS);
-        if self == Threads::One || wanted == 1 {
+        let thread_count = (statements / MIN_STATEMENTS_PER_THREAD).clamp(1, MAX_THREADS);
+        if self == Threads::One || thread_count == 1 {
             return 1;
         }
         // Querying the number of cores may read system files, which takes as long as compiling a
         // few routes.
-        wanted.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
+        thread_count.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }
 
-    /// Runs two closures. If the number of statements makes a second thread worthwhile, `beside`
-    /// runs on that thread in parallel.
+    /// Runs two closures: `local_task` on the calling thread, and `parallel_task` on a second
+    /// thread at the same time. If the statements are too few for a second thread, both closures
+    /// run on the calling thread, one after the other.
     pub fn run_both<A: Send, B>(
         self,
         statements: usize,
-        beside: impl FnOnce() -> A + Send,
-        here: impl FnOnce() -> B,
+        parallel_task: impl FnOnce() -> A + Send,
+        local_task: impl FnOnce() -> B,
     ) -> (A, B) {
         if self.count_for_statements(statements) == 1 {
-            return (beside(), here());
+            return (parallel_task(), local_task());
         }
         std::thread::scope(|scope| {
-            let beside = scope.spawn(beside);
-            let here = here();
-            (unwrap_or_resume_panic(beside.join()), here)
+            let parallel_task = scope.spawn(parallel_task);
+            let local_task = local_task();
+            (unwrap_or_resume_panic(parallel_task.join()), local_task)
         })
     }
 }
 
-/// Applies `work` to each part: to the first on this thread, to each other part on its own thread.
-/// Returns the results in the order of the parts.
+/// Applies `work` to each part, and returns the results in the order of the parts. The first part
+/// is processed on the calling thread, and each other part on a thread of its own.
 pub fn map_in_parallel<P: Send, R: Send>(
     parts: impl Iterator<Item = P>,
     work: impl Fn(P) -> R + Sync,

@@ -66,22 +66,22 @@ impl SourceMap {
         self.files.is_empty()
     }
 
-    /// Writes the files to `to`. With `strip`, line offsets are written in place of the texts, so
-    /// that spans can still be converted to lines.
+    /// Writes the files to `writer`. With `strip`, line offsets are written in place of the texts,
+    /// so that spans can still be converted to lines.
     #[doc(hidden)]
-    pub fn write(&self, strip: bool, to: &mut Writer) {
-        to.write_number(self.files.len() as u64);
+    pub fn write(&self, strip: bool, writer: &mut Writer) {
+        writer.write_number(self.files.len() as u64);
         for file in &self.files {
-            file.name.write(to);
+            file.name.write(writer);
             let lines = (strip || file.is_stripped()).then_some(&file.line_starts);
-            to.write_byte(u8::from(lines.is_some()));
+            writer.write_byte(u8::from(lines.is_some()));
             match lines {
-                None => file.text.write(to),
+                None => file.text.write(writer),
                 Some(lines) => {
-                    to.write_number(lines.len() as u64);
+                    writer.write_number(lines.len() as u64);
                     let mut last = 0;
                     for start in lines {
-                        to.write_number((start - last).into());
+                        writer.write_number((start - last).into());
                         last = *start;
                     }
                 }
@@ -91,16 +91,16 @@ impl SourceMap {
 
     /// Reads the files that [`write`](SourceMap::write) wrote.
     #[doc(hidden)]
-    pub fn read(from: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
-        let count = from.read_count()?;
+    pub fn read(reader: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
+        let count = reader.read_count()?;
         let mut files = Vec::new();
         for _ in 0..count {
-            let name = String::read(from)?;
-            if !bool::read(from)? {
-                files.push(SourceFile::new(name, String::read(from)?));
+            let name = String::read(reader)?;
+            if !bool::read(reader)? {
+                files.push(SourceFile::new(name, String::read(reader)?));
                 continue;
             }
-            let steps: Vec<u32> = Vec::read(from)?;
+            let steps: Vec<u32> = Vec::read(reader)?;
             let mut last = 0_u32;
             let starts = steps.into_iter().map(|step| {
                 last = last.checked_add(step)?;
@@ -133,7 +133,7 @@ impl SourceMap {
 impl SourceFile {
     /// Creates a file and finds where its lines start.
     pub fn new(name: String, text: String) -> Self {
-        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1);
+        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|offset| offset as u32 + 1);
         let line_starts = std::iter::once(0).chain(breaks).collect();
         SourceFile { name, text, line_starts }
     }
@@ -160,9 +160,10 @@ impl SourceFile {
         }
         let offset = floor_char_boundary(&self.text, offset as usize);
         let line = self.line_starts.partition_point(|start| *start as usize <= offset);
-        let before = &self.text[self.line_starts[line - 1] as usize..offset];
-        let before = if line == 1 { before.strip_prefix('\u{FEFF}').unwrap_or(before) } else { before };
-        Position { line, column: before.chars().count() + 1 }
+        let line_prefix = &self.text[self.line_starts[line - 1] as usize..offset];
+        let line_prefix =
+            if line == 1 { line_prefix.strip_prefix('\u{FEFF}').unwrap_or(line_prefix) } else { line_prefix };
+        Position { line, column: line_prefix.chars().count() + 1 }
     }
 
     /// Returns the text of a line, counted from 1, without its line break and without a byte order
@@ -181,14 +182,14 @@ impl SourceFile {
         let start = *start as usize;
         let end = self.line_starts.get(line).map_or(self.text.len(), |next| *next as usize - 1);
         let text = self.text.get(start..end).unwrap_or_default();
-        let mark = if line == 1 && text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
-        start + mark..start + text.strip_suffix('\r').unwrap_or(text).len()
+        let bom_length = if line == 1 && text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+        start + bom_length..start + text.strip_suffix('\r').unwrap_or(text).len()
     }
 }
 
 /// Returns the start of the character that contains `offset`, or the end of the text.
 pub fn floor_char_boundary(text: &str, offset: usize) -> usize {
-    (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    (0..=offset.min(text.len())).rev().find(|index| text.is_char_boundary(*index)).unwrap_or(0)
 }
 
 #[cfg(test)]

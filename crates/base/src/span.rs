@@ -73,11 +73,11 @@ impl<T> Spanned<T> {
 }
 
 impl Codec for Span {
-    fn write(&self, to: &mut Writer) {
-        to.write_span(self.file.0, self.start, self.end);
+    fn write(&self, writer: &mut Writer) {
+        writer.write_span(self.file.0, self.start, self.end);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (file, start, end) = from.read_span()?;
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (file, start, end) = reader.read_span()?;
         Ok(Span { file: FileId(file), start, end })
     }
 }

@@ -53,12 +53,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let began = Instant::now();
+    let start = Instant::now();
     let rules = args.engine.apply_to(args.rules.load(term)?);
-    let loaded = began.elapsed();
+    let loaded = start.elapsed();
     let entry = select_entry(&rules, args.entry.as_deref())?;
     let (mut lines, mut left) = (Vec::new(), 0_usize);
-    let refused =
+    let rejected_messages =
         stream::read_objects(&args.input, term, |_, message| match lines.len() < MAX_KEPT_MESSAGES {
             true => lines.push(Json::Object(message).to_string().into_bytes()),
             false => left += 1,
@@ -75,7 +75,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let measured = measure_decisions(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
     let figures = BenchReport { rules: rules.program().rules.len(), loaded, lines: &lines, measured };
     figures.print(args, out)?;
-    Ok(if refused == 0 { Status::Fine } else { Status::Errors })
+    Ok(if rejected_messages == 0 { Status::Fine } else { Status::Errors })
 }
 
 /// Measured decision times, in nanoseconds.
@@ -92,20 +92,20 @@ fn measure_decisions(session: &mut Session, lines: &[Vec<u8>], budget: Duration)
     for line in lines {
         let _ = black_box(session.decide_line(line));
     }
-    let (mut decided, began) = (0_u64, Instant::now());
-    while began.elapsed() < budget / 2 {
+    let (mut decided, phase_start) = (0_u64, Instant::now());
+    while phase_start.elapsed() < budget / 2 {
         for line in lines {
             let _ = black_box(session.decide_line(line));
         }
         decided += lines.len() as u64;
     }
-    let mean = began.elapsed().as_nanos() as f64 / decided.max(1) as f64;
-    let (mut single, began) = (Vec::new(), Instant::now());
+    let mean = phase_start.elapsed().as_nanos() as f64 / decided.max(1) as f64;
+    let (mut single, phase_start) = (Vec::new(), Instant::now());
     for line in lines.iter().cycle() {
         let start = Instant::now();
         let _ = black_box(session.decide_line(line));
         single.push(start.elapsed().as_nanos() as u64);
-        if single.len() >= MAX_TIMED_DECISIONS || began.elapsed() >= budget / 2 {
+        if single.len() >= MAX_TIMED_DECISIONS || phase_start.elapsed() >= budget / 2 {
             break;
         }
     }
@@ -123,7 +123,7 @@ struct BenchReport<'a> {
 impl BenchReport<'_> {
     fn print(&self, args: &Args, out: &mut Out) -> Result<(), CliError> {
         let DecisionTimes { decided, mean, single } = &self.measured;
-        let at = |share: f64| {
+        let percentile = |share: f64| {
             single.get((single.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or_default()
         };
         let bytes = self.lines.iter().map(Vec::len).sum::<usize>() / self.lines.len().max(1);
@@ -139,10 +139,10 @@ impl BenchReport<'_> {
                 "decisions": decided,
                 "decisions_per_second": per_second,
                 "mean_ns": mean,
-                "p50_ns": at(0.5),
-                "p90_ns": at(0.9),
-                "p99_ns": at(0.99),
-                "max_ns": at(1.0),
+                "p50_ns": percentile(0.5),
+                "p90_ns": percentile(0.9),
+                "p99_ns": percentile(0.99),
+                "max_ns": percentile(1.0),
             });
             return out.write_json_line(&figures.to_string());
         }
@@ -165,7 +165,7 @@ impl BenchReport<'_> {
         ];
         percentiles.into_iter().try_for_each(|(name, share)| {
             let padding = " ".repeat(12_usize.saturating_sub(text::display_width(&localized(&name))));
-            out.write_line(&format!("  {}{padding} {:>9} ns", localized(&name), at(share)))
+            out.write_line(&format!("  {}{padding} {:>9} ns", localized(&name), percentile(share)))
         })
     }
 }

@@ -81,7 +81,7 @@ const MAX_SHOWN_FINDINGS: usize = 100;
 struct FindingQuota {
     errors: usize,
     warnings: usize,
-    left_out: usize,
+    not_shown: usize,
 }
 
 impl FindingQuota {
@@ -90,15 +90,15 @@ impl FindingQuota {
         FindingQuota {
             errors: MAX_SHOWN_FINDINGS,
             warnings: MAX_SHOWN_FINDINGS.saturating_sub(errors),
-            left_out: 0,
+            not_shown: 0,
         }
     }
 
-    fn admits(&mut self, found: &ReportedDiagnostic<'_>) -> bool {
-        let left = if found.diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
-        let admitted = *left > 0;
-        *left = left.saturating_sub(1);
-        self.left_out += usize::from(!admitted);
+    fn admits(&mut self, finding: &ReportedDiagnostic<'_>) -> bool {
+        let remaining = if finding.diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
+        let admitted = *remaining > 0;
+        *remaining = remaining.saturating_sub(1);
+        self.not_shown += usize::from(!admitted);
         admitted
     }
 }
@@ -132,15 +132,15 @@ struct FindingCounts {
     warnings: usize,
     denied: usize,
     /// Number of tables whose worst-case cost exceeds the allowed maximum.
-    dear: usize,
+    too_costly: usize,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let mut compiled = files::compile_files(&args.paths, args.root.as_deref())?;
     if args.fix {
         let fixes = Fixes::find_and_apply(&mut compiled)?;
-        let shown = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };
-        shown?;
+        let outcome = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };
+        outcome?;
         term.print(&fixes.summary(args.dry_run));
     }
     let mut all_settings = SettingsCache::default();
@@ -165,21 +165,21 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             report::write_findings(format, &files, &findings, out)?;
         }
     }
-    let mut dear = 0;
+    let mut too_costly = 0;
     for (compiled, settings, _) in &analysed {
-        dear += cost::report_costs(args, compiled, settings, (term, out))?;
+        too_costly += cost::report_costs(args, compiled, settings, (term, out))?;
     }
     out.flush()?;
-    let errors = findings.iter().filter(|found| found.diagnostic.is_error()).count();
-    let denied = findings.iter().filter(|found| found.denied).count();
-    let tally = FindingCounts { errors, warnings: findings.len() - errors, denied, dear };
+    let errors = findings.iter().filter(|finding| finding.diagnostic.is_error()).count();
+    let denied = findings.iter().filter(|finding| finding.denied).count();
+    let tally = FindingCounts { errors, warnings: findings.len() - errors, denied, too_costly };
     print_totals(term, compiled.len(), &tally);
-    let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
+    let first = findings.iter().find(|finding| finding.diagnostic.is_error()).or(findings.first());
     if let (Some(first), Format::Human) = (first, args.format) {
         term.print(&message!("for more about a code, run `rulec explain {}`", first.diagnostic.code));
     }
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
-    Ok(match (unreadable, errors + denied + dear) {
+    Ok(match (unreadable, errors + denied + too_costly) {
         (true, _) => Status::Usage,
         (_, 0) => Status::Fine,
         _ => Status::Errors,
@@ -191,34 +191,34 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 fn reported_findings<'a>(
     analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)],
 ) -> Vec<ReportedDiagnostic<'a>> {
-    let mut seen: HashSet<(Location, Code, Message)> = HashSet::new();
-    let mut told = Vec::new();
+    let mut reported: HashSet<(Location, Code, Message)> = HashSet::new();
+    let mut findings = Vec::new();
     for (compiled, settings, analysed) in analysed {
         for mut found in report::all_findings(compiled, analysed) {
             let diagnostic = &found.diagnostic;
             let level =
                 if diagnostic.is_error() { WarningLevel::Warn } else { settings.level(diagnostic.code) };
-            let one = (found.primary_location(), diagnostic.code, diagnostic.message.clone());
+            let identity = (found.primary_location(), diagnostic.code, diagnostic.message.clone());
             found.denied = level == WarningLevel::Deny;
-            if level != WarningLevel::Allow && seen.insert(one) {
-                told.push(found);
+            if level != WarningLevel::Allow && reported.insert(identity) {
+                findings.push(found);
             }
         }
     }
-    told
+    findings
 }
 
 /// Prints findings in the format for people, up to a maximum number per file.
 fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.is_stdout_colored();
-    for own in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
-        let mut quota = FindingQuota::new(own[0].compiled);
-        for found in own.iter().filter(|found| quota.admits(found)) {
-            out.write_styled(&report::format_human(found, color))?;
+    for file_findings in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
+        let mut quota = FindingQuota::new(file_findings[0].compiled);
+        for finding in file_findings.iter().filter(|finding| quota.admits(finding)) {
+            out.write_styled(&report::format_human(finding, color))?;
         }
-        if quota.left_out > 0 {
-            let file = own[0].compiled.target.display_name();
-            let more = message!("… and {} more in {file}; `--format json` lists all", quota.left_out);
+        if quota.not_shown > 0 {
+            let file = file_findings[0].compiled.target.display_name();
+            let more = message!("… and {} more in {file}; `--format json` lists all", quota.not_shown);
             out.write_message(&more)?;
             out.write_line("")?;
         }
@@ -227,9 +227,9 @@ fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Ou
 }
 
 fn print_totals(term: &Term, files: usize, tally: &FindingCounts) {
-    let mut found = Vec::new();
+    let mut parts = Vec::new();
     if tally.errors > 0 {
-        found.push(singular_or_plural(
+        parts.push(singular_or_plural(
             tally.errors,
             message!("1 error"),
             message!("{} errors", tally.errors),
@@ -241,19 +241,23 @@ fn print_totals(term: &Term, files: usize, tally: &FindingCounts) {
             message!("1 warning"),
             message!("{} warnings", tally.warnings),
         );
-        found.push(match tally.denied {
+        parts.push(match tally.denied {
             0 => warnings,
             denied if denied == tally.warnings => message!("{warnings} (denied)"),
             denied => message!("{warnings} ({denied} denied)"),
         });
     }
-    if tally.dear > 0 {
-        let tables = singular_or_plural(tally.dear, message!("1 table"), message!("{} tables", tally.dear));
-        found.push(message!("{tables} over `max-cost`"));
+    if tally.too_costly > 0 {
+        let tables = singular_or_plural(
+            tally.too_costly,
+            message!("1 table"),
+            message!("{} tables", tally.too_costly),
+        );
+        parts.push(message!("{tables} over `max-cost`"));
     }
     let files = singular_or_plural(files, message!("1 file"), message!("{files} files"));
-    term.print(&match found.is_empty() {
+    term.print(&match parts.is_empty() {
         true => message!("{files} checked: no problems"),
-        false => message!("{files} checked: {}", comma_list(found)),
+        false => message!("{files} checked: {}", comma_list(parts)),
     });
 }

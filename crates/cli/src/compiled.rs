@@ -41,10 +41,10 @@ pub const STDIN: &str = "<stdin>";
 /// True if a file contains compiled rules (an artifact). Read errors are reported later, by the
 /// code that loads the file.
 pub fn is_artifact(path: &Path) -> bool {
-    let mut beginning = Vec::new();
+    let mut prefix = Vec::new();
     open_regular(path).is_ok_and(|(file, _)| {
-        let read = file.take(artifact::MAGIC.len() as u64).read_to_end(&mut beginning);
-        read.is_ok() && artifact::is_artifact(&beginning)
+        let result = file.take(artifact::MAGIC.len() as u64).read_to_end(&mut prefix);
+        result.is_ok() && artifact::is_artifact(&prefix)
     })
 }
 
@@ -76,8 +76,10 @@ impl Loader for EditedFilesLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         // Loading from disk first rejects paths outside the root.
         let bytes = self.disk.load(path)?;
-        let real = self.disk.root().join(path).canonicalize().ok();
-        Ok(real.and_then(|real| self.texts.get(&real)).map_or(bytes, |text| text.clone().into_bytes()))
+        let canonical_path = self.disk.root().join(path).canonicalize().ok();
+        Ok(canonical_path
+            .and_then(|canonical_path| self.texts.get(&canonical_path))
+            .map_or(bytes, |text| text.clone().into_bytes()))
     }
 }
 
@@ -137,9 +139,9 @@ impl CompileTarget {
             let result = compiler.load_artifact_path(&self.path);
             return Compiled { target: self.clone(), result, is_artifact: true };
         }
-        let edited = compiler.on_disk(&self.path);
+        let located = compiler.on_disk(&self.path);
         let result =
-            edited.and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
+            located.and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
         Compiled { target: self.clone(), result, is_artifact: false }
     }
 

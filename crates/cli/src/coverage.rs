@@ -12,12 +12,12 @@ use std::fmt::Write;
 /// Formats the coverage totals, and one line for each item that is not fully covered.
 pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
-    let seen = |items: &[CoveredItem]| items.iter().filter(|item| item.gap.is_none()).count();
+    let count_covered = |items: &[CoveredItem]| items.iter().filter(|item| item.gap.is_none()).count();
     let shares = message!(
         "{} of {} routes chosen, {} of {} conditions seen both true and false",
-        seen(&routes),
+        count_covered(&routes),
         routes.len(),
-        seen(&conditions),
+        count_covered(&conditions),
         conditions.len()
     );
     let file = compiled.target.display_name();
@@ -25,10 +25,15 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
     let mut out = format!("{}\n", localized(&text));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
-        let at = coverage.rules().sources().position(item.span);
+        let position = coverage.rules().sources().position(item.span);
         let file = compiled.file_name(item.span.file);
-        let text =
-            message!("  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, kind_label(item), item.name);
+        let text = message!(
+            "  {file}:{}:{}  {} `{}`: {gap}",
+            position.line,
+            position.column,
+            kind_label(item),
+            item.name
+        );
         let _ = writeln!(out, "{}", localized(&text));
     }
     out
@@ -60,8 +65,9 @@ pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
     let mut out = String::new();
     let line = |item: &CoveredItem| coverage.rules().sources().position(item.span).line;
     for (file, source) in coverage.rules().sources().iter() {
-        let of_file = |items: &'_ [CoveredItem]| items.iter().filter(|item| item.span.file == file).count();
-        if of_file(&routes) + of_file(&conditions) == 0 || source.text.is_empty() {
+        let count_in_file =
+            |items: &'_ [CoveredItem]| items.iter().filter(|item| item.span.file == file).count();
+        if count_in_file(&routes) + count_in_file(&conditions) == 0 || source.text.is_empty() {
             continue;
         }
         let _ = writeln!(out, "TN:\nSF:{}", compiled.file_name(file));
@@ -73,27 +79,27 @@ pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
         for item in &routes {
             let _ = writeln!(out, "FNDA:{},{}", item.yes, item.name);
         }
-        let hit = routes.iter().filter(|item| item.yes > 0).count();
-        let _ = writeln!(out, "FNF:{}\nFNH:{hit}", routes.len());
-        let mut taken = 0;
+        let hits = routes.iter().filter(|item| item.yes > 0).count();
+        let _ = writeln!(out, "FNF:{}\nFNH:{hits}", routes.len());
+        let mut branches_taken = 0;
         for (block, item) in conditions.iter().enumerate() {
             for (branch, count) in [item.yes, item.no].into_iter().enumerate() {
-                taken += usize::from(count > 0);
+                branches_taken += usize::from(count > 0);
                 // In lcov, `-` marks a branch that was never reached.
                 let count = if item.tried == 0 { "-".to_owned() } else { count.to_string() };
                 let _ = writeln!(out, "BRDA:{},{block},{branch},{count}", line(item));
             }
         }
-        let _ = writeln!(out, "BRF:{}\nBRH:{taken}", conditions.len() * 2);
-        let all: Vec<&CoveredItem> = routes.iter().chain(&conditions).copied().collect();
+        let _ = writeln!(out, "BRF:{}\nBRH:{branches_taken}", conditions.len() * 2);
+        let all_items: Vec<&CoveredItem> = routes.iter().chain(&conditions).copied().collect();
         let mut lines: Vec<(usize, usize)> =
-            line_counts(coverage, &all).into_iter().map(|((_, line), count)| (line, count)).collect();
+            line_counts(coverage, &all_items).into_iter().map(|((_, line), count)| (line, count)).collect();
         lines.sort_unstable();
         for (line, count) in &lines {
             let _ = writeln!(out, "DA:{line},{count}");
         }
-        let hit = lines.iter().filter(|(_, count)| *count > 0).count();
-        let _ = writeln!(out, "LF:{}\nLH:{hit}\nend_of_record", lines.len());
+        let hits = lines.iter().filter(|(_, count)| *count > 0).count();
+        let _ = writeln!(out, "LF:{}\nLH:{hits}\nend_of_record", lines.len());
     }
     out
 }
@@ -139,8 +145,8 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     for (compiled, coverage, findings) in files {
         let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
         for (file, source) in coverage.rules().sources().iter() {
-            let own = |items: &[CoveredItem]| items.iter().any(|item| item.span.file == file);
-            if source.text.is_empty() || !own(&routes) && !own(&conditions) {
+            let is_in_file = |items: &[CoveredItem]| items.iter().any(|item| item.span.file == file);
+            if source.text.is_empty() || !is_in_file(&routes) && !is_in_file(&conditions) {
                 continue;
             }
             let _ = writeln!(out, "<h2>{}</h2>", escape_xml(&compiled.file_name(file)));
@@ -149,12 +155,12 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
             let _ = writeln!(out, "<table>\n<tr><th>{line}</th><th></th><th>{not_seen}</th></tr>");
             for item in routes.iter().chain(&conditions).filter(|item| item.span.file == file) {
                 let (Some(gap), line) = (&item.gap, source.position(item.span.start).line) else { continue };
-                let (name, gap, word) =
+                let (name, gap, kind) =
                     (escape_xml(&item.name), escape_xml(&localized(gap)), kind_label(item));
                 let _ = writeln!(
                     out,
                     "<tr><td>{line}</td><td>{} <code>{name}</code></td><td>{gap}</td></tr>",
-                    localized(&word)
+                    localized(&kind)
                 );
             }
             out += "</table>\n";
@@ -172,20 +178,20 @@ fn format_source_html(
     routes: &[CoveredItem],
     conditions: &[CoveredItem],
 ) -> String {
-    let mut marks: Vec<(usize, usize, &CoveredItem)> = Vec::new();
+    let mut colored_spans: Vec<(usize, usize, &CoveredItem)> = Vec::new();
     for item in conditions.iter().filter(|item| item.span.file == file) {
-        marks.push((item.span.start as usize, item.span.end as usize, item));
+        colored_spans.push((item.span.start as usize, item.span.end as usize, item));
     }
     for item in routes.iter().filter(|item| item.span.file == file && item.what != "default") {
         let start = item.span.start as usize;
         // Marks the first word of a route.
-        let end = text[start..].find(|c: char| c.is_whitespace()).map_or(text.len(), |word| start + word);
-        marks.push((start, end, item));
+        let end = text[start..].find(|c: char| c.is_whitespace()).map_or(text.len(), |offset| start + offset);
+        colored_spans.push((start, end, item));
     }
-    marks.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
-    let (mut out, mut at, mut line) = ("<pre>".to_owned(), 0, 1);
+    colored_spans.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
+    let (mut out, mut written_end, mut line) = ("<pre>".to_owned(), 0, 1);
     let _ = write!(out, "<i>1</i>");
-    let mut put = |out: &mut String, text: &str| {
+    let mut push_text = |out: &mut String, text: &str| {
         for c in text.chars() {
             match c {
                 '\n' => {
@@ -196,12 +202,12 @@ fn format_source_html(
             }
         }
     };
-    for (start, end, item) in marks {
+    for (start, end, item) in colored_spans {
         // Conditions may be nested; only the outermost one is coloured.
-        if start < at {
+        if start < written_end {
             continue;
         }
-        put(&mut out, &text[at..start]);
+        push_text(&mut out, &text[written_end..start]);
         let class = match (&item.gap, item.tried) {
             (None, _) => "all",
             (Some(_), 0) => "none",
@@ -209,11 +215,11 @@ fn format_source_html(
         };
         let title = item_tooltip(item);
         let _ = write!(out, "<span class=\"{class}\" title=\"{}\">", escape_xml(&localized(&title)));
-        put(&mut out, &text[start..end]);
+        push_text(&mut out, &text[start..end]);
         out += "</span>";
-        at = end;
+        written_end = end;
     }
-    put(&mut out, &text[at..]);
+    push_text(&mut out, &text[written_end..]);
     out + "</pre>\n"
 }
 

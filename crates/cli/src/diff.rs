@@ -119,16 +119,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
     for entry in &diff.entries {
-        let shown: Vec<&Change> = entry.changes.iter().collect();
-        if shown.is_empty() {
+        let changes: Vec<&Change> = entry.changes.iter().collect();
+        if changes.is_empty() {
             continue;
         }
         out.write_styled(&format!(
             "{}: {}",
             paint(color, "1", &to_one_line(&entry.entry)),
-            change_counts(&shown)
+            change_counts(&changes)
         ))?;
-        for change in shown {
+        for change in changes {
             write_change(change, color, out)?;
         }
         out.write_line("")?;
@@ -136,7 +136,7 @@ fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
     for note in &diff.notes {
         out.write_message(&message!("note: {note}"))?;
     }
-    let sum = |of: fn(&EntryDiff) -> usize| diff.entries.iter().map(of).sum::<usize>();
+    let sum = |count_of: fn(&EntryDiff) -> usize| diff.entries.iter().map(count_of).sum::<usize>();
     let (before, after) = (sum(|entry| entry.statements.0), sum(|entry| entry.statements.1));
     let compared = match before {
         1 => message!("1 statement before and {after} after"),
@@ -185,11 +185,11 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
         (_, Verdict::Same) => message!(": no message gets a different answer"),
         (_, Verdict::Undecided) => message!(": no message with a different answer was found"),
     };
-    let word = change_kind_label(change.kind);
-    let word = localized(&word);
-    let padding = " ".repeat(8_usize.saturating_sub(display_width(&word)));
+    let label = change_kind_label(change.kind);
+    let label = localized(&label);
+    let padding = " ".repeat(8_usize.saturating_sub(display_width(&label)));
     out.write_styled(&format!(
-        "  {} {word}{padding} {}{}{}",
+        "  {} {label}{padding} {}{}{}",
         paint(color, hue, sign),
         paint(color, "1", &to_one_line(&change.route)),
         localized(&was),
@@ -215,9 +215,9 @@ fn format_decision(decision: &Json) -> String {
             None => localized(&message!("nothing")).into_owned(),
         };
     };
-    let mut shown = to_one_line(chosen).into_owned();
+    let mut summary = to_one_line(chosen).into_owned();
     if let Some(target) = text("target").or(text("flow")) {
-        shown.push_str(&format!(" → {}", to_one_line(target)));
+        summary.push_str(&format!(" → {}", to_one_line(target)));
     }
     for (key, open, close) in [("args", "(", ")"), ("metadata", " { ", " }")] {
         let Some(Json::Object(map)) = decision.get(key) else { continue };
@@ -225,9 +225,9 @@ fn format_decision(decision: &Json) -> String {
             continue;
         }
         let parts: Vec<String> = map.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        shown.push_str(&format!("{open}{}{close}", parts.join(", ")));
+        summary.push_str(&format!("{open}{}{close}", parts.join(", ")));
     }
-    to_printable(&shown).into_owned()
+    to_printable(&summary).into_owned()
 }
 
 /// Decides every message of a file with both versions, and collects the differences.

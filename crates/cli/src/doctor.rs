@@ -42,16 +42,18 @@ pub struct Args {
 struct LogSummary {
     decisions: usize,
     /// Number of logged decisions whose message was not logged.
-    bare: usize,
+    without_message: usize,
     /// Number of log lines that are not decisions by an entry (table, choice or router) of these
     /// rules.
-    foreign: usize,
+    foreign_lines: usize,
     /// Number of logged decisions for which these rules now choose another route.
-    otherwise: usize,
+    changed_decisions: usize,
     /// Line number of the first logged decision for which these rules now choose another route.
-    example: Option<u64>,
-    first: Option<String>,
-    last: Option<String>,
+    first_change: Option<u64>,
+    /// Time of the earliest logged decision; `None` if the log contains no times.
+    first_time: Option<String>,
+    /// Time of the latest logged decision; `None` if the log contains no times.
+    last_time: Option<String>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -71,41 +73,41 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return Err(CliError { status, message: None });
     };
     files::note_missing_functions(rules, term);
-    let (mut coverage, mut window) = (Coverage::new(rules), LogSummary::default());
-    let refused =
-        stream::read_objects(&args.log, term, |number, line| window.add_line(number, line, &mut coverage))?;
-    if window.decisions == 0 {
+    let (mut coverage, mut summary) = (Coverage::new(rules), LogSummary::default());
+    let rejected_lines =
+        stream::read_objects(&args.log, term, |number, line| summary.add_line(number, line, &mut coverage))?;
+    if summary.decisions == 0 {
         let log = args.log.display();
         return Err(CliError::error(message!(
             "`{log}` contains no decision of these rules: a line of a decision log has a `route`, and an \
             `entry` that the rules declare"
         )));
     }
-    window.print_report(compiled, &coverage, out)?;
-    Ok(if refused == 0 { Status::Fine } else { Status::Errors })
+    summary.print_report(compiled, &coverage, out)?;
+    Ok(if rejected_lines == 0 { Status::Fine } else { Status::Errors })
 }
 
 impl LogSummary {
     fn add_line(&mut self, number: u64, line: Map<String, Json>, coverage: &mut Coverage<'_>) {
         let rules = coverage.rules();
         let Some(logged) = log::parse_decision(line) else {
-            self.foreign += 1;
+            self.foreign_lines += 1;
             return;
         };
         let program = rules.program();
         let Some(table) = program.table_named(&logged.entry).map(|id| &program.tables[id.index()]) else {
-            self.foreign += 1;
+            self.foreign_lines += 1;
             return;
         };
         self.decisions += 1;
         if let Some(time) = logged.time {
-            let earlier = self.first.as_deref().is_none_or(|first| *time < *first);
-            let later = self.last.as_deref().is_none_or(|last| *time > *last);
-            self.first = if earlier { Some(time.clone()) } else { self.first.take() };
-            self.last = if later { Some(time) } else { self.last.take() };
+            let is_earliest = self.first_time.as_deref().is_none_or(|first| *time < *first);
+            let is_latest = self.last_time.as_deref().is_none_or(|last| *time > *last);
+            self.first_time = if is_earliest { Some(time.clone()) } else { self.first_time.take() };
+            self.last_time = if is_latest { Some(time) } else { self.last_time.take() };
         }
         let Some(message) = logged.message else {
-            self.bare += 1;
+            self.without_message += 1;
             let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
             coverage.add_outcome(&path, logged.route.as_deref());
             return;
@@ -115,8 +117,8 @@ impl LogSummary {
         // Only routes and routers are compared with the log. Flows and choices may also be selected
         // by the intent classifier or by a language model.
         if matches!(table.kind, TableKind::Routes | TableKind::Router) && explanation.chosen != logged.route {
-            self.otherwise += 1;
-            self.example.get_or_insert(number);
+            self.changed_decisions += 1;
+            self.first_change.get_or_insert(number);
         }
         coverage.add_decision(&explanation);
         entry.count_conditions(&message, coverage.truths_mut());
@@ -129,32 +131,32 @@ impl LogSummary {
         out: &mut Out,
     ) -> Result<(), CliError> {
         let decisions = coverage::decision_count_text(self.decisions);
-        out.write_message(&match (&self.first, &self.last) {
+        out.write_message(&match (&self.first_time, &self.last_time) {
             (Some(first), Some(last)) => message!("{decisions} from {first} to {last}"),
             _ => message!("{decisions}, at unknown times"),
         })?;
-        if self.foreign > 0 {
+        if self.foreign_lines > 0 {
             out.write_message(&message!(
                 "{} left out: not decided by an entry of these rules",
-                line_count_text(self.foreign)
+                line_count_text(self.foreign_lines)
             ))?;
         }
-        if let Some(line) = self.example {
-            let otherwise = coverage::decision_count_text(self.otherwise);
+        if let Some(line) = self.first_change {
+            let otherwise = coverage::decision_count_text(self.changed_decisions);
             out.write_message(&message!(
                 "{otherwise} would differ with these rules, the first at line {line}: the rules have \
                 changed since, or a masked value decides"
             ))?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
-        if self.bare == self.decisions {
+        if self.without_message == self.decisions {
             out.write_message(&message!(
                 "the log contains no messages, so the conditions cannot be evaluated"
             ))?;
             for item in coverage.route_items(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
-                let at = coverage.rules().sources().position(item.span);
+                let position = coverage.rules().sources().position(item.span);
                 let file = compiled.file_name(item.span.file);
-                let (line, column, word) = (at.line, at.column, coverage::kind_label(item));
+                let (line, column, word) = (position.line, position.column, coverage::kind_label(item));
                 out.write_message(&message!(
                     "  {file}:{line}:{column}  {word} `{}`: never chosen",
                     item.name
@@ -162,10 +164,10 @@ impl LogSummary {
             }
             return Ok(());
         }
-        if self.bare > 0 {
+        if self.without_message > 0 {
             out.write_message(&message!(
                 "{} without a message: counted for routes only",
-                line_count_text(self.bare)
+                line_count_text(self.without_message)
             ))?;
         }
         out.write_text(coverage::format_text(compiled, coverage, &findings).trim_end_matches('\n'))

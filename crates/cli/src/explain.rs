@@ -55,20 +55,22 @@ fn parse_code(text: &str) -> Option<Code> {
 }
 
 fn unknown_code_message(text: &str) -> Message {
-    let wanted = text.trim().to_ascii_uppercase();
+    let requested_code = text.trim().to_ascii_uppercase();
     // Codes that differ by one character come first, then codes of the same range.
-    let off_by = |code: &str| code.chars().zip(wanted.chars()).filter(|(a, b)| a != b).count();
-    let one_off = |code: &&str| code.len() == wanted.len() && off_by(code) == 1;
+    let differing_chars =
+        |code: &str| code.chars().zip(requested_code.chars()).filter(|(a, b)| a != b).count();
+    let differs_by_one = |code: &&str| code.len() == requested_code.len() && differing_chars(code) == 1;
     let codes = || Code::ALL.iter().map(|code| code.as_str());
-    let mut near: Vec<&str> = codes().filter(one_off).collect();
-    near.extend(codes().filter(|code| !one_off(code) && code.get(..3) == wanted.get(..3)));
-    near.truncate(5);
-    match near.is_empty() {
+    let mut similar_codes: Vec<&str> = codes().filter(differs_by_one).collect();
+    similar_codes
+        .extend(codes().filter(|code| !differs_by_one(code) && code.get(..3) == requested_code.get(..3)));
+    similar_codes.truncate(5);
+    match similar_codes.is_empty() {
         true => message!("there is no code `{text}`; `rulec explain` lists all codes"),
         false => {
             message!(
                 "there is no code `{text}`; similar codes are {} (`rulec explain` lists all codes)",
-                comma_list(near)
+                comma_list(similar_codes)
             )
         }
     }
@@ -79,13 +81,13 @@ fn render_markdown(page: &str, color: bool) -> String {
     if !color {
         return page.to_owned();
     }
-    let (mut out, mut code) = (String::new(), false);
+    let (mut out, mut in_code_block) = (String::new(), false);
     for line in page.lines() {
         if line.starts_with("```") {
-            code = !code;
+            in_code_block = !in_code_block;
             continue;
         }
-        let line = if code {
+        let line = if in_code_block {
             format!("    {}", paint(color, "36", line))
         } else if line.starts_with('#') {
             paint(color, "1", line.trim_start_matches('#').trim_start())

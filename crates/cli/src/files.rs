@@ -46,14 +46,14 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
             });
             continue;
         }
-        let mut found = Vec::new();
-        collect_rules_files(path, &mut found)?;
-        if found.is_empty() {
+        let mut rules_files = Vec::new();
+        collect_rules_files(path, &mut rules_files)?;
+        if rules_files.is_empty() {
             return Err(CliError::usage(message!("there is no `.rules` file below `{}`", path.display())));
         }
-        found.sort();
+        rules_files.sort();
         let root = root.unwrap_or(path).to_path_buf();
-        targets.extend(found.into_iter().map(|path| CompileTarget {
+        targets.extend(rules_files.into_iter().map(|path| CompileTarget {
             path,
             root: Some(root.clone()),
             folder: Some(index),
@@ -62,52 +62,54 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
     Ok(targets)
 }
 
-/// Adds all `*.rules` files below a folder to `found`. Hidden folders are skipped. Links to folders
-/// are not followed, because links may form a cycle.
-fn collect_rules_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    let refused =
+/// Adds all `*.rules` files below a folder to `rules_files`. Hidden folders are skipped. Links to
+/// folders are not followed, because links may form a cycle.
+fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<(), CliError> {
+    let read_error =
         |error: io::Error| CliError::usage(message!("`{}` cannot be read: {error}", folder.display()));
-    for entry in std::fs::read_dir(folder).map_err(refused)? {
-        let entry = entry.map_err(refused)?;
+    for entry in std::fs::read_dir(folder).map_err(read_error)? {
+        let entry = entry.map_err(read_error)?;
         let name = entry.file_name();
         let path = if folder == Path::new(".") { PathBuf::from(&name) } else { entry.path() };
-        if entry.file_type().map_err(refused)?.is_dir() {
+        if entry.file_type().map_err(read_error)?.is_dir() {
             if !name.as_encoded_bytes().starts_with(b".") {
-                collect_rules_files(&path, found)?;
+                collect_rules_files(&path, rules_files)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
-            found.push(path);
+            rules_files.push(path);
         }
     }
     Ok(())
 }
 
-/// Marks the files of a folder that other files of the same folder import. These files are checked
-/// as part of their importers, because a fragment alone lacks the `input` that it was written for.
-fn mark_imported(all: &[Compiled]) -> Vec<bool> {
-    let mut places = HashMap::new();
-    for (index, compiled) in all.iter().enumerate() {
+/// Marks the files of a folder that other files of the same folder import. A marked file is checked
+/// as part of its importers, because the file alone lacks the `input` for which it was written.
+fn mark_imported(results: &[Compiled]) -> Vec<bool> {
+    let mut indexes = HashMap::new();
+    for (index, compiled) in results.iter().enumerate() {
         if let (Some(folder), Some((_, main))) = (compiled.target.folder, compiled.sources().iter().next()) {
-            places.insert((folder, main.name.as_str()), index);
+            indexes.insert((folder, main.name.as_str()), index);
         }
     }
-    let imports: Vec<BTreeSet<usize>> = all
+    let imports: Vec<BTreeSet<usize>> = results
         .iter()
         .map(|compiled| {
             let Some(folder) = compiled.target.folder else { return BTreeSet::new() };
-            let others = compiled.sources().iter().skip(1);
-            others.filter_map(|(_, file)| places.get(&(folder, file.name.as_str())).copied()).collect()
+            let imported_files = compiled.sources().iter().skip(1);
+            imported_files
+                .filter_map(|(_, file)| indexes.get(&(folder, file.name.as_str())).copied())
+                .collect()
         })
         .collect();
-    let mut marks = vec![false; all.len()];
+    let mut is_imported = vec![false; results.len()];
     for (importer, imported) in imports.iter().enumerate() {
         for &file in imported {
             // In an import cycle, the first file represents the cycle.
-            let first_of_circle = imports[file].contains(&importer) && file < importer;
-            marks[file] |= !first_of_circle && file != importer;
+            let represents_cycle = imports[file].contains(&importer) && file < importer;
+            is_imported[file] |= !represents_cycle && file != importer;
         }
     }
-    marks
+    is_imported
 }
 
 /// Returns the error for a named file that cannot be read.
@@ -192,8 +194,8 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
         return Ok((stdio::read_stdin(limit)?, stdio::stdin_name()));
     }
     let (name, mut bytes) = (path.display().to_string(), Vec::new());
-    let read = open_file(path)?.0.take(limit + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable_error(&name, &error))?;
+    let result = open_file(path)?.0.take(limit + 1).read_to_end(&mut bytes);
+    result.map_err(|error| unreadable_error(&name, &error))?;
     if artifact::is_artifact(&bytes) {
         return Err(unexpected_artifact_error(&name));
     }
@@ -203,21 +205,21 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
 /// Reads a JSON object from a file or from standard input. A byte order mark is allowed.
 pub fn read_json_object(
     path: &Path,
-    refused: impl FnOnce(&str, &JsonError) -> CliError,
+    to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     let (bytes, name) = read_file(path)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    json::parse_object_bytes(bytes).map_err(|error| refused(&name, &error))
+    json::parse_object_bytes(bytes).map_err(|error| to_error(&name, &error))
 }
 
 /// Parses the JSON object given with `--input`; `-` reads standard input.
 pub fn parse_input_object(
     text: &str,
-    refused: impl FnOnce(&str, &JsonError) -> CliError,
+    to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     match text {
-        "-" => read_json_object(Path::new("-"), refused),
-        text => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
+        "-" => read_json_object(Path::new("-"), to_error),
+        text => json::parse_object(text).map_err(|error| to_error("`--input`", &error)),
     }
 }
 
@@ -248,8 +250,8 @@ impl RulesArgs {
     /// Compiles a second rules file. If the second file has errors, the exit status is the one for
     /// wrong usage.
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
-        let other = RulesArgs::new(path.to_path_buf(), None);
-        other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
+        let other_args = RulesArgs::new(path.to_path_buf(), None);
+        other_args.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
     }
 
     /// Returns the arguments for another version of the rules file, at `path`, with the same
@@ -290,8 +292,8 @@ impl RulesArgs {
 }
 
 pub fn show_errors(compiled: &Compiled, term: &Term) {
-    for found in compile_diagnostics(compiled).filter(|found| found.diagnostic.is_error()) {
-        term.print_styled(&format_human(&found, term.is_stderr_colored()));
+    for finding in compile_diagnostics(compiled).filter(|finding| finding.diagnostic.is_error()) {
+        term.print_styled(&format_human(&finding, term.is_stderr_colored()));
     }
 }
 
@@ -299,8 +301,8 @@ pub fn show_errors(compiled: &Compiled, term: &Term) {
 /// count as missing.
 pub fn note_missing_functions(rules: &Rules, term: &Term) {
     // Functions with a feature, such as `request.…`, are computed by the engine itself.
-    let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
-    let names: Vec<String> = foreign.map(|function| format!("`{}`", function.name)).collect();
+    let host_functions = rules.program().externs.iter().filter(|function| function.feature.is_none());
+    let names: Vec<String> = host_functions.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {
         let names = names.join(", ");
         term.print_note(&message!(

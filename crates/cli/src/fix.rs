@@ -29,7 +29,8 @@ pub struct Fixes {
     texts: HashMap<PathBuf, String>,
     /// The path and old text of each changed file, by its displayed name.
     old: BTreeMap<String, (PathBuf, String)>,
-    made: usize,
+    /// Number of applied fixes.
+    applied: usize,
 }
 
 impl Fixes {
@@ -41,12 +42,12 @@ impl Fixes {
                 "`--fix` rewrites files, and standard input is not a file; give a file"
             )));
         }
-        let named: HashSet<PathBuf> =
+        let named_paths: HashSet<PathBuf> =
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
-        let mut fixes = Fixes { texts: HashMap::new(), old: BTreeMap::new(), made: 0 };
+        let mut fixes = Fixes { texts: HashMap::new(), old: BTreeMap::new(), applied: 0 };
         let originals = original_texts(compiled);
         for _ in 0..MAX_ROUNDS {
-            let repairs = collect_fixes(compiled, &named);
+            let repairs = collect_fixes(compiled, &named_paths);
             if repairs.is_empty() || !fixes.apply_fixes(&repairs, compiled, &originals) {
                 break;
             }
@@ -67,16 +68,16 @@ impl Fixes {
         compiled: &mut [(Compiled, bool)],
         originals: &HashMap<PathBuf, (String, String)>,
     ) -> bool {
-        let mut together = FileEdits::new();
-        let fitting = repairs.iter().filter(|repair| add_edits(&mut together, repair)).count();
-        if self.try_edits(&together, compiled, originals) {
-            self.made += fitting;
+        let mut combined = FileEdits::new();
+        let combined_count = repairs.iter().filter(|repair| add_edits(&mut combined, repair)).count();
+        if self.try_edits(&combined, compiled, originals) {
+            self.applied += combined_count;
             return true;
         }
         for repair in repairs.iter().take(MAX_SINGLE_FIXES) {
             if self.try_edits(repair, compiled, originals) {
                 // The other fixes refer to the text before this change.
-                self.made += 1;
+                self.applied += 1;
                 return true;
             }
         }
@@ -99,13 +100,13 @@ impl Fixes {
                 text.replace_range(range.clone(), replacement);
             }
         }
-        let again: Vec<Compiled> =
+        let recompiled: Vec<Compiled> =
             compiled.iter().map(|(compiled, _)| compiled.target.compile_edited(&texts)).collect();
-        if again.iter().zip(&*compiled).any(|(new, (old, _))| error_count(new) > error_count(old)) {
+        if recompiled.iter().zip(&*compiled).any(|(new, (old, _))| error_count(new) > error_count(old)) {
             return false;
         }
-        for (place, new) in compiled.iter_mut().zip(again) {
-            place.0 = new;
+        for (entry, new) in compiled.iter_mut().zip(recompiled) {
+            entry.0 = new;
         }
         self.texts = texts;
         true
@@ -124,7 +125,7 @@ impl Fixes {
     }
 
     pub fn summary(&self, is_dry: bool) -> Message {
-        let (made, files) = (self.made, self.old.len());
+        let (made, files) = (self.applied, self.old.len());
         let made = singular_or_plural(made, message!("1 repair"), message!("{made} repairs"));
         let files = singular_or_plural(files, message!("1 file"), message!("{files} files"));
         if is_dry { message!("{made} would be made in {files}") } else { message!("{made} made in {files}") }
@@ -151,7 +152,7 @@ fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, St
 
 /// Returns the machine-applicable fixes, one element per diagnostic. Only fixes of named files are
 /// returned.
-fn collect_fixes(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<FileEdits> {
+fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
     for (compiled, _) in compiled {
         let mut paths = HashMap::new();
@@ -168,7 +169,7 @@ fn collect_fixes(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec
             for fix in
                 diagnostic.fixes.iter().filter(|fix| fix.applicability == Applicability::MachineApplicable)
             {
-                let path = paths.get(&fix.span.file).filter(|path| named.contains(*path))?;
+                let path = paths.get(&fix.span.file).filter(|path| named_paths.contains(*path))?;
                 let text = compiled.sources().file(fix.span.file).text.as_str();
                 let edit = (fix.span.range(), pad_replacement(text, fix.span.range(), &fix.replacement));
                 edits.entry(path.clone()).or_default().push(edit);
@@ -189,28 +190,28 @@ fn collect_fixes(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec
 /// Adds spaces to a replacement where it would touch a neighbouring word: `a&&b` becomes `a and b`.
 fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (before, behind) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
-    let begins = replacement.starts_with(|c| is_word(c) || c == '"') && before.is_some_and(is_word);
-    let ends = replacement.ends_with(is_word) && behind.is_some_and(is_word);
-    format!("{}{replacement}{}", if begins { " " } else { "" }, if ends { " " } else { "" })
+    let (preceding, following) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
+    let space_before = replacement.starts_with(|c| is_word(c) || c == '"') && preceding.is_some_and(is_word);
+    let space_after = replacement.ends_with(is_word) && following.is_some_and(is_word);
+    format!("{}{replacement}{}", if space_before { " " } else { "" }, if space_after { " " } else { "" })
 }
 
-/// Adds the edits of a fix to `all`, unless one of them overlaps or touches an edit in `all`.
-/// Returns whether the edits were added.
-fn add_edits(all: &mut FileEdits, repair: &FileEdits) -> bool {
-    let meets = |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
-    let free = repair.iter().all(|(path, edits)| {
-        let others = all.get(path).map_or(&[][..], Vec::as_slice);
-        edits.iter().all(|(range, _)| others.iter().all(|(other, _)| !meets(range, other)))
+/// Adds the edits of a fix to `combined`, unless one of them overlaps or touches an edit in
+/// `combined`. Returns whether the edits were added.
+fn add_edits(combined: &mut FileEdits, repair: &FileEdits) -> bool {
+    let touches = |a: &Range<usize>, b: &Range<usize>| a.start <= b.end && b.start <= a.end;
+    let is_separate = repair.iter().all(|(path, edits)| {
+        let existing_edits = combined.get(path).map_or(&[][..], Vec::as_slice);
+        edits.iter().all(|(range, _)| existing_edits.iter().all(|(b, _)| !touches(range, b)))
     });
-    if free {
+    if is_separate {
         for (path, edits) in repair {
-            let others = all.entry(path.clone()).or_default();
-            others.extend(edits.iter().cloned());
-            others.sort_by_key(|(range, _)| range.start);
+            let existing_edits = combined.entry(path.clone()).or_default();
+            existing_edits.extend(edits.iter().cloned());
+            existing_edits.sort_by_key(|(range, _)| range.start);
         }
     }
-    free
+    is_separate
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let (mut same, mut changed, mut refused) = (0, 0, None);
+    let (mut same, mut changed, mut worst_status) = (0, 0, None);
     for path in files::list_rules_files(&args.paths)? {
         match format_file(args, &path, term, out) {
             Ok(true) => changed += 1,
@@ -42,20 +42,20 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 if let Some(message) = &stop.message {
                     term.print_error(message);
                 }
-                refused = Some(stop.status).max(refused);
+                worst_status = Some(stop.status).max(worst_status);
             }
         }
     }
     out.flush()?;
-    let piped = args.paths.iter().all(|path| path == Path::new("-"));
-    if !piped || args.check {
+    let is_piped = args.paths.iter().all(|path| path == Path::new("-"));
+    if !is_piped || args.check {
         let files = singular_or_plural(changed, message!("1 file"), message!("{changed} files"));
         term.print(&match args.check || args.diff {
             true => message!("{files} would be formatted, {same} already formatted"),
             false => message!("{files} formatted, {same} already formatted"),
         });
     }
-    Ok(match refused {
+    Ok(match worst_status {
         Some(status) => status,
         None if args.check && changed > 0 => Status::Errors,
         None => Status::Fine,

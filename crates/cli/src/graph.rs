@@ -68,8 +68,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         out.write_source(&drawings.iter().map(svg::render_svg).collect::<String>())?;
         return Ok(Status::Fine);
     }
-    for (at, drawing) in drawings.iter().enumerate() {
-        if at > 0 {
+    for (index, drawing) in drawings.iter().enumerate() {
+        if index > 0 {
             out.write_line("")?;
         }
         let text = match args.format {
@@ -85,10 +85,10 @@ fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, Cl
     let program = rules.program();
     let workflows = || program.workflows.iter();
     let tables = || {
-        let drawn = program.tables.iter().filter(|table| {
+        let drawable = program.tables.iter().filter(|table| {
             table.kind != TableKind::Requirements && (!table.order.is_empty() || table.default.is_some())
         });
-        drawn.map(|table| &*table.name)
+        drawable.map(|table| &*table.name)
     };
     if let Some(name) = name {
         if let Some(workflow) = workflows().find(|workflow| *workflow.name == *name) {
@@ -97,19 +97,22 @@ fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, Cl
         if let Some(table) = tables().find(|table| *table == name) {
             return Ok(vec![drawing::draw_table(rules, table)]);
         }
-        let known = workflows().map(|workflow| &*workflow.name).chain(tables());
-        let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let names = workflows().map(|workflow| &*workflow.name).chain(tables());
+        let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         return Err(CliError::usage(message!(
-            "there is nothing named `{name}` to draw; the names are {known}"
+            "there is nothing named `{name}` to draw; the names are {known}",
+            known = names
         )));
     }
     let mut drawings: Vec<Drawing> =
         workflows().map(|workflow| drawing::draw_workflow(rules, workflow)).collect();
     if drawings.is_empty() {
         // A table that another table enters by `goto` is drawn as a part of that other table.
-        let entered = drawing::entered_tables(program);
+        let entered_tables = drawing::entered_tables(program);
         drawings.extend(
-            tables().filter(|table| !entered.contains(table)).map(|table| drawing::draw_table(rules, table)),
+            tables()
+                .filter(|table| !entered_tables.contains(table))
+                .map(|table| drawing::draw_table(rules, table)),
         );
     }
     match drawings.is_empty() {

@@ -38,7 +38,7 @@ enum InferredType {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct InferredRecord {
     /// Number of sample objects from which the record type was inferred.
-    times: usize,
+    samples: usize,
     fields: BTreeMap<String, InferredField>,
 }
 
@@ -46,7 +46,7 @@ struct InferredRecord {
 struct InferredField {
     ty: InferredType,
     /// Number of sample objects in which the field was present and not null.
-    times: usize,
+    present_in: usize,
     /// Whether the JSON Schema requires the field.
     required: bool,
 }
@@ -60,20 +60,20 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
         (Some(files::read_file(path)), path.display().to_string())
     };
     // The file may be a single JSON value: one object over several lines, or a JSON Schema.
-    let whole = match bytes {
+    let single_value = match bytes {
         Some(Ok((bytes, _))) if bytes.len() < MAX_SCHEMA_BYTES => serde_json::from_slice::<Json>(&bytes).ok(),
         Some(Err(error)) if !path.is_file() => return Err(error),
         _ => None,
     };
-    let (ty, refused) = match whole {
+    let (ty, rejected_lines) = match single_value {
         Some(schema) if is_schema(&schema) => (type_of_schema(&schema, &schema, 0), 0),
         _ => {
-            let mut all = InferredType::Unknown;
-            let refused = stream::read_objects(path, term, |_, message| {
-                let seen = type_of_sample(&Json::Object(message));
-                all = join_types(std::mem::take(&mut all), seen);
+            let mut joined = InferredType::Unknown;
+            let rejected_lines = stream::read_objects(path, term, |_, message| {
+                let sample_type = type_of_sample(&Json::Object(message));
+                joined = join_types(std::mem::take(&mut joined), sample_type);
             })?;
-            (all, refused)
+            (joined, rejected_lines)
         }
     };
     let InferredType::Record(record) = ty else {
@@ -83,16 +83,16 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
     };
     let text = format!("input {}", record.to_source());
     let text = format(&text).map(|formatted| formatted.text).unwrap_or(text + "\n");
-    Ok((text, refused))
+    Ok((text, rejected_lines))
 }
 
 /// True for a JSON Schema. A schema has a type and properties whose values are schemas; a message
 /// may have fields of the same names.
 fn is_schema(json: &Json) -> bool {
-    let described = |key: &str| json.get(key).is_some_and(Json::is_object);
+    let has_object = |key: &str| json.get(key).is_some_and(Json::is_object);
     json.get("$schema").is_some_and(Json::is_string)
-        || json.get("type").and_then(Json::as_str) == Some("object") && described("properties")
-        || json.get("$ref").is_some_and(Json::is_string) && (described("$defs") || described("definitions"))
+        || json.get("type").and_then(Json::as_str) == Some("object") && has_object("properties")
+        || json.get("$ref").is_some_and(Json::is_string) && (has_object("$defs") || has_object("definitions"))
 }
 
 /// Returns the type of a sample value.
@@ -110,44 +110,44 @@ fn type_of_sample(value: &Json) -> InferredType {
         Json::Object(map) => {
             let field = |value: &Json| InferredField {
                 ty: type_of_sample(value),
-                times: usize::from(!value.is_null()),
+                present_in: usize::from(!value.is_null()),
                 required: false,
             };
             let fields = map.iter().map(|(key, value)| (key.clone(), field(value))).collect();
-            InferredType::Record(InferredRecord { times: 1, fields })
+            InferredType::Record(InferredRecord { samples: 1, fields })
         }
     }
 }
 
 /// Returns a type that covers the values of both types.
-fn join_types(one: InferredType, other: InferredType) -> InferredType {
-    match (one, other) {
+fn join_types(left: InferredType, right: InferredType) -> InferredType {
+    match (left, right) {
         (InferredType::Unknown, ty) | (ty, InferredType::Unknown) => ty,
-        (one, other) if one == other && !matches!(one, InferredType::Record(_)) => one,
-        (InferredType::Plain(one), InferredType::Plain(other)) => {
-            let numbers = |name| matches!(name, "int" | "float" | "number");
-            let texts = |name| matches!(name, "string" | "datetime");
+        (left, right) if left == right && !matches!(left, InferredType::Record(_)) => left,
+        (InferredType::Plain(left), InferredType::Plain(right)) => {
+            let is_number = |name| matches!(name, "int" | "float" | "number");
+            let is_text = |name| matches!(name, "string" | "datetime");
             match () {
-                () if numbers(one) && numbers(other) => InferredType::Plain("number"),
-                () if texts(one) && texts(other) => InferredType::Plain("string"),
+                () if is_number(left) && is_number(right) => InferredType::Plain("number"),
+                () if is_text(left) && is_text(right) => InferredType::Plain("string"),
                 () => InferredType::Any,
             }
         }
-        (InferredType::List(one), InferredType::List(other)) => {
-            InferredType::List(Box::new(join_types(*one, *other)))
+        (InferredType::List(left), InferredType::List(right)) => {
+            InferredType::List(Box::new(join_types(*left, *right)))
         }
-        (InferredType::Dict(one), InferredType::Dict(other)) => {
-            InferredType::Dict(Box::new(join_types(*one, *other)))
+        (InferredType::Dict(left), InferredType::Dict(right)) => {
+            InferredType::Dict(Box::new(join_types(*left, *right)))
         }
-        (InferredType::Record(mut one), InferredType::Record(other)) => {
-            one.times += other.times;
-            for (key, field) in other.fields {
-                let known = one.fields.entry(key).or_default();
-                known.ty = join_types(std::mem::take(&mut known.ty), field.ty);
-                known.times += field.times;
-                known.required &= field.required;
+        (InferredType::Record(mut left), InferredType::Record(right)) => {
+            left.samples += right.samples;
+            for (key, field) in right.fields {
+                let joined_field = left.fields.entry(key).or_default();
+                joined_field.ty = join_types(std::mem::take(&mut joined_field.ty), field.ty);
+                joined_field.present_in += field.present_in;
+                joined_field.required &= field.required;
             }
-            InferredType::Record(one)
+            InferredType::Record(left)
         }
         _ => InferredType::Any,
     }
@@ -159,8 +159,8 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
         return InferredType::Any;
     }
     if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
-        let found = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-        return found.map_or(InferredType::Any, |schema| type_of_schema(schema, root, depth + 1));
+        let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return target.map_or(InferredType::Any, |schema| type_of_schema(schema, root, depth + 1));
     }
     for key in ["anyOf", "oneOf"] {
         if let Some(Json::Array(schemas)) = schema.get(key) {
@@ -177,7 +177,7 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
             _ => {}
         }
     }
-    let of = |name: &str| match name {
+    let named_type = |name: &str| match name {
         "null" => InferredType::Unknown,
         "boolean" => InferredType::Plain("bool"),
         "integer" => InferredType::Plain("int"),
@@ -193,9 +193,9 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
         _ => InferredType::Any,
     };
     match schema.get("type") {
-        Some(Json::String(name)) => of(name),
+        Some(Json::String(name)) => named_type(name),
         Some(Json::Array(names)) => {
-            names.iter().filter_map(Json::as_str).map(of).fold(InferredType::Unknown, join_types)
+            names.iter().filter_map(Json::as_str).map(named_type).fold(InferredType::Unknown, join_types)
         }
         _ if schema.get("properties").is_some() => type_of_object_schema(schema, root, depth),
         _ => InferredType::Any,
@@ -203,8 +203,8 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
 }
 
 fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
-    let none = Map::new();
-    let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&none);
+    let no_properties = Map::new();
+    let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&no_properties);
     if let (true, Some(values)) = (properties.is_empty(), schema.get("additionalProperties")) {
         return match values.is_object() {
             true => InferredType::Dict(Box::new(type_of_schema(values, root, depth + 1))),
@@ -231,12 +231,12 @@ fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredTy
             name.clone(),
             InferredField {
                 ty: type_of_schema(property, root, depth + 1),
-                times: usize::from(required),
+                present_in: usize::from(required),
                 required,
             },
         )
     };
-    InferredType::Record(InferredRecord { times: 1, fields: properties.iter().map(field).collect() })
+    InferredType::Record(InferredRecord { samples: 1, fields: properties.iter().map(field).collect() })
 }
 
 impl InferredType {
@@ -254,8 +254,8 @@ impl InferredType {
 impl InferredRecord {
     fn to_source(&self) -> String {
         let fields = self.fields.iter().map(|(name, field)| {
-            let mark = if field.times < self.times { "?" } else { "" };
-            format!("{}{mark}: {}", quote_field_name(name), field.ty.to_source())
+            let optional_mark = if field.present_in < self.samples { "?" } else { "" };
+            format!("{}{optional_mark}: {}", quote_field_name(name), field.ty.to_source())
         });
         let fields = fields.collect::<Vec<_>>().join("\n");
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
@@ -264,10 +264,10 @@ impl InferredRecord {
     /// Returns the dict type if the keys are data instead of field names, otherwise `None`. The
     /// keys are data if one is not a valid name, or if there are many keys and each is rare.
     fn as_dict(&self) -> Option<String> {
-        let rare = self.fields.len() > MAX_RECORD_KEYS
-            && self.times >= MIN_SAMPLES_FOR_RARE
-            && self.fields.values().all(|field| field.times * 2 < self.times);
-        let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_field_name(key)) || rare;
+        let all_rare = self.fields.len() > MAX_RECORD_KEYS
+            && self.samples >= MIN_SAMPLES_FOR_RARE
+            && self.fields.values().all(|field| field.present_in * 2 < self.samples);
+        let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_field_name(key)) || all_rare;
         let value =
             || self.fields.values().map(|field| field.ty.clone()).fold(InferredType::Unknown, join_types);
         is_data.then(|| format!("dict<{}>", value().to_source()))

@@ -34,16 +34,16 @@ const EXAMPLE_FILES: [(&str, &str); 6] = [
 ];
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let there: Vec<String> = EXAMPLE_FILES
+    let existing: Vec<String> = EXAMPLE_FILES
         .iter()
         .map(|(name, _)| args.folder.join(name))
         .filter(|path| path.symlink_metadata().is_ok())
         .map(|path| format!("`{}`", path.display()))
         .collect();
     // If any file exists, nothing is written.
-    if !there.is_empty() && !args.force {
-        let files = comma_list(&there);
-        return Err(CliError::usage(match there.len() {
+    if !existing.is_empty() && !args.force {
+        let files = comma_list(&existing);
+        return Err(CliError::usage(match existing.len() {
             1 => message!("{files} already exists; `--force` overwrites it"),
             _ => message!("{files} already exist; `--force` overwrites them"),
         }));

@@ -72,9 +72,9 @@ impl StreamJudges {
     /// Creates a validator for each payload kind in the rules. `field` is the payload field that
     /// names the kind.
     pub fn by_field(field: &str, rules: &Rules, args: &JudgeArgs) -> Result<StreamJudges, CliError> {
-        let all: Result<BTreeMap<String, Judge>, CliError> =
+        let result: Result<BTreeMap<String, Judge>, CliError> =
             kinds(rules).map(|kind| Ok((kind.to_owned(), args.build_judge(rules, kind)?))).collect();
-        match all? {
+        match result? {
             judges if judges.is_empty() => Err(CliError::usage(message!(
                 "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
             ))),
@@ -91,12 +91,12 @@ impl StreamJudges {
                 let kind = kind.ok_or_else(|| {
                     message!("the payload has no field `{field}`, which should name its kind")
                 })?;
-                let named = kind.as_str().and_then(|name| judges.get(name));
-                named.ok_or_else(|| {
-                    let known: Vec<&str> = judges.keys().map(String::as_str).collect();
+                let selected = kind.as_str().and_then(|name| judges.get(name));
+                selected.ok_or_else(|| {
+                    let kind_names: Vec<&str> = judges.keys().map(String::as_str).collect();
                     message!(
                         "`{field}` is {kind}, which is not a payload kind; the kinds are {}",
-                        known.join(", ")
+                        kind_names.join(", ")
                     )
                 })
             }
@@ -163,9 +163,9 @@ fn judge_columns<W: Worker>(
     out: &mut Out,
 ) -> Result<(Vec<W>, usize), CliError> {
     let answers = AnswerColumns::for_payloads;
-    let (workers, _, refused) =
+    let (workers, _, rejected) =
         columns.answer_columns(stream, term, out, &AnswerMode::new(&answers), worker)?;
-    Ok((workers, refused))
+    Ok((workers, rejected))
 }
 
 #[cfg(not(feature = "columns"))]

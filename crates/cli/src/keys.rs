@@ -11,8 +11,8 @@ use rulec_base::message;
 pub struct KeyLocation(String);
 
 impl From<String> for KeyLocation {
-    fn from(place: String) -> KeyLocation {
-        KeyLocation(place)
+    fn from(location: String) -> KeyLocation {
+        KeyLocation(location)
     }
 }
 
@@ -27,7 +27,7 @@ impl KeyLocation {
         self.read_key(VerifyingKey::from_pem)
     }
 
-    fn read_key<K>(&self, of: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
+    fn read_key<K>(&self, parse: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
         let KeyLocation(place) = self;
         if place.contains("-----BEGIN") {
             return Err(CliError::usage(message!(
@@ -44,7 +44,7 @@ impl KeyLocation {
             None => std::fs::read_to_string(place)
                 .map_err(|error| CliError::usage(message!("the key `{place}` cannot be read: {error}")))?,
         };
-        of(&text).map_err(|error| {
+        parse(&text).map_err(|error| {
             CliError::usage(message!("the key `{place}` cannot be used: {}", error.to_message()))
         })
     }

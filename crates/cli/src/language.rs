@@ -18,27 +18,27 @@ pub enum Lang {
     Zh,
 }
 
-/// Sets the language of this run from the arguments or the environment. This happens before the
-/// arguments are parsed, because errors in the arguments are also localized.
+/// Sets the language of this run from the arguments or the environment. The language is set before
+/// the arguments are parsed, because errors in the arguments are also localized.
 pub fn select_language(args: &[OsString]) {
-    let mut named = None;
+    let mut lang_name = None;
     let mut args = args.iter().map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
     while let Some(arg) = args.next() {
         match arg.strip_prefix("--lang") {
-            Some("") => named = args.next().map(Cow::into_owned),
-            Some(value) => named = value.strip_prefix('=').map(str::to_owned).or(named),
+            Some("") => lang_name = args.next().map(Cow::into_owned),
+            Some(value) => lang_name = value.strip_prefix('=').map(str::to_owned).or(lang_name),
             None => {}
         }
     }
-    let wanted = named.and_then(|name| Lang::from_str(&name, false).ok()).map(|lang| match lang {
+    let selected = lang_name.and_then(|name| Lang::from_str(&name, false).ok()).map(|lang| match lang {
         Lang::En => Language::English,
         Lang::Zh => Language::Chinese,
     });
-    let of_environment = || {
+    let environment_language = || {
         let value = std::env::var("RULEC_LANG").ok().filter(|value| !value.is_empty())?;
         Some(Language::of_locale(&value).unwrap_or_default())
     };
-    let _ = SELECTED_LANGUAGE.set(wanted.or_else(of_environment));
+    let _ = SELECTED_LANGUAGE.set(selected.or_else(environment_language));
 }
 
 /// Returns the language from `--lang` or the environment, if one is given.
@@ -58,9 +58,9 @@ pub fn localized_diagnostic(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     }
 }
 
-/// Returns the singular message if `count` is 1, otherwise the plural message.
-pub fn singular_or_plural(count: usize, one: Message, more: Message) -> Message {
-    if count == 1 { one } else { more }
+/// Returns the message `singular` if `count` is 1, otherwise the message `plural`.
+pub fn singular_or_plural(count: usize, singular: Message, plural: Message) -> Message {
+    if count == 1 { singular } else { plural }
 }
 
 /// Returns a message localized for this run.

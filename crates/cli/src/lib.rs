@@ -197,7 +197,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     panic::install_hook();
     signals::ignore_file_size_signal();
     language::select_language(&args);
-    let ended = panic::catch_panic(|| match Cli::try_parse_from(&args) {
+    let outcome = panic::catch_panic(|| match Cli::try_parse_from(&args) {
         Ok(cli) => {
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = run_command(cli.verb, &term, &mut out);
@@ -211,8 +211,12 @@ pub fn main(args: Vec<OsString>) -> u8 {
         }
         Err(error) => print_clap_error(&error, &args),
     });
-    let status = ended.unwrap_or_else(|what| {
-        Term::new(Color::Auto).print_error(&message!("{what}; {}", panic::BUG_REPORT_HINT));
+    let status = outcome.unwrap_or_else(|panic_text| {
+        Term::new(Color::Auto).print_error(&message!(
+            "{what}; {}",
+            panic::BUG_REPORT_HINT,
+            what = panic_text
+        ));
         Status::Broken
     });
     match signals::caught_signal() {
@@ -254,12 +258,12 @@ fn run_command(verb: CliCommand, term: &Term, out: &mut Out) -> Result<Status, C
 
 /// Flushes the output, and prints the error that ended the subcommand, if any.
 fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
-    result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|stop| {
+    result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|error| {
         let _ = out.flush();
-        if let Some(message) = &stop.message {
+        if let Some(message) = &error.message {
             term.print_error(message);
         }
-        stop.status
+        error.status
     })
 }
 
@@ -268,24 +272,24 @@ fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // If an argument contains control characters, the text is printed escaped and without colour,
     // because it may quote the argument.
-    let quotes_any =
+    let may_quote_controls =
         args.iter().any(|arg| arg.to_string_lossy().contains(text::printable::is_display_control));
-    let shown = |color: bool| match color && !quotes_any {
+    let rendered = |color: bool| match color && !may_quote_controls {
         true => text.ansi().to_string(),
         false => text::to_printable(&text.to_string()).into_owned(),
     };
     if error.use_stderr() {
         let translated =
             (language::language() != Language::English).then(|| usage::localized_error(error)).flatten();
-        if let Some(told) = translated {
-            term.print_styled(&text::to_printable(&told));
+        if let Some(translated_text) = translated {
+            term.print_styled(&text::to_printable(&translated_text));
             return Status::Usage;
         }
-        term.print_styled(shown(term.is_stderr_colored()).trim_end_matches('\n'));
+        term.print_styled(rendered(term.is_stderr_colored()).trim_end_matches('\n'));
         return Status::Usage;
     }
-    let written = out.write_styled(shown(term.is_stdout_colored()).trim_end_matches('\n'));
-    finish_run(written.map(|()| Status::Fine), &term, &mut out)
+    let result = out.write_styled(rendered(term.is_stdout_colored()).trim_end_matches('\n'));
+    finish_run(result.map(|()| Status::Fine), &term, &mut out)
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use std::ops::Range;
 /// Maximum size of a line in bytes: 16 MiB, the limit for a JSON message.
 const MAX_LINE_BYTES: usize = rulec_base::json::MAX_BYTES;
 
+/// A reader of lines that counts lines and bytes, and limits the length of a line.
 pub struct LineReader<R> {
     reader: BufReader<R>,
     name: String,
-    number: u64,
+    lines_read: u64,
     bytes: u64,
     limit: usize,
 }
@@ -43,9 +44,9 @@ impl LineChunk {
             return;
         }
         let line = &self.bytes[start..];
-        let mark = if first_of_input && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let end = self.bytes.len() - usize::from(line.len() > mark && line.ends_with(b"\r"));
-        self.lines.push(Some(start + mark..end));
+        let bom_length = if first_of_input && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let end = self.bytes.len() - usize::from(line.len() > bom_length && line.ends_with(b"\r"));
+        self.lines.push(Some(start + bom_length..end));
     }
 }
 
@@ -55,7 +56,7 @@ impl<R: Read> LineReader<R> {
         LineReader {
             reader: BufReader::with_capacity(64 << 10, reader),
             name: name.into(),
-            number: 0,
+            lines_read: 0,
             bytes: 0,
             limit: MAX_LINE_BYTES,
         }
@@ -81,8 +82,8 @@ impl<R: Read> LineReader<R> {
     /// Returns all lines that are currently available, or `None` at the end of the input. Waits for
     /// input only if no line is available, so complete lines are never delayed.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
-        let mut chunk = LineChunk { first: self.number + 1, ..LineChunk::default() };
-        let (mut start, mut any, mut too_long) = (0, false, false);
+        let mut chunk = LineChunk { first: self.lines_read + 1, ..LineChunk::default() };
+        let (mut start, mut has_line, mut too_long) = (0, false, false);
         loop {
             // The lines read so far are returned first, because another read may block for any
             // length of time.
@@ -102,29 +103,29 @@ impl<R: Read> LineReader<R> {
             };
             let end = memchr::memchr(b'\n', buffer);
             if buffer.is_empty() {
-                if any {
-                    self.number += 1;
-                    chunk.push_line(start, self.number == 1, too_long);
+                if has_line {
+                    self.lines_read += 1;
+                    chunk.push_line(start, self.lines_read == 1, too_long);
                 }
-                return Ok(any.then_some(chunk));
+                return Ok(has_line.then_some(chunk));
             }
             if end.is_none() && !chunk.lines.is_empty() {
                 // The rest of this line has not arrived yet.
                 return Ok(Some(chunk));
             }
-            any = true;
+            has_line = true;
             let part = &buffer[..end.unwrap_or(buffer.len())];
             too_long |= chunk.bytes.len() - start + part.len() > self.limit;
             if !too_long {
                 chunk.bytes.extend_from_slice(part);
             }
-            let used = end.map_or(buffer.len(), |end| end + 1);
-            self.reader.consume(used);
-            self.bytes += used as u64;
+            let consumed = end.map_or(buffer.len(), |end| end + 1);
+            self.reader.consume(consumed);
+            self.bytes += consumed as u64;
             if end.is_some() {
-                self.number += 1;
-                chunk.push_line(start, self.number == 1, too_long);
-                (start, any, too_long) = (chunk.bytes.len(), false, false);
+                self.lines_read += 1;
+                chunk.push_line(start, self.lines_read == 1, too_long);
+                (start, has_line, too_long) = (chunk.bytes.len(), false, false);
             }
         }
     }
@@ -160,7 +161,7 @@ mod tests {
                 assert_eq!(number as usize, out.len());
             }
         }
-        assert_eq!((lines.number as usize, lines.bytes_read() as usize), (out.len(), text.len()));
+        assert_eq!((lines.lines_read as usize, lines.bytes_read() as usize), (out.len(), text.len()));
         (out, counts)
     }
 

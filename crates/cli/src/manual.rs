@@ -1,5 +1,5 @@
-//! `rulec man` and `rulec completions`: manual pages and completion scripts. Both are generated
-//! from the definition of the command line, so they always agree with it.
+//! `rulec man` and `rulec completions`: manual pages and completion scripts. Pages and scripts are
+//! generated from the definition of the command line, so they always agree with the command line.
 
 use super::term::{Out, Term};
 use super::{Cli, CliError, Status, files};
@@ -60,9 +60,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let page = match &args.verb {
         None => render_page(program.clone())?,
         Some(wanted) => {
-            let known = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
+            let command_names = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
             let verb = verbs.iter().find(|verb| verb.get_name() == wanted).ok_or_else(|| {
-                CliError::usage(message!("there is no command `{wanted}`; the commands are {}", known()))
+                CliError::usage(message!(
+                    "there is no command `{wanted}`; the commands are {}",
+                    command_names()
+                ))
             })?;
             render_page(as_program(verb, &format!("rulec-{wanted}")))?
         }

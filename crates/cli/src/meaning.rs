@@ -66,17 +66,17 @@ pub fn find_intent<'a>(
     decision: &'a Decision,
 ) -> IntentLine<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
-    let (found, beyond) = matcher.search_intent(text);
+    let (selection, classifier_exceeded) = matcher.search_intent(text);
     // Keyword patterns and the classifier have different limits.
     let mut exceeded = decision.exceeded().to_vec();
-    exceeded.extend(beyond);
-    let (hit, nearest) = match found {
-        FlowSelection::Intent(hit) => (Some(hit), Vec::new()),
+    exceeded.extend(classifier_exceeded);
+    let (intent, nearest) = match selection {
+        FlowSelection::Intent(intent) => (Some(intent), Vec::new()),
         FlowSelection::Nothing { nearest } => (None, nearest),
         FlowSelection::Keyword(_) => (None, Vec::new()),
     };
-    let score = hit.as_ref().map(|hit| hit.score);
-    let (flow, name) = hit.map(|hit| (hit.id, hit.name)).unzip();
+    let score = intent.as_ref().map(|intent| intent.score);
+    let (flow, name) = intent.map(|intent| (intent.id, intent.name)).unzip();
     IntentLine {
         line,
         entry: decision.entry(),

@@ -24,71 +24,73 @@ type PendingResult<A> = Result<Receiver<A>, CliError>;
 pub struct OrderedResults<A>(Receiver<PendingResult<A>>);
 
 impl<A> OrderedResults<A> {
-    /// Returns the next result; `None` if no results are left. Before waiting for a result, it
-    /// calls `hand_over`, so that the caller can flush the results taken so far.
-    pub fn next(&self, hand_over: impl FnOnce() -> Result<(), CliError>) -> Result<Option<A>, CliError> {
-        let turn = match self.0.try_recv() {
+    /// Returns the next result; `None` if no results are left. Before this function waits for a
+    /// result, it calls `before_wait`, so that the caller can flush the results taken so far.
+    pub fn next(&self, before_wait: impl FnOnce() -> Result<(), CliError>) -> Result<Option<A>, CliError> {
+        let pending = match self.0.try_recv() {
             Err(TryRecvError::Empty) => {
-                hand_over()?;
+                before_wait()?;
                 self.0.recv().ok()
             }
-            turn => turn.ok(),
+            pending => pending.ok(),
         };
         // If a worker thread panicked, there is no result. The panic continues when all threads
         // have ended.
-        Ok(turn.transpose()?.and_then(|result| result.recv().ok()))
+        Ok(pending.transpose()?.and_then(|result| result.recv().ok()))
     }
 }
 
 /// Reads jobs until no jobs are left or the consumer stops. The workers run the jobs with `work`,
-/// and `take` consumes the results.
+/// and `consume` receives the results.
 ///
 /// # Errors
 ///
 /// If no thread can be started, or if reading or consuming fails.
 pub fn run_ordered<J: Send, A: Send, W: Send, R>(
     workers: &mut [W],
-    read: impl FnMut() -> Result<Option<J>, CliError> + Send,
+    next_job: impl FnMut() -> Result<Option<J>, CliError> + Send,
     work: impl Fn(&mut W, J) -> A + Sync,
-    take: impl FnOnce(OrderedResults<A>) -> Result<R, CliError>,
+    consume: impl FnOnce(OrderedResults<A>) -> Result<R, CliError>,
 ) -> Result<R, CliError> {
-    let (turns, results) = mpsc::sync_channel(JOBS_PER_WORKER * workers.len());
+    let (pending_sender, results) = mpsc::sync_channel(JOBS_PER_WORKER * workers.len());
     let (jobs, queue) = mpsc::channel();
     let (queue, work) = (Mutex::new(queue), &work);
     thread::scope(|scope| {
-        let failed = |error: io::Error| CliError::usage(message!("a thread cannot be started: {error}"));
+        let start_error = |error: io::Error| CliError::usage(message!("a thread cannot be started: {error}"));
         let queue = &queue;
         for (number, worker) in workers.iter_mut().enumerate() {
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
             match thread.spawn_scoped(scope, move || run_jobs(worker, queue, work)) {
-                Err(error) if number == 0 => return Err(failed(error)),
+                Err(error) if number == 0 => return Err(start_error(error)),
                 // The run works with fewer threads, but takes longer.
                 Err(_) => break,
                 Ok(_) => {}
             }
         }
         let reader = thread::Builder::new().name("rulec-reader".to_owned());
-        reader.spawn_scoped(scope, || distribute_jobs(read, turns, jobs)).map_err(failed)?;
-        take(OrderedResults(results))
+        reader
+            .spawn_scoped(scope, || distribute_jobs(next_job, pending_sender, jobs))
+            .map_err(start_error)?;
+        consume(OrderedResults(results))
     })
 }
 
 /// Hands jobs to the workers until no jobs are left or the consumer stops.
 fn distribute_jobs<J, A>(
-    mut read: impl FnMut() -> Result<Option<J>, CliError>,
-    turns: SyncSender<PendingResult<A>>,
+    mut next_job: impl FnMut() -> Result<Option<J>, CliError>,
+    pending_sender: SyncSender<PendingResult<A>>,
     jobs: Sender<Job<J, A>>,
 ) {
-    while let Some(job) = read().transpose() {
+    while let Some(job) = next_job().transpose() {
         let job = match job {
             Ok(job) => job,
-            Err(stop) => {
-                let _ = turns.send(Err(stop));
+            Err(error) => {
+                let _ = pending_sender.send(Err(error));
                 break;
             }
         };
-        let (result, turn) = mpsc::sync_channel(1);
-        if turns.send(Ok(turn)).is_err() || jobs.send((job, result)).is_err() {
+        let (result, receiver) = mpsc::sync_channel(1);
+        if pending_sender.send(Ok(receiver)).is_err() || jobs.send((job, result)).is_err() {
             break;
         }
     }

@@ -18,11 +18,11 @@ thread_local! {
 /// Installs a panic hook that prints nothing unless `RUST_BACKTRACE` is set.
 pub fn install_hook() {
     let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
-    let before = panic::take_hook();
+    let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         LAST_PANIC.with(|last| last.replace(describe_panic(info)));
         if verbose {
-            before(info);
+            previous_hook(info);
         }
     }));
 }
@@ -33,7 +33,7 @@ fn describe_panic(info: &PanicHookInfo<'_>) -> String {
     let message =
         message.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it panicked");
     match info.location() {
-        Some(place) => format!("{message} ({}:{})", place.file(), place.line()),
+        Some(location) => format!("{message} ({}:{})", location.file(), location.line()),
         None => message.to_owned(),
     }
 }
@@ -41,10 +41,10 @@ fn describe_panic(info: &PanicHookInfo<'_>) -> String {
 /// Runs `work`. If it panics, returns a message about the panic.
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        let what = LAST_PANIC.with(RefCell::take);
-        match what.is_empty() {
+        let panic_text = LAST_PANIC.with(RefCell::take);
+        match panic_text.is_empty() {
             true => message!("rulec stopped because of an internal error"),
-            false => message!("rulec stopped because of an internal error: {what}"),
+            false => message!("rulec stopped because of an internal error: {what}", what = panic_text),
         }
     })
 }

@@ -78,7 +78,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .iter()
         .flat_map(|payload| payload.block.tables().into_iter().map(move |table| (table, payload)))
         .collect();
-    let only = match args.entry.as_deref() {
+    let selected_entry = match args.entry.as_deref() {
         Some(name) if !program.payloads.iter().any(|payload| *payload.name == *name) => {
             Some(rules.entry(name).map_err(|error| CliError::usage(error.to_message()))?.name())
         }
@@ -89,17 +89,17 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     for plan in plans.iter().filter(|plan| !plan.routes.is_empty()) {
         let payload = owners.get(&TableId(plan.table)).copied();
         let table = report_table(program, plan, payload);
-        match tables.iter_mut().find(|known| payload.is_some() && known.payload == table.payload) {
-            Some(known) => known.merge(table),
+        match tables.iter_mut().find(|existing| payload.is_some() && existing.payload == table.payload) {
+            Some(existing) => existing.merge(table),
             None => tables.push(table),
         }
     }
-    tables.retain(|table| only.is_none_or(|only| only == table.name));
+    tables.retain(|table| selected_entry.is_none_or(|selected_entry| selected_entry == table.name));
     match args.format {
         Format::Json => out.write_json(&tables)?,
         Format::Human => {
-            for (at, table) in tables.iter().enumerate() {
-                if at > 0 {
+            for (index, table) in tables.iter().enumerate() {
+                if index > 0 {
                     out.write_line("")?;
                 }
                 write_table(table, term.is_stdout_colored(), out)?;
@@ -133,8 +133,8 @@ fn report_table<'a>(
 /// evaluates them.
 fn index_advice(table: &TableReport<'_>) -> Option<Message> {
     const MAX_NAMED_ROUTES: usize = 3;
-    let tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));
-    let names: Vec<String> = tried.map(|route| format!("`{}`", to_one_line(route.name))).collect();
+    let always_tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));
+    let names: Vec<String> = always_tried.map(|route| format!("`{}`", to_one_line(route.name))).collect();
     if names.is_empty() || !table.indexed {
         return None;
     }
@@ -156,7 +156,9 @@ fn index_advice(table: &TableReport<'_>) -> Option<Message> {
 }
 
 fn write_table(table: &TableReport<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
-    let count = |is: fn(&AccessPath) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
+    let count = |predicate: fn(&AccessPath) -> bool| {
+        table.routes.iter().filter(|route| predicate(route.found)).count()
+    };
     let how = if table.indexed { message!("found by the index") } else { message!("tried one by one") };
     let name = paint(color, "1", &to_one_line(table.name));
     let (all, with, without) = (rule_count_text(table.routes.len()), table.index_cost, table.linear_cost);

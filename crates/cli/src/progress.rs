@@ -9,7 +9,9 @@ const MIN_INPUT_BYTES: u64 = 4 << 20;
 
 /// A progress bar, shown only on a terminal and only for long inputs.
 pub struct InputProgress {
-    wanted: bool,
+    /// Whether a bar may be shown: the terminal is suitable, and the input is not known to be
+    /// short.
+    enabled: bool,
     size: Option<u64>,
     bar: Option<ProgressBar>,
 }
@@ -18,13 +20,17 @@ impl InputProgress {
     /// Creates a progress bar. `size` is the size of the input in bytes, if known.
     pub fn new(size: Option<u64>) -> Self {
         // If the decisions are printed on the same terminal, they already show the progress.
-        let watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
-        InputProgress { wanted: watched && size.is_none_or(|size| size >= MIN_INPUT_BYTES), size, bar: None }
+        let is_visible = io::stderr().is_terminal() && !io::stdout().is_terminal();
+        InputProgress {
+            enabled: is_visible && size.is_none_or(|size| size >= MIN_INPUT_BYTES),
+            size,
+            bar: None,
+        }
     }
 
     /// Moves the bar to the given number of bytes read so far.
     pub fn set_position(&mut self, bytes: u64) {
-        if !self.wanted || (self.size.is_none() && bytes < MIN_INPUT_BYTES) {
+        if !self.enabled || (self.size.is_none() && bytes < MIN_INPUT_BYTES) {
             return;
         }
         let size = self.size;

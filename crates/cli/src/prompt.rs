@@ -70,7 +70,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             let flows = match (flow_prompt(rules), choices.is_empty()) {
                 (Ok(flows), true) => Some(flows?),
                 (Ok(flows), false) => flows.ok(),
-                (Err(none), true) => return Err(no_prompt_error(rules, &none)),
+                (Err(no_flows), true) => return Err(no_prompt_error(rules, &no_flows)),
                 (Err(_), false) => None,
             };
             (flows, choices)
@@ -78,22 +78,22 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     };
     match args.format {
         Format::Text => {
-            for (at, told) in flows.iter().chain(&choices).enumerate() {
-                if at > 0 {
+            for (index, output) in flows.iter().chain(&choices).enumerate() {
+                if index > 0 {
                     out.write_line("")?;
                 }
-                if !told.prompt.is_empty() {
-                    out.write_text(&told.prompt)?;
+                if !output.prompt.is_empty() {
+                    out.write_text(&output.prompt)?;
                 }
-                out.write_json(&told.tool)?;
+                out.write_json(&output.tool)?;
             }
         }
         Format::Json => {
-            let told = match (flows, args.entry.is_some()) {
+            let output = match (flows, args.entry.is_some()) {
                 (None, true) => json!(choices.pop()),
                 (flows, _) => combine_prompts(flows, &choices),
             };
-            out.write_json(&told)?;
+            out.write_json(&output)?;
         }
     }
     Ok(Status::Fine)
@@ -101,14 +101,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Combines the texts about the intent flows and about the choices into one JSON object.
 fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json {
-    let mut told = match flows {
+    let mut combined = match flows {
         Some(ModelPrompt { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),
         None => json!({}),
     };
     if !choices.is_empty() {
-        told["choices"] = json!(choices);
+        combined["choices"] = json!(choices);
     }
-    told
+    combined
 }
 
 /// Returns the prompt section and tool definition for the intent flows. The inner result is an
@@ -125,10 +125,10 @@ fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherEr
 
 /// Returns the error for rules that have no question for a language model. The error lists the
 /// choices that can be printed as tool definitions instead.
-fn no_prompt_error(rules: &Rules, none: &MatcherError) -> CliError {
+fn no_prompt_error(rules: &Rules, no_flows: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {
-        [] => none.to_message(),
+        [] => no_flows.to_message(),
         names => message!(
             "the rules contain no flow and no choice that asks a model; `--entry` prints a choice as a \
             tool: {}",

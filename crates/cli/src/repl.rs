@@ -54,7 +54,7 @@ struct ReplSession {
     entry: Option<String>,
     message: Json,
     /// The lines of an incomplete statement or message.
-    begun: String,
+    pending_lines: String,
 }
 
 struct SessionLoader<'a>(&'a str, &'a DiskLoader);
@@ -79,10 +79,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let files = DiskLoader::new(folder.unwrap_or(Path::new(".")))
         .map_err(|error| CliError::usage(error.to_message()))?;
     let message = Json::Object(Map::new());
-    let mut desk = ReplSession { text, files, rules: None, entry: None, message, begun: String::new() };
-    if !desk.text.trim().is_empty() {
-        match desk.compile_text(&desk.text) {
-            Ok(rules) => desk.rules = Some(rules),
+    let mut session =
+        ReplSession { text, files, rules: None, entry: None, message, pending_lines: String::new() };
+    if !session.text.trim().is_empty() {
+        match session.compile_text(&session.text) {
+            Ok(rules) => session.rules = Some(rules),
             Err(error) => {
                 return Err(CliError::error(Message::verbatim(render_errors(&error, term).trim_end())));
             }
@@ -96,7 +97,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let mut lines = input.lock().lines();
     loop {
         if is_terminal {
-            out.write(if desk.begun.is_empty() { b"> " } else { b"| " })?;
+            out.write(if session.pending_lines.is_empty() { b"> " } else { b"| " })?;
         }
         out.flush()?;
         let Some(line) = lines.next() else { break };
@@ -105,9 +106,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         if matches!(line.trim(), ":quit" | ":q") || out.is_closed() {
             break;
         }
-        desk.read_line(&line, term, out)?;
+        session.read_line(&line, term, out)?;
     }
-    desk.finish_input(term, out)?;
+    session.finish_input(term, out)?;
     Ok(Status::Fine)
 }
 
@@ -120,14 +121,14 @@ impl ReplSession {
     /// line ends the statement or message.
     fn read_line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         // A command or condition cannot continue a statement or message.
-        if !self.begun.is_empty() && line.trim_start().starts_with([':', '?']) {
+        if !self.pending_lines.is_empty() && line.trim_start().starts_with([':', '?']) {
             self.finish_input(term, out)?;
         }
-        let goes_on = !line.trim().is_empty();
-        self.begun.push_str(line.trim_end());
-        let text = self.begun.trim();
-        if goes_on && is_unfinished(text) {
-            self.begun.push('\n');
+        let continues = !line.trim().is_empty();
+        self.pending_lines.push_str(line.trim_end());
+        let text = self.pending_lines.trim();
+        if continues && is_unfinished(text) {
+            self.pending_lines.push('\n');
             return Ok(());
         }
         self.finish_input(term, out)
@@ -135,7 +136,7 @@ impl ReplSession {
 
     /// Processes the collected lines of a statement or message.
     fn finish_input(&mut self, term: &Term, out: &mut Out) -> Result<(), CliError> {
-        let text = std::mem::take(&mut self.begun);
+        let text = std::mem::take(&mut self.pending_lines);
         self.process_line(text.trim(), term, out)
     }
 
@@ -262,8 +263,8 @@ impl ReplSession {
 fn is_statement(line: &str) -> bool {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let (first, _, third) = (words.next().unwrap_or_default(), words.next(), words.next());
-    let own = matches!(third, Some("when" | "priority" | "disabled" | "rank"));
-    starts_statement(first) && (own || line.contains(['{', '=', '>', '"', '(']))
+    let has_statement_word = matches!(third, Some("when" | "priority" | "disabled" | "rank"));
+    starts_statement(first) && (has_statement_word || line.contains(['{', '=', '>', '"', '(']))
 }
 
 /// True if an open bracket or a missing arrow of a route, default or flow means that more lines
@@ -272,19 +273,19 @@ fn is_unfinished(text: &str) -> bool {
     if !is_statement(text) && !text.starts_with('{') {
         return false;
     }
-    let (mut open, mut arrow) = (0_i32, false);
+    let (mut open_brackets, mut has_arrow) = (0_i32, false);
     for token in lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()) {
         match token.text(text) {
-            "{" | "(" | "[" => open += 1,
-            "}" | ")" | "]" => open -= 1,
-            "->" => arrow = true,
+            "{" | "(" | "[" => open_brackets += 1,
+            "}" | ")" | "]" => open_brackets -= 1,
+            "->" => has_arrow = true,
             _ => {}
         }
     }
-    let wants_arrow =
+    let needs_arrow =
         ["route", "default", "flow"].iter().any(|word| text.split_whitespace().next() == Some(*word));
     let ends_in_arrow = text.ends_with("->");
-    open > 0 || ends_in_arrow || wants_arrow && !arrow
+    open_brackets > 0 || ends_in_arrow || needs_arrow && !has_arrow
 }
 
 /// Returns `text` without its statement that has the same kind and name as `statement`. `None` if
@@ -292,11 +293,11 @@ fn is_unfinished(text: &str) -> bool {
 fn without_replaced_statement(text: &str, statement: &str) -> Option<String> {
     use rulec_base::parallel::Threads;
     use rulec_syntax::parse::parse;
-    let of = |text: &str| parse(Threads::One, rulec::FileId(0), text).statements;
-    let new = of(statement);
+    let statements_of = |text: &str| parse(Threads::One, rulec::FileId(0), text).statements;
+    let new = statements_of(statement);
     let [new] = new.as_slice() else { return None };
     let (kind, name) = new.kind.head();
-    let old = of(text).into_iter().find(|old| old.kind.head() == (kind, name))?;
+    let old = statements_of(text).into_iter().find(|old| old.kind.head() == (kind, name))?;
     // `import`, `input` and `settings` statements are always added. A second `default` replaces the
     // first, although it has no name.
     if matches!(kind, "import" | "input" | "settings") {
@@ -315,6 +316,6 @@ fn render_errors(error: &CompileError, term: &Term) -> String {
         language: language(),
         name: &name,
     };
-    let errors = error.diagnostics().iter().filter(|found| found.is_error());
-    errors.map(|found| renderer.render(found)).collect::<Vec<_>>().join("\n")
+    let errors = error.diagnostics().iter().filter(|diagnostic| diagnostic.is_error());
+    errors.map(|diagnostic| renderer.render(diagnostic)).collect::<Vec<_>>().join("\n")
 }

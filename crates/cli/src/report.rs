@@ -77,9 +77,10 @@ pub fn all_findings<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<
         witness: finding.witness.as_ref(),
         denied: false,
     });
-    let mut all: Vec<ReportedDiagnostic<'_>> = compile_diagnostics(compiled).chain(analysed).collect();
-    all.sort_by_key(|found| found.diagnostic.span().map(|span| (span.file, span.start)));
-    all
+    let mut diagnostics: Vec<ReportedDiagnostic<'_>> =
+        compile_diagnostics(compiled).chain(analysed).collect();
+    diagnostics.sort_by_key(|reported| reported.diagnostic.span().map(|span| (span.file, span.start)));
+    diagnostics
 }
 
 impl ReportedDiagnostic<'_> {
@@ -147,24 +148,24 @@ struct JsonFix<'a> {
     applicability: &'static str,
 }
 
-pub fn format_json(found: &ReportedDiagnostic<'_>) -> String {
-    let diagnostic = &*found.diagnostic;
+pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
+    let diagnostic = &*reported.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
         version: JSON_VERSION,
         code: diagnostic.code,
         severity: diagnostic.severity(),
         message: &diagnostic.message,
-        place: found.primary_location(),
+        place: reported.primary_location(),
         labels: labels
-            .map(|label| JsonLabel { place: found.locate(label.span), text: &label.text })
+            .map(|label| JsonLabel { place: reported.locate(label.span), text: &label.text })
             .collect(),
         help: diagnostic.help.as_deref(),
         fixes: diagnostic
             .fixes
             .iter()
             .map(|fix| JsonFix {
-                place: found.locate(fix.span),
+                place: reported.locate(fix.span),
                 replacement: &fix.replacement,
                 applicability: match fix.applicability {
                     Applicability::MachineApplicable => "machine_applicable",
@@ -172,8 +173,8 @@ pub fn format_json(found: &ReportedDiagnostic<'_>) -> String {
                 },
             })
             .collect(),
-        witness: found.witness,
-        denied: found.denied,
+        witness: reported.witness,
+        denied: reported.denied,
     };
     // Serializing strings, numbers and lists cannot fail.
     serde_json::to_string(&value).unwrap_or_default()
@@ -188,10 +189,10 @@ pub fn write_findings(
 ) -> Result<(), CliError> {
     match format {
         Format::Human | Format::Concise => {
-            findings.iter().try_for_each(|found| out.write_line(&format_concise(found)))
+            findings.iter().try_for_each(|reported| out.write_line(&format_concise(reported)))
         }
-        Format::Json => findings.iter().try_for_each(|found| out.write_json_line(&format_json(found))),
-        Format::Github => findings.iter().try_for_each(|found| out.write_line(&format_github(found))),
+        Format::Json => findings.iter().try_for_each(|reported| out.write_json_line(&format_json(reported))),
+        Format::Github => findings.iter().try_for_each(|reported| out.write_line(&format_github(reported))),
         Format::Sarif => out.write_json(&sarif::build_document(findings)),
         Format::Junit => {
             out.write_source(&junit::render_document("rulec check", &junit::build_suites(files, findings)))
@@ -215,27 +216,27 @@ fn message_with_help(diagnostic: &Diagnostic) -> String {
 }
 
 /// Formats a finding as `FILE:LINE:COLUMN: severity[CODE]: message; help`.
-pub fn format_concise(found: &ReportedDiagnostic<'_>) -> String {
-    let (place, diagnostic) = (found.primary_location(), &found.diagnostic);
-    let mut line = place.file;
-    for number in [place.line, place.column].into_iter().flatten() {
+pub fn format_concise(reported: &ReportedDiagnostic<'_>) -> String {
+    let (location, diagnostic) = (reported.primary_location(), &reported.diagnostic);
+    let mut line = location.file;
+    for number in [location.line, location.column].into_iter().flatten() {
         line.push_str(&format!(":{number}"));
     }
-    line.push_str(&format!(": {}[{}]: {}", found.level(), diagnostic.code, diagnostic.message));
+    line.push_str(&format!(": {}[{}]: {}", reported.level(), diagnostic.code, diagnostic.message));
     if let Some(help) = &diagnostic.help {
         line.push_str(&format!("; {help}"));
     }
     line
 }
 
-pub fn format_github(found: &ReportedDiagnostic<'_>) -> String {
-    let diagnostic = &found.diagnostic;
-    let (level, place) = (found.level(), found.primary_location());
-    let mut properties = format!("file={}", escape_github(&place.file, true));
-    if let (Some(line), Some(column)) = (place.line, place.column) {
+pub fn format_github(reported: &ReportedDiagnostic<'_>) -> String {
+    let diagnostic = &reported.diagnostic;
+    let (level, location) = (reported.level(), reported.primary_location());
+    let mut properties = format!("file={}", escape_github(&location.file, true));
+    if let (Some(line), Some(column)) = (location.line, location.column) {
         properties.push_str(&format!(",line={line},col={column}"));
     }
-    if let (Some(line), Some(column)) = (place.end_line, place.end_column) {
+    if let (Some(line), Some(column)) = (location.end_line, location.end_column) {
         properties.push_str(&format!(",endLine={line},endColumn={column}"));
     }
     let message = message_with_help(diagnostic);
@@ -260,11 +261,11 @@ fn escape_github(text: &str, property: bool) -> String {
 }
 
 /// Formats a finding with the source text underlined.
-pub fn format_human(found: &ReportedDiagnostic<'_>, color: bool) -> String {
-    let name = |file| found.compiled.file_name(file);
+pub fn format_human(reported: &ReportedDiagnostic<'_>, color: bool) -> String {
+    let name = |file| reported.compiled.file_name(file);
     let renderer =
-        Renderer { sources: found.compiled.sources(), color, language: language::language(), name: &name };
-    let (diagnostic, path) = (&*found.diagnostic, found.compiled.target.display_name());
+        Renderer { sources: reported.compiled.sources(), color, language: language::language(), name: &name };
+    let (diagnostic, path) = (&*reported.diagnostic, reported.compiled.target.display_name());
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
         let message = message!("{} (compiling `{path}`)", diagnostic.message);
         return renderer.render(&Diagnostic { message, ..diagnostic.clone() });

@@ -119,13 +119,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         args,
         summary: Summary::default(),
     };
-    let answered = if args.columns.are_requested(&args.stream) {
+    let outcome = if args.columns.are_requested(&args.stream) {
         decide_columns(args, (&rules, entry), worker, term, out)
     } else {
         let (deciders, errors) = args.stream.answer_stream(term, out, worker)?;
         Ok((deciders, Summary::default(), errors))
     };
-    let (deciders, mut summary, errors) = answered?;
+    let (deciders, mut summary, errors) = outcome?;
     deciders.into_iter().for_each(|decider| summary.merge(decider.summary));
     if !out.is_closed() {
         term.print(&summary.render(&rules, errors));
@@ -145,11 +145,11 @@ fn decide_columns<W: Worker>(
 ) -> Result<(Vec<W>, Summary, usize), CliError> {
     let columns = || AnswerColumns::for_entry(rules, entry, args.all, args.explain);
     let is_plain = !args.explain && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
-    let mut answering = AnswerMode::new(&columns);
+    let mut mode = AnswerMode::new(&columns);
     if is_plain {
-        answering = answering.with_plain_decisions(rules, entry, args.all);
+        mode = mode.with_plain_decisions(rules, entry, args.all);
     }
-    args.columns.answer_columns(&args.stream, term, out, &answering, worker)
+    args.columns.answer_columns(&args.stream, term, out, &mode, worker)
 }
 
 #[cfg(not(feature = "columns"))]
@@ -183,11 +183,11 @@ impl Worker for DecidingWorker<'_> {
             let decision = entry.decide_line(message)?;
             if decision.statement().is_none() {
                 let message = Json::Object(json::parse_object_bytes(message)?);
-                let mut found = meaning::find_intent(matcher, line, &message, &decision);
-                self.summary.count_intent(found.name());
-                found.matched = args.all.then(Vec::new);
-                found.explanation = args.explain.then(|| matcher.explain(&message, false)).flatten();
-                write_json(out, &found);
+                let mut intent_line = meaning::find_intent(matcher, line, &message, &decision);
+                self.summary.count_intent(intent_line.name());
+                intent_line.matched = args.all.then(Vec::new);
+                intent_line.explanation = args.explain.then(|| matcher.explain(&message, false)).flatten();
+                write_json(out, &intent_line);
                 return Ok(());
             }
         }
@@ -207,11 +207,12 @@ impl Worker for DecidingWorker<'_> {
         let failure = self.question.and_then(|question| question.answer(&message).err());
         let failure = failure.map(|failure| localized(&failure.to_message()).into_owned());
         let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
-        let reason = reason
-            .map(|sentences| sentences.map(|one| localized(&one).into_owned()).collect::<Vec<_>>().join(" "));
-        let decided =
+        let reason = reason.map(|sentences| {
+            sentences.map(|sentence| localized(&sentence).into_owned()).collect::<Vec<_>>().join(" ")
+        });
+        let decided_line =
             DecidedLine { line, decision: &decision, failure, skipped, reason, matched, explanation };
-        write_json(out, &decided);
+        write_json(out, &decided_line);
         Ok(())
     }
 }
@@ -235,9 +236,9 @@ pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
             // A choice that asks a language model is the default only if there is no other entry.
-            let asks = |name: &&str| Question::new(rules, name).is_ok();
-            if !entries.iter().all(asks) {
-                entries.retain(|name| !asks(name));
+            let asks_model = |name: &&str| Question::new(rules, name).is_ok();
+            if !entries.iter().all(asks_model) {
+                entries.retain(|name| !asks_model(name));
             }
             let no_entry = || ambiguous_entry_error(rules, &entries);
             match entries.as_slice() {
@@ -269,9 +270,9 @@ fn no_entries_error(rules: &Rules) -> CliError {
 
 fn ambiguous_entry_error(rules: &Rules, entries: &[&str]) -> CliError {
     let tables = entries.iter().all(|name| rules.entry_of_kind(name, TableKind::Routes).is_ok());
-    let why = match tables {
+    let reason = match tables {
         true => message!("every route is in a table"),
         false => message!("the rules contain several entries"),
     };
-    CliError::usage(message!("{why}; choose one with `--entry`: {}", comma_list(entries)))
+    CliError::usage(message!("{why}; choose one with `--entry`: {}", comma_list(entries), why = reason))
 }

@@ -41,31 +41,36 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    if let Some(from) = &args.from {
-        let (input, refused) = infer::infer_input_block(from, term)?;
+    if let Some(samples_path) = &args.from {
+        let (input, rejected_lines) = infer::infer_input_block(samples_path, term)?;
         out.write_text(input.trim_end_matches('\n'))?;
-        return Ok(if refused == 0 { Status::Fine } else { Status::Errors });
+        return Ok(if rejected_lines == 0 { Status::Fine } else { Status::Errors });
     }
-    let named = RulesArgs::new(args.rules.clone().unwrap_or_default(), args.root.clone());
-    let rules = &named.load(term)?;
+    let rules_args = RulesArgs::new(args.rules.clone().unwrap_or_default(), args.root.clone());
+    let rules = &rules_args.load(term)?;
     if let Some(old) = &args.against {
-        return print_breaking_changes(&named.load_other(old, term)?, rules, args.decision.as_deref(), out);
+        return print_breaking_changes(
+            &rules_args.load_other(old, term)?,
+            rules,
+            args.decision.as_deref(),
+            out,
+        );
     }
     let schema =
         |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.to_message()));
     let json = match &args.decision {
         Some(kind) => schema(kind)?,
         None => {
-            let mut all = Map::new();
+            let mut schemas = Map::new();
             for kind in payload::kinds(rules) {
-                all.insert(kind.to_owned(), schema(kind)?);
+                schemas.insert(kind.to_owned(), schema(kind)?);
             }
-            if all.is_empty() {
+            if schemas.is_empty() {
                 return Err(CliError::usage(message!(
                     "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
                 )));
             }
-            Json::Object(all)
+            Json::Object(schemas)
         }
     };
     out.write_json(&json)?;
@@ -83,9 +88,10 @@ fn print_breaking_changes(
         payload::schema(old, kind).map_err(|error| CliError::usage(error.to_message()))?;
     }
     let changes = payload::changes(old, new);
-    let told: Vec<_> = changes.iter().filter(|change| kind.is_none_or(|kind| change.kind == kind)).collect();
-    for change in &told {
+    let shown_changes: Vec<_> =
+        changes.iter().filter(|change| kind.is_none_or(|kind| change.kind == kind)).collect();
+    for change in &shown_changes {
         out.write_message(&change.to_message())?;
     }
-    Ok(if told.is_empty() { Status::Fine } else { Status::Errors })
+    Ok(if shown_changes.is_empty() { Status::Fine } else { Status::Errors })
 }

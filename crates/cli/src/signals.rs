@@ -68,12 +68,12 @@ mod unix {
         /// If the signal handlers or the socket pair cannot be created.
         pub fn new(inner: Box<dyn InputSource>) -> io::Result<Self> {
             let (wake, waker) = UnixStream::pair()?;
-            let asked = Arc::new(AtomicBool::new(false));
+            let stop_requested = Arc::new(AtomicBool::new(false));
             for signal in [SIGTERM, SIGINT] {
                 // The order of registration matters: at the first signal, the conditional handler
                 // must see the flag still unset.
-                flag::register_conditional_default(signal, Arc::clone(&asked))?;
-                flag::register(signal, Arc::clone(&asked))?;
+                flag::register_conditional_default(signal, Arc::clone(&stop_requested))?;
+                flag::register(signal, Arc::clone(&stop_requested))?;
                 flag::register_usize(signal, Arc::clone(&CAUGHT_SIGNAL), signal.unsigned_abs() as usize)?;
                 low_level::pipe::register(signal, waker.try_clone()?)?;
             }
@@ -83,12 +83,12 @@ mod unix {
 
     impl Read for InterruptibleInput {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let mut places = [
+            let mut poll_fds = [
                 PollFd::new(&self.inner, PollFlags::IN),
                 PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN),
             ];
-            match poll(&mut places, None) {
-                Ok(_) if !places[1].revents().is_empty() => Err(io::Error::other(StoppedBySignal)),
+            match poll(&mut poll_fds, None) {
+                Ok(_) if !poll_fds[1].revents().is_empty() => Err(io::Error::other(StoppedBySignal)),
                 // Inputs that cannot be polled can be read at once.
                 Ok(_) | Err(Errno::INVAL) => self.inner.read(buffer),
                 Err(error) => Err(error.into()),

@@ -44,8 +44,8 @@ pub fn open_stdout() -> Box<dyn Write + Send> {
         return Box::new(ClosedOutput);
     }
     #[cfg(unix)]
-    if let Ok(own) = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned() {
-        return Box::new(std::fs::File::from(own));
+    if let Ok(owned_fd) = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned() {
+        return Box::new(std::fs::File::from(owned_fd));
     }
     Box::new(io::stdout())
 }
@@ -84,14 +84,14 @@ mod linux {
     }
 
     extern "C" fn record_closed() {
-        let known = Path::new("/proc/self/fd").is_dir();
+        let can_check = Path::new("/proc/self/fd").is_dir();
         for (closed, path) in CLOSED_AT_START.iter().zip(["/proc/self/fd/0", "/proc/self/fd/1"]) {
-            closed.store(known && std::fs::symlink_metadata(path).is_err(), Ordering::Relaxed);
+            closed.store(can_check && std::fs::symlink_metadata(path).is_err(), Ordering::Relaxed);
         }
     }
 
-    // Rust's runtime reopens closed standard streams before `main`, so `look` must run even
-    // earlier. `look` needs nothing that the runtime sets up.
+    // Rust's runtime reopens closed standard streams before `main`, so `record_closed` must run
+    // even earlier. `record_closed` needs nothing that the runtime sets up.
     #[allow(unsafe_code, reason = "the section of functions that the loader calls first has no safe name")]
     #[unsafe(link_section = ".init_array")]
     #[used]

@@ -1,5 +1,6 @@
 //! Processes every line of a stream on several threads ([`ordered_pool`]), and writes the results
-//! in the order of the lines. Before waiting for more input, all finished results are flushed.
+//! in the order of the lines. Before this module waits for more input, it flushes all finished
+//! results.
 
 use super::CliError;
 use super::compiled::is_artifact;
@@ -50,14 +51,14 @@ pub struct StreamArgs {
 const MAX_JOBS: usize = 1024;
 
 fn parse_jobs(text: &str) -> Result<usize, String> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let wrong = |message: &Message| localized(message).into_owned();
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let localized_error = |message: &Message| localized(message).into_owned();
     match text.parse() {
-        Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
-        _ if digits => {
-            Err(wrong(&message!("at most {MAX_JOBS} threads are allowed; 0 means one for each processor")))
-        }
-        _ => Err(wrong(&message!(
+        Ok(jobs) if jobs <= MAX_JOBS && is_number => Ok(jobs),
+        _ if is_number => Err(localized_error(&message!(
+            "at most {MAX_JOBS} threads are allowed; 0 means one for each processor"
+        ))),
+        _ => Err(localized_error(&message!(
             "expected a whole number from 0 to {MAX_JOBS}; 0 means one thread for each processor"
         ))),
     }
@@ -104,13 +105,13 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
         return Ok((Box::new(input), stdio::stdin_name(), None));
     };
     let name = path.display().to_string();
-    let refused = |error: io::Error| match error.kind() {
+    let open_error = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => files::unreadable_error(&name, &message!("there is no such file")),
         _ => files::unreadable_error(&name, &error),
     };
     // The path may also be a named pipe; opening it waits for the writer.
-    let file = File::open(path).map_err(refused)?;
-    let metadata = file.metadata().map_err(refused)?;
+    let file = File::open(path).map_err(open_error)?;
+    let metadata = file.metadata().map_err(open_error)?;
     if is_artifact(path) {
         return Err(files::unexpected_artifact_error(&name));
     }
@@ -121,32 +122,32 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
 }
 
 /// Reads the JSON objects of a JSON lines file, or of standard input, and passes each with its line
-/// number to `take`. Lines that are not objects are reported and skipped. Returns the number of
-/// skipped lines. Blank lines are ignored.
+/// number to `on_object`. Lines that are not objects are reported and skipped. Returns the number
+/// of skipped lines. Blank lines are ignored.
 pub fn read_objects(
     input: &Path,
     term: &Term,
-    mut take: impl FnMut(u64, Map<String, Json>),
+    mut on_object: impl FnMut(u64, Map<String, Json>),
 ) -> Result<usize, CliError> {
     let (input, name, _) = open_input(Some(input), term)?;
-    let (mut lines, mut refused) = (LineReader::new(name.clone(), input), 0);
+    let (mut lines, mut skipped_lines) = (LineReader::new(name.clone(), input), 0);
     while let Some(chunk) = lines.next_chunk()? {
         for (number, line) in chunk.lines() {
-            let read = match line {
+            let result = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
                 Some(line) => json::parse_object_bytes(line).map_err(|error| error.to_message()),
                 None => Err(message!("the line is too long")),
             };
-            match read {
-                Ok(object) => take(number, object),
+            match result {
+                Ok(object) => on_object(number, object),
                 Err(why) => {
-                    refused += 1;
+                    skipped_lines += 1;
                     term.print_error(&message!("`{name}`, line {number} is not a JSON object: {why}"));
                 }
             }
         }
     }
-    Ok(refused)
+    Ok(skipped_lines)
 }
 
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
@@ -179,21 +180,21 @@ impl StreamArgs {
         let (input, name, size) = self.open_input(term)?;
         let mut workers: Vec<W> = (0..self.worker_count(size)).map(|_| worker()).collect();
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
-        let read = || {
+        let next_job = || {
             let chunk = lines.next_chunk()?;
             progress.set_position(lines.bytes_read());
             Ok(chunk)
         };
-        let refused = ordered_pool::run_ordered(
+        let rejected = ordered_pool::run_ordered(
             &mut workers,
-            read,
+            next_job,
             |worker, chunk| answer_chunk(worker, &chunk),
-            |turns| write_in_order(out, &turns),
+            |results| write_in_order(out, &results),
         )?;
         if !out.is_closed() {
             lines.check_not_truncated(size)?;
         }
-        Ok((workers, refused))
+        Ok((workers, rejected))
     }
 
     /// Returns the number of threads to use for an input of this size in bytes.
@@ -203,8 +204,8 @@ impl StreamArgs {
             jobs => jobs,
         };
         // Small inputs do not benefit from many threads.
-        let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
-        jobs.min(parts.saturating_add(1))
+        let useful_jobs = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
+        jobs.min(useful_jobs.saturating_add(1))
     }
 }
 
@@ -213,33 +214,33 @@ pub type AnsweredChunk = (Vec<u8>, usize);
 
 /// Processes the lines of a chunk.
 pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
-    let (mut answers, mut refused) = (Vec::new(), 0);
+    let (mut answers, mut rejected) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
-        refused += usize::from(!answer_message(worker, number, line, &mut answers));
+        rejected += usize::from(!answer_message(worker, number, line, &mut answers));
     }
-    (answers, refused)
+    (answers, rejected)
 }
 
 fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Processes one message; `None` means that its line is too long. Writes an error line if the
-/// message is invalid or too long. Returns whether a result was written.
+/// Processes one message. If `message` is `None`, the input line is too long. Writes an error line
+/// if the message is invalid or too long. Returns whether the worker wrote a result.
 pub fn answer_message(
     worker: &mut impl Worker,
     number: u64,
     message: Option<&[u8]>,
     answers: &mut Vec<u8>,
 ) -> bool {
-    let before = answers.len();
-    let answered = match message {
+    let start_length = answers.len();
+    let result = match message {
         // After a panic, the partial output and the counts of this message are discarded.
         Some(message) => panic::catch_panic(|| worker.answer(number, message, answers)),
         None => Ok(Err(JsonError::too_long())),
     };
-    let answered = answered.map(|answered| answered.map_err(|error| error.localized(language())));
-    let error = match &answered {
+    let result = result.map(|result| result.map_err(|error| error.localized(language())));
+    let error = match &result {
         Ok(Ok(())) => return true,
         Ok(Err(error)) => LineError {
             code: error.kind().code(),
@@ -256,22 +257,22 @@ pub fn answer_message(
             help: Some(localized(&panic::BUG_REPORT_HINT).into_owned().into()),
         },
     };
-    answers.truncate(before);
+    answers.truncate(start_length);
     write_json(answers, &RejectedLine { line: number, error });
     false
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
-fn write_in_order(out: &mut Out, turns: &OrderedResults<AnsweredChunk>) -> Result<usize, CliError> {
-    let mut all_refused = 0;
-    while let Some((answers, refused)) = turns.next(|| out.flush())? {
-        all_refused += refused;
+fn write_in_order(out: &mut Out, results: &OrderedResults<AnsweredChunk>) -> Result<usize, CliError> {
+    let mut total_rejected = 0;
+    while let Some((answers, rejected)) = results.next(|| out.flush())? {
+        total_rejected += rejected;
         out.write_answers(&answers)?;
         if out.is_closed() {
             break;
         }
     }
-    out.flush().map(|()| all_refused)
+    out.flush().map(|()| total_rejected)
 }
 
 #[cfg(test)]

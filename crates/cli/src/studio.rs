@@ -74,9 +74,10 @@ mod with {
         let mut options = Options { language: language::selected_language(), ..Options::default() };
         for (compiled, imported) in compiled {
             if compiled.is_unreadable() {
-                let first = compiled.diagnostics().first().map(|found| found.message.clone());
-                let shown = || Message::verbatim(compiled.target.display_name());
-                return Err(CliError::usage(first.unwrap_or_else(shown)));
+                let first_message =
+                    compiled.diagnostics().first().map(|diagnostic| diagnostic.message.clone());
+                let file_message = || Message::verbatim(compiled.target.display_name());
+                return Err(CliError::usage(first_message.unwrap_or_else(file_message)));
             }
             if compiled.is_artifact() {
                 let name = compiled.target.display_name();
@@ -112,10 +113,10 @@ mod with {
                 open_browser(&address);
             }
             term.print_note(&message!("the studio runs at this address; press ctrl-c to stop it"));
-            let stopped = async {
+            let ctrl_c_pressed = async {
                 let _ = tokio::signal::ctrl_c().await;
             };
-            server.run(stopped).await.map_err(CliError::system)
+            server.run(ctrl_c_pressed).await.map_err(CliError::system)
         })?;
         // Shutdown does not wait for a running replay.
         runtime.shutdown_background();
@@ -124,7 +125,7 @@ mod with {
 
     /// Opens a browser if possible. The address is printed in any case.
     fn open_browser(address: &str) {
-        let (program, first): (&str, &[&str]) = match std::env::consts::OS {
+        let (program, leading_args): (&str, &[&str]) = match std::env::consts::OS {
             "macos" => ("open", &[]),
             "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
             // Without a display, no browser can be opened.
@@ -133,7 +134,7 @@ mod with {
         };
         let null = Stdio::null;
         let _ = Command::new(program)
-            .args(first)
+            .args(leading_args)
             .arg(address)
             .stdin(null())
             .stdout(null())

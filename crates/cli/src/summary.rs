@@ -16,8 +16,10 @@ pub struct Summary {
     /// Number of decisions per chosen rule or default.
     chosen: HashMap<Chosen, usize>,
     /// Number of messages for which the classifier found an intent flow, by flow name.
-    meant: HashMap<String, usize>,
-    none: usize,
+    intents: HashMap<String, usize>,
+    /// Number of messages that matched no statement and no intent flow.
+    unmatched: usize,
+    /// Number of decisions whose message violates what the rules declare about the input.
     breaches: usize,
     /// Number of decisions that exceeded a limit.
     exceeded: usize,
@@ -29,7 +31,7 @@ impl Summary {
     pub fn count_decision(&mut self, decision: &Decision) {
         match decision.statement() {
             Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
-            None => self.none += 1,
+            None => self.unmatched += 1,
         }
         self.breaches += usize::from(!decision.breaches().is_empty());
         self.exceeded += usize::from(!decision.exceeded().is_empty());
@@ -40,19 +42,19 @@ impl Summary {
     /// classifier found, if any.
     pub fn count_intent(&mut self, name: Option<&str>) {
         match name {
-            Some(name) => *self.meant.entry(name.to_owned()).or_default() += 1,
-            None => self.none += 1,
+            Some(name) => *self.intents.entry(name.to_owned()).or_default() += 1,
+            None => self.unmatched += 1,
         }
     }
 
     pub fn merge(&mut self, other: Summary) {
-        for (name, count) in other.meant {
-            *self.meant.entry(name).or_default() += count;
+        for (name, count) in other.intents {
+            *self.intents.entry(name).or_default() += count;
         }
         for (chosen, count) in other.chosen {
             *self.chosen.entry(chosen).or_default() += count;
         }
-        self.none += other.none;
+        self.unmatched += other.unmatched;
         self.breaches += other.breaches;
         self.exceeded += other.exceeded;
         self.failures += other.failures;
@@ -66,38 +68,38 @@ impl Summary {
         for (id, table) in program.tables.iter().enumerate() {
             let rules = table.order.iter().map(|id| Chosen::Rule(*id));
             // All keyword patterns of a flow are rules with the name of the flow.
-            let mut seen: HashMap<&str, usize> = HashMap::new();
+            let mut count_indexes: HashMap<&str, usize> = HashMap::new();
             for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
                 let Some(&count) = self.chosen.get(&chosen) else { continue };
                 let name = chosen.name(program);
-                let at = *seen.entry(name).or_insert(counts.len());
-                match counts.get_mut(at) {
+                let index = *count_indexes.entry(name).or_insert(counts.len());
+                match counts.get_mut(index) {
                     Some((_, sum)) => *sum += count,
                     None => {
-                        let main = &*table.name == ROUTES_TABLE;
-                        let name = if main { name.to_owned() } else { format!("{}.{name}", table.name) };
+                        let is_main = &*table.name == ROUTES_TABLE;
+                        let name = if is_main { name.to_owned() } else { format!("{}.{name}", table.name) };
                         counts.push((Message::verbatim(name), count));
                     }
                 }
             }
         }
         for flow in &program.flows {
-            if let Some(count) = self.meant.get(&*flow.name) {
+            if let Some(count) = self.intents.get(&*flow.name) {
                 counts.push((Message::verbatim(format!("{FLOWS_TABLE}.{}", flow.name)), *count));
             }
         }
-        if self.none > 0 {
-            counts.push((message!("none"), self.none));
+        if self.unmatched > 0 {
+            counts.push((message!("none"), self.unmatched));
         }
         let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
         let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
-        let rest = keep_greatest(&mut counts);
-        let mut shown: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
-        if let Some((others, count)) = rest {
-            shown.push(message!("{others} others {count}"));
+        let removed = keep_greatest(&mut counts);
+        let mut parts: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
+        if let Some((others, count)) = removed {
+            parts.push(message!("{others} others {count}"));
         }
-        if !shown.is_empty() {
-            line = message!("{line}: {}", comma_list(shown));
+        if !parts.is_empty() {
+            line = message!("{line}: {}", comma_list(parts));
         }
         if self.breaches > 0 {
             line = message!("{line} · {} with input violations", self.breaches);
@@ -124,10 +126,10 @@ fn keep_greatest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= MAX_SHOWN_COUNTS {
         return None;
     }
-    let mut kept: Vec<_> = std::mem::take(counts).into_iter().enumerate().collect();
-    kept.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
-    let left_out = kept.split_off(MAX_SHOWN_COUNTS);
-    kept.sort_by_key(|(at, _)| *at);
-    counts.extend(kept.into_iter().map(|(_, count)| count));
-    Some((left_out.len(), left_out.iter().map(|(_, (_, count))| count).sum()))
+    let mut indexed: Vec<_> = std::mem::take(counts).into_iter().enumerate().collect();
+    indexed.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
+    let removed = indexed.split_off(MAX_SHOWN_COUNTS);
+    indexed.sort_by_key(|(index, _)| *index);
+    counts.extend(indexed.into_iter().map(|(_, count)| count));
+    Some((removed.len(), removed.iter().map(|(_, (_, count))| count).sum()))
 }

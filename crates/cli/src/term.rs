@@ -202,13 +202,13 @@ impl Out {
 
 /// Replaces control characters in a JSON text by JSON escapes.
 fn escape_controls(json: &str) -> Cow<'_, str> {
-    let stays = |c: char| c == '\n' || !is_display_control(c);
-    if json.chars().all(stays) {
+    let is_allowed = |c: char| c == '\n' || !is_display_control(c);
+    if json.chars().all(is_allowed) {
         return Cow::Borrowed(json);
     }
     let mut text = String::with_capacity(json.len() + 64);
     for c in json.chars() {
-        if stays(c) {
+        if is_allowed(c) {
             text.push(c);
         } else {
             text.push_str(&format!("\\u{:04x}", u32::from(c)));

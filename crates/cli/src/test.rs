@@ -91,14 +91,16 @@ enum Format {
 struct TestTally {
     passed: usize,
     failed: usize,
+    /// Number of rules files that do not compile.
     broken: usize,
+    /// Whether some rules file cannot be read.
     unreadable: bool,
     suites: Vec<(String, Vec<Case>)>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let here = [PathBuf::from(".")];
-    let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
+    let current_folder = [PathBuf::from(".")];
+    let paths = if args.paths.is_empty() { current_folder.as_slice() } else { &args.paths };
     if !args.watch {
         let compiled = files::compile_files(paths, args.root.as_deref())?;
         return run_once(args, &compiled, term, out);
@@ -106,16 +108,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if paths.iter().any(|path| path == Path::new("-")) {
         return Err(CliError::usage(message!("standard input cannot be watched; name files or folders")));
     }
-    let written = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
-    let mut watch = FileWatch::new(paths, written.collect());
+    let output_paths = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
+    let mut watch = FileWatch::new(paths, output_paths.collect());
     while !out.is_closed() {
         watch.record_state();
         let compiled = files::compile_files(paths, args.root.as_deref());
-        let ran = compiled.and_then(|compiled| {
+        let result = compiled.and_then(|compiled| {
             watch.watch_sources(&compiled);
             run_once(args, &compiled, term, out)
         });
-        if let Some(message) = ran.err().and_then(|stop| stop.message) {
+        if let Some(message) = result.err().and_then(|error| error.message) {
             term.print_error(&message);
         }
         out.flush()?;
@@ -183,8 +185,9 @@ fn run_once(
 fn run_all_tests(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
-    let of = |(compiled, _): &(Compiled, bool)| compiled.result.as_ref().map(run_tests).unwrap_or_default();
-    parallel::map_in_parallel(parts, |part| part.iter().map(of).collect::<Vec<_>>())
+    let outcomes_of =
+        |(compiled, _): &(Compiled, bool)| compiled.result.as_ref().map(run_tests).unwrap_or_default();
+    parallel::map_in_parallel(parts, |part| part.iter().map(outcomes_of).collect::<Vec<_>>())
         .into_iter()
         .flatten()
         .collect()
@@ -221,16 +224,16 @@ fn report_coverage(
     if !args.coverage && args.coverage_html.is_none() && args.coverage_lcov.is_none() {
         return Ok(());
     }
-    let mut all = Vec::new();
+    let mut reports = Vec::new();
     for (compiled, _) in compiled {
         let Ok(rules) = &compiled.result else { continue };
         let coverage = Coverage::of_tests(rules, |name| args.selects(name));
         if coverage.decisions() > 0 {
-            all.push((compiled, coverage, compiled.analyse(AnalysisOptions::default())));
+            reports.push((compiled, coverage, compiled.analyse(AnalysisOptions::default())));
         }
     }
     if args.coverage {
-        for (compiled, coverage, findings) in &all {
+        for (compiled, coverage, findings) in &reports {
             let text = coverage::format_text(compiled, coverage, findings);
             match args.format {
                 Format::Human => out.write_text(text.trim_end_matches('\n'))?,
@@ -240,7 +243,7 @@ fn report_coverage(
         out.flush()?;
     }
     if let Some(path) = &args.coverage_html {
-        let files: Vec<_> = all
+        let files: Vec<_> = reports
             .iter()
             .map(|(compiled, coverage, findings)| (*compiled, coverage, findings.as_slice()))
             .collect();
@@ -248,7 +251,7 @@ fn report_coverage(
     }
     if let Some(path) = &args.coverage_lcov {
         let records: String =
-            all.iter().map(|(compiled, coverage, _)| coverage::format_lcov(compiled, coverage)).collect();
+            reports.iter().map(|(compiled, coverage, _)| coverage::format_lcov(compiled, coverage)).collect();
         files::replace_file(path, records.as_bytes())?;
     }
     Ok(())
@@ -282,20 +285,20 @@ impl TestTally {
 fn case_result(outcome: &TestOutcome) -> CaseResult {
     let TestOutcome { expected, actual, .. } = outcome;
     let options = RenderOptions { language: language(), ..RenderOptions::default() };
-    let why = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
+    let explanation_text = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
     match outcome.passed {
         true => CaseResult::Passed,
         false => CaseResult::Failed {
             kind: "expectation".to_owned(),
             message: localized(&message!("expected {expected}, got {actual}")).into_owned(),
-            text: why.unwrap_or_default(),
+            text: explanation_text.unwrap_or_default(),
         },
     }
 }
 
 fn compile_error_case(compiled: &Compiled) -> Case {
-    let errors = report::compile_diagnostics(compiled).filter(|found| found.diagnostic.is_error());
-    let text: Vec<String> = errors.map(|found| report::format_concise(&found)).collect();
+    let errors = report::compile_diagnostics(compiled).filter(|reported| reported.diagnostic.is_error());
+    let text: Vec<String> = errors.map(|reported| report::format_concise(&reported)).collect();
     let message = localized(&message!("the rules do not compile")).into_owned();
     Case {
         name: "compile".to_owned(),

@@ -32,9 +32,9 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
             let mistake = message!("{} is not a valid value for {}", value()?, argument()?);
             match error.source() {
                 // For a number out of range, clap provides the range as text.
-                Some(why) => match why.to_string().split_once(" is not in ") {
+                Some(reason) => match reason.to_string().split_once(" is not in ") {
                     Some((_, range)) => message!("{mistake}: it must lie in {range}"),
-                    None => message!("{mistake}: {}", why.to_string()),
+                    None => message!("{mistake}: {}", reason.to_string()),
                 },
                 None => mistake,
             }
@@ -59,8 +59,9 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
         _ => return None,
     };
     let mut lines = vec![message!("error: {mistake}")];
-    let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    if let Some(near) = near.into_iter().find_map(quoted) {
+    let suggestion_kinds =
+        [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    if let Some(near) = suggestion_kinds.into_iter().find_map(quoted) {
         lines.push(message!("  did you mean {near}?"));
     }
     if let Some(possible) = context_text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {

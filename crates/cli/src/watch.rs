@@ -21,19 +21,21 @@ pub struct FileWatch<'a> {
     paths: &'a [PathBuf],
     /// Files that this program writes. Changes of these files are ignored, because they may be in a
     /// watched folder.
-    written: Vec<&'a Path>,
+    output_paths: Vec<&'a Path>,
+    /// The folders of the source files that were read, see [`FileWatch::watch_sources`].
     folders: Vec<PathBuf>,
-    before: FileStamps,
+    /// The state of the watched files at the last call of [`FileWatch::record_state`].
+    recorded: FileStamps,
 }
 
 impl<'a> FileWatch<'a> {
-    pub fn new(paths: &'a [PathBuf], written: Vec<&'a Path>) -> FileWatch<'a> {
-        FileWatch { paths, written, folders: Vec::new(), before: FileStamps::new() }
+    pub fn new(paths: &'a [PathBuf], output_paths: Vec<&'a Path>) -> FileWatch<'a> {
+        FileWatch { paths, output_paths, folders: Vec::new(), recorded: FileStamps::new() }
     }
 
     /// Records the state of the watched files, before the files are read.
     pub fn record_state(&mut self) {
-        self.before = self.current_stamps();
+        self.recorded = self.current_stamps();
     }
 
     /// Also watches the folders of all source files that were read. Imported word lists are in
@@ -53,14 +55,15 @@ impl<'a> FileWatch<'a> {
 
     /// Waits until a watched file differs from the recorded state, or a new file appears.
     pub fn wait_for_change(&self) {
-        let mut now = self.current_stamps();
+        let mut current = self.current_stamps();
         // A file that was not watched when the state was recorded is not a change.
-        let known =
-            |stamps: &FileStamps| self.before.keys().all(|path| stamps.get(path) == self.before.get(path));
-        let first = now.clone();
-        while known(&now) && now == first {
+        let is_unchanged = |stamps: &FileStamps| {
+            self.recorded.keys().all(|path| stamps.get(path) == self.recorded.get(path))
+        };
+        let first = current.clone();
+        while is_unchanged(&current) && current == first {
             thread::sleep(POLL_INTERVAL);
-            now = self.current_stamps();
+            current = self.current_stamps();
         }
     }
 
@@ -69,7 +72,7 @@ impl<'a> FileWatch<'a> {
         for folder in &self.folders {
             files.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
         }
-        files.retain(|path| !self.written.iter().any(|written| is_same_path(path, written)));
+        files.retain(|path| !self.output_paths.iter().any(|output| is_same_path(path, output)));
         let stamp = |path: &Path| {
             let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
             Some((file.modified().ok()?, file.len()))
@@ -79,7 +82,7 @@ impl<'a> FileWatch<'a> {
 }
 
 /// True if two paths are equal except for a leading `./`.
-fn is_same_path(one: &Path, other: &Path) -> bool {
-    let plain = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
-    plain(one) == plain(other)
+fn is_same_path(left: &Path, right: &Path) -> bool {
+    let without_dot = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
+    without_dot(left) == without_dot(right)
 }

@@ -139,12 +139,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// Prints which rules a payload violates.
 fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
     let payload = args.message.read_message()?;
-    let broken = judge.why(&payload);
+    let violations = judge.why(&payload);
     match args.format {
-        Format::Json => out.write_json(&broken)?,
+        Format::Json => out.write_json(&violations)?,
         Format::Human => {
-            for why in &broken {
-                why.lines().iter().try_for_each(|line| out.write_message(line))?;
+            for violation in &violations {
+                violation.lines().iter().try_for_each(|line| out.write_message(line))?;
             }
             let judgement = judge.judge(&payload);
             for Unchecked { rule, path, message, .. } in judgement.unchecked() {
@@ -199,10 +199,11 @@ impl MessageArgs {
     }
 }
 
-fn invalid_message_error(what: &str, error: &JsonError) -> CliError {
+fn invalid_message_error(input_name: &str, error: &JsonError) -> CliError {
     CliError::error(message!(
         "{what} is not a valid message: {} ({})",
         error.to_message(),
-        error.kind().code()
+        error.kind().code(),
+        what = input_name
     ))
 }

@@ -44,24 +44,24 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = &args.rules.load(term)?;
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message = args.message.read_message()?;
-    let found = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
-    let found = if args.show_private { found } else { found.masked() };
+    let result = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
+    let result = if args.show_private { result } else { result.masked() };
     match args.format {
-        Format::Json => out.write_json(&found)?,
-        Format::Human => result_lines(&found).iter().try_for_each(|line| out.write_message(line))?,
+        Format::Json => out.write_json(&result)?,
+        Format::Human => result_lines(&result).iter().try_for_each(|line| out.write_message(line))?,
     }
     Ok(Status::Fine)
 }
 
 /// Formats the result as lines: the route that the message takes, and the change of the message
 /// that would lead to the wanted route.
-fn result_lines(found: &WhyNot) -> Vec<Message> {
-    let route = to_one_line(&found.route);
-    let taken = match &found.taken_by {
+fn result_lines(result: &WhyNot) -> Vec<Message> {
+    let route = to_one_line(&result.route);
+    let taken = match &result.taken_by {
         Some(taken) => message!("`{}` takes the message", to_one_line(taken)),
         None => message!("no route takes the message"),
     };
-    match &found.remedy {
+    match &result.remedy {
         Remedy::Chosen => vec![message!("`{route}` already takes the message; `rulec why` explains why")],
         Remedy::Never => {
             vec![message!("no message can reach `{route}`; `rulec check` may show why. {taken}")]

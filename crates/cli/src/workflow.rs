@@ -79,12 +79,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if args.retry_failed && run.retry_failed() == 0 {
         term.print_note(&message!("the run has no failed node to retry"));
     }
-    let kept = args.save.as_ref().or(args.resume.as_ref());
-    let failed = |error: std::io::Error| CliError::error(message!("the workflow cannot be run: {error}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let save_path = args.save.as_ref().or(args.resume.as_ref());
+    let run_error = |error: std::io::Error| CliError::error(message!("the workflow cannot be run: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(run_error)?;
     runtime.block_on(async {
         while run.step().await {
-            if let Some(path) = kept {
+            if let Some(path) = save_path {
                 save_run(&run, path)?;
             }
         }
@@ -101,16 +101,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// Returns the workflow with this name, or the only workflow if no name is given.
 pub fn select_workflow<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
     let program = rules.program();
-    let known = || {
-        let names: Vec<String> = program.workflows.iter().map(|one| format!("`{}`", one.name)).collect();
+    let workflow_names = || {
+        let names: Vec<String> =
+            program.workflows.iter().map(|workflow| format!("`{}`", workflow.name)).collect();
         names.join(", ")
     };
     match (name, &program.workflows[..]) {
         (_, []) => Err(no_workflow_error()),
         (None, [only]) => Ok(only),
-        (None, _) => Err(CliError::usage(message!("choose one of the workflows with `--name`: {}", known()))),
+        (None, _) => {
+            Err(CliError::usage(message!("choose one of the workflows with `--name`: {}", workflow_names())))
+        }
         (Some(name), _) => program.workflow_named(name).ok_or_else(|| {
-            CliError::usage(message!("there is no workflow `{name}`; the workflows are {}", known()))
+            CliError::usage(message!("there is no workflow `{name}`; the workflows are {}", workflow_names()))
         }),
     }
 }
@@ -131,27 +134,27 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
     if let Some(limit) = args.step_limit {
         builder = builder.step_limit(limit);
     }
-    let known = ["echo", "loop", "vote", "http", "council", PARALLEL_KIND];
-    if let Some(node) = declared.nodes.iter().find(|node| !known.contains(&&*node.kind)) {
+    let available_kinds = ["echo", "loop", "vote", "http", "council", PARALLEL_KIND];
+    if let Some(node) = declared.nodes.iter().find(|node| !available_kinds.contains(&&*node.kind)) {
         let (id, kind) = (&node.id, &node.kind);
         return Err(CliError::error(message!(
             "`{id}` has the kind `{kind}`, which only an embedding program can run; the kinds available \
             here are {}",
-            known.map(|kind| format!("`{kind}`")).join(", ")
+            available_kinds.map(|kind| format!("`{kind}`")).join(", ")
         )));
     }
-    let calling = || declared.nodes.iter().find(|node| matches!(&*node.kind, "http" | "council"));
+    let network_node = || declared.nodes.iter().find(|node| matches!(&*node.kind, "http" | "council"));
     if !cfg!(feature = "http")
         && let Some(node) = declared.nodes.iter().find(|node| &*node.kind == "http")
     {
         return Err(CliError::error(message!("`{}` has the kind `http`, but {}", node.id, without_http())));
     }
-    let built = add_network_nodes(builder, &args.allow)?.build();
-    built.map_err(|error| {
+    let result = add_network_nodes(builder, &args.allow)?.build();
+    result.map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors = errors.map(|finding| finding.message.clone());
         let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
-        CliError::error(match args.allow.is_empty() && calling().is_some() {
+        CliError::error(match args.allow.is_empty() && network_node().is_some() {
             true => message!("the workflow cannot be run: {errors}; `--allow HOST` lets nodes call a host"),
             false => message!("the workflow cannot be run: {errors}"),
         })
@@ -200,8 +203,13 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
     Ok(workflow.begin(Json::Object(input)))
 }
 
-fn invalid_input_error(what: &str, error: &JsonError) -> CliError {
-    CliError::error(message!("{what} is not a valid input: {} ({})", error.to_message(), error.kind().code()))
+fn invalid_input_error(input_name: &str, error: &JsonError) -> CliError {
+    CliError::error(message!(
+        "{what} is not a valid input: {} ({})",
+        error.to_message(),
+        error.kind().code(),
+        what = input_name
+    ))
 }
 
 fn save_run(run: &Run, path: &Path) -> Result<(), CliError> {

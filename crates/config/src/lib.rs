@@ -118,8 +118,8 @@ pub fn parse_warning(text: &str) -> Result<Code, Message> {
 impl Settings {
     /// Returns the level at which a warning is reported.
     pub fn level(&self, code: Code) -> WarningLevel {
-        let otherwise = if self.deny_warnings { WarningLevel::Deny } else { WarningLevel::Warn };
-        self.levels.get(&code).copied().unwrap_or(otherwise)
+        let default_level = if self.deny_warnings { WarningLevel::Deny } else { WarningLevel::Warn };
+        self.levels.get(&code).copied().unwrap_or(default_level)
     }
 
     /// Parses the text of a settings file. `path` and `name` are the file's path and displayed name
@@ -163,9 +163,9 @@ impl Settings {
                     ));
                 }
                 (other, _) => {
-                    let known = ["deny-warnings", "max-cost", "severity", "strict-ties"];
-                    let near = nearest(other, known).map_or_else(
-                        || message!("there are {}", comma_list(known.map(|key| format!("`{key}`")))),
+                    let setting_names = ["deny-warnings", "max-cost", "severity", "strict-ties"];
+                    let near = nearest(other, setting_names).map_or_else(
+                        || message!("there are {}", comma_list(setting_names.map(|key| format!("`{key}`")))),
                         |near| message!("did you mean `{near}`?"),
                     );
                     return Err(
@@ -188,7 +188,7 @@ impl SettingsParser<'_> {
     fn read_levels(
         &self,
         levels: &DeTable<'_>,
-        found: &mut BTreeMap<Code, WarningLevel>,
+        parsed_levels: &mut BTreeMap<Code, WarningLevel>,
     ) -> Result<(), SettingsError> {
         for (key, value) in levels {
             let code = parse_warning(key.get_ref()).map_err(|error| self.error_at(key.span(), error))?;
@@ -201,7 +201,7 @@ impl SettingsParser<'_> {
                     self.error_at(value.span(), message!("expected `\"allow\"`, `\"warn\"` or `\"deny\"`"))
                 );
             };
-            if found.insert(code, *level).is_some() {
+            if parsed_levels.insert(code, *level).is_some() {
                 return Err(
                     self.error_at(key.span(), message!("the severity of `{}` is set twice", code.as_str()))
                 );
@@ -210,10 +210,12 @@ impl SettingsParser<'_> {
         Ok(())
     }
 
-    fn error_at(&self, place: Range<usize>, message: Message) -> SettingsError {
-        let before = self.text.get(..place.start).unwrap_or(self.text);
-        let (line, column) =
-            (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or("").chars().count() + 1);
+    fn error_at(&self, range: Range<usize>, message: Message) -> SettingsError {
+        let preceding = self.text.get(..range.start).unwrap_or(self.text);
+        let (line, column) = (
+            preceding.matches('\n').count() + 1,
+            preceding.rsplit('\n').next().unwrap_or("").chars().count() + 1,
+        );
         let (path, name) = (self.path.to_owned(), self.name.to_owned());
         SettingsError { path, name, line, column, message }
     }
@@ -222,23 +224,23 @@ impl SettingsParser<'_> {
 /// A cache of the settings that apply to each folder.
 #[derive(Default)]
 pub struct SettingsCache {
-    known: HashMap<PathBuf, Settings>,
+    cached: HashMap<PathBuf, Settings>,
 }
 
 impl SettingsCache {
-    /// Returns the settings for a rules file, or for standard input if `rules` is `-`. These are
-    /// the settings of the nearest `rulec.toml`, or the defaults if there is none.
+    /// Returns the settings for a rules file, or for standard input if `rules` is `-`. The settings
+    /// come from the nearest `rulec.toml`. Without such a file, the defaults apply.
     ///
     /// # Errors
     ///
     /// If the settings file cannot be read or contains an unknown setting.
     pub fn for_file(&mut self, rules: &Path) -> Result<Settings, SettingsError> {
-        let given =
+        let rules_folder =
             if rules == Path::new("-") { Path::new(".") } else { rules.parent().unwrap_or(Path::new("")) };
-        let given = if given.as_os_str().is_empty() { Path::new(".") } else { given };
-        let Ok(folder) = given.canonicalize() else { return Ok(Settings::default()) };
-        if let Some(known) = self.known.get(&folder) {
-            return Ok(known.clone());
+        let rules_folder = if rules_folder.as_os_str().is_empty() { Path::new(".") } else { rules_folder };
+        let Ok(folder) = rules_folder.canonicalize() else { return Ok(Settings::default()) };
+        if let Some(cached) = self.cached.get(&folder) {
+            return Ok(cached.clone());
         }
         let mut settings = Settings::default();
         if let Some(path) =
@@ -246,21 +248,25 @@ impl SettingsCache {
         {
             settings = read_file(&path)?;
         }
-        self.known.insert(folder, settings.clone());
+        self.cached.insert(folder, settings.clone());
         Ok(settings)
     }
 }
 
 fn read_file(path: &Path) -> Result<Settings, SettingsError> {
-    let name = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
-    let name = name.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display().to_string();
+    let name = std::env::current_dir().ok().and_then(|current_folder| current_folder.canonicalize().ok());
+    let name = name
+        .and_then(|current_folder| path.strip_prefix(current_folder).ok())
+        .unwrap_or(path)
+        .display()
+        .to_string();
     let reader = SettingsParser { text: "", path, name: &name };
-    let refused = |error: &std::io::Error| reader.error_at(0..0, message!("it cannot be read: {error}"));
-    let size = path.metadata().map_err(|error| refused(&error))?.len();
+    let read_error = |error: &std::io::Error| reader.error_at(0..0, message!("it cannot be read: {error}"));
+    let size = path.metadata().map_err(|error| read_error(&error))?.len();
     if size > MAX_SETTINGS_BYTES {
         return Err(reader.error_at(0..0, message!("it cannot be read: it is over 1 MiB")));
     }
-    let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
+    let bytes = std::fs::read(path).map_err(|error| read_error(&error))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| reader.error_at(0..0, message!("it cannot be read: it is not UTF-8")))?;
     Settings::parse_settings(text.strip_prefix('\u{feff}').unwrap_or(&text), path, &name)

@@ -1,5 +1,5 @@
-//! Runs payload and workflow cases, which are decided by the rule files that are bundled with
-//! `rulec`.
+//! Runs payload and workflow cases. The rule files that are bundled with `rulec` decide these
+//! cases.
 
 use super::{RunSetting, Verdict};
 use crate::{payload, workflow};

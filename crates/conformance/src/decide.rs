@@ -7,19 +7,19 @@ use rulec_base::message;
 use rulec_import::{Imported, System};
 use serde_json::{Value as Json, json};
 
-/// Runs a case that has the members `routes`, `message` and `context`. Its `expected` is the name
-/// of the chosen route, or null for the default.
+/// Runs a case that has the members `routes`, `message` and `context`. The case's `expected` is the
+/// name of the chosen route, or null for the default.
 pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "text": required_member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
     check_decision(case, setting, System::Routes, "routes", |imported, rules| {
         let decision = rules.main().decide(&message);
-        let chosen = decision.chosen().filter(|_| !decision.is_default());
-        json!(chosen.map(|name| imported.original(name)))
+        let chosen_route = decision.chosen().filter(|_| !decision.is_default());
+        json!(chosen_route.map(|name| imported.original(name)))
     })
 }
 
-/// Runs a case that has the members `branches` and `variables`. Its `expected` is the id of the
-/// chosen branch, or "" if no branch is chosen.
+/// Runs a case that has the members `branches` and `variables`. The case's `expected` is the id of
+/// the chosen branch, or "" if no branch is chosen.
 pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "steps": required_member(case, "variables")? });
     check_decision(case, setting, System::Choice, "branches", |imported, rules| {
@@ -31,16 +31,16 @@ pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Runs a case that has the members `flows` and `message`. Its `expected` is `{"flow", "pattern"}`;
-/// both are null if no flow is found.
+/// Runs a case that has the members `flows` and `message`. The case's `expected` is
+/// `{"flow", "pattern"}`; both members are null if no flow is found.
 pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "text": required_member(case, "message")? });
     check_decision(case, setting, System::Flows, "flows", |imported, rules| {
         let decision = rules.entry("flows").ok().map(|entry| entry.decide(&message));
-        let hit = decision.as_ref().and_then(Decision::flow);
+        let flow_hit = decision.as_ref().and_then(Decision::flow);
         json!({
-            "flow": hit.map(|hit| hit.id),
-            "pattern": hit.map(|hit| imported.original_pattern(hit.name, hit.pattern)),
+            "flow": flow_hit.map(|flow_hit| flow_hit.id),
+            "pattern": flow_hit.map(|flow_hit| imported.original_pattern(flow_hit.name, flow_hit.pattern)),
         })
     })
 }

@@ -36,23 +36,23 @@ pub struct CaseKind {
 /// Outcome of a case: `Ok` if it passes, otherwise the reason why it fails.
 type Verdict = Result<(), Message>;
 
-/// Returns the rules, configured so that this engine decides. Returns an error if another engine
-/// would decide, for example because the requested engine is not available.
+/// Returns the rules, configured so that the engine of `tier` decides. Returns an error if another
+/// engine would decide, for example because the requested engine is not available.
 fn with_engine(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);
     rules.warm_up().map_err(|error| error.to_message())?;
-    let wanted = match tier {
+    let requested_backend = match tier {
         Tier::Auto => return Ok(rules),
         Tier::Reference => Backend::Reference,
         Tier::Vm => Backend::Vm,
         Tier::Jit => Backend::Jit,
     };
-    let found = rules.main().backend(false);
-    if found == wanted {
+    let actual_backend = rules.main().backend(false);
+    if actual_backend == requested_backend {
         Ok(rules)
     } else {
-        let found = format!("{found:?}").to_lowercase();
+        let found = format!("{actual_backend:?}").to_lowercase();
         Err(message!("the engine {} was requested, but {found} decides", tier.name()))
     }
 }
@@ -104,7 +104,7 @@ impl CaseKind {
     /// Runs all cases of a text with one case per line. Empty lines are skipped.
     pub fn run(&self, text: &str, setting: &RunSetting) -> RunReport {
         let mut report = RunReport::default();
-        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        for (line_index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let (name, verdict) = match json::parse_object(line) {
                 Err(error) => (String::new(), Err(error.to_message())),
                 Ok(case) => {
@@ -115,7 +115,7 @@ impl CaseKind {
             };
             match verdict {
                 Ok(()) => report.passed += 1,
-                Err(message) => report.failures.push(CaseFailure { line: at + 1, name, message }),
+                Err(message) => report.failures.push(CaseFailure { line: line_index + 1, name, message }),
             }
         }
         report

@@ -20,11 +20,11 @@ pub fn run_case(rules: &Rules, case: &Json, context: &Json) -> Result<(), Messag
         "arbitrate" => {
             let decisions =
                 case["decisions"].as_array().ok_or_else(|| message!("the case has no decisions"))?;
-            let pair = |decision: &Json| {
+            let id_and_type = |decision: &Json| {
                 let part = |key: &str| decision[key].as_str().unwrap_or_default().to_owned();
                 (part("id"), part("type"))
             };
-            let decisions: Vec<(String, String)> = decisions.iter().map(pair).collect();
+            let decisions: Vec<(String, String)> = decisions.iter().map(id_and_type).collect();
             let result = arbitrate(rules, &decisions).map_err(|error| error.to_message())?;
             serde_json::to_value(result).map_err(serialize_error)?
         }
@@ -52,20 +52,20 @@ fn intent_facts(intent: &str, facts: &Json) -> Json {
     Json::Object(message)
 }
 
-fn judge_case(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json, Message> {
+fn judge_case(rules: &Rules, case: &Json, decision_type: &str, context: &Json) -> Result<Json, Message> {
     let mut context = context.as_object().cloned().unwrap_or_default();
     if let Some(overrides) = case["context_overrides"].as_object() {
         context.extend(overrides.clone());
     }
     let mut payload = case["payload"].clone();
-    if let Some(pad) = case["pad"].as_object() {
-        let field = pad.get("field").and_then(Json::as_str).unwrap_or_default();
-        let char = pad.get("char").and_then(Json::as_str).unwrap_or_default();
-        let count = pad.get("count").and_then(Json::as_u64).unwrap_or(0);
+    if let Some(padding) = case["pad"].as_object() {
+        let field = padding.get("field").and_then(Json::as_str).unwrap_or_default();
+        let char = padding.get("char").and_then(Json::as_str).unwrap_or_default();
+        let count = padding.get("count").and_then(Json::as_u64).unwrap_or(0);
         let padded = payload[field].as_str().unwrap_or_default().to_owned();
         payload[field] = json!(padded + &char.repeat(usize::try_from(count).unwrap_or(0)));
     }
-    let mut judge = Judge::new(rules, kind)
+    let mut judge = Judge::new(rules, decision_type)
         .and_then(|judge| judge.context(Json::Object(context)))
         .map_err(|error| error.to_message())?;
     if !case["options"].is_null() {
@@ -83,29 +83,31 @@ fn serialize_error(error: serde_json::Error) -> Message {
 /// none. Numbers are compared by value. A member that only the actual result has is a difference if
 /// it belongs to the answer, such as `violations` or `outcome`.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
-    let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
-    let (Json::Object(wanted), Json::Object(given)) = (expected, actual) else {
+    let answer_keys = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
+    let (Json::Object(expected_members), Json::Object(actual_members)) = (expected, actual) else {
         return Some(message!("expected {expected}, got {actual}"));
     };
-    for (key, value) in wanted {
-        let given = given.get(key).map(|value| rule_and_path(key, value)).unwrap_or(Json::Null);
+    for (key, value) in expected_members {
+        let given = actual_members.get(key).map(|value| rule_and_path(key, value)).unwrap_or(Json::Null);
         if !is_same_value(value, &given) {
             return Some(message!("`{key}`: expected {value}, got {given}"));
         }
     }
-    let extra = answers.iter().find(|key| given.contains_key(**key) && !wanted.contains_key(**key));
-    extra.map(|key| message!("`{key}`: expected no value, got {}", given[*key]))
+    let unexpected_key = answer_keys
+        .iter()
+        .find(|key| actual_members.contains_key(**key) && !expected_members.contains_key(**key));
+    unexpected_key.map(|key| message!("`{key}`: expected no value, got {}", actual_members[*key]))
 }
 
 /// Reduces each violation in a list to its rule and path. Other values are returned unchanged.
 fn rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {
-            let part = |item: &Json| {
+            let reduce_violation = |item: &Json| {
                 let parts = ["rule", "path"].map(|part| (part.to_owned(), item[part].clone()));
                 Json::Object(parts.into_iter().collect::<Map<String, Json>>())
             };
-            Json::Array(items.iter().map(part).collect())
+            Json::Array(items.iter().map(reduce_violation).collect())
         }
         other => other.clone(),
     }

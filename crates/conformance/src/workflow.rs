@@ -75,13 +75,15 @@ struct NodeCase {
 fn run_workflow(mut case: WorkflowCase, routers: RouterFn<'_>) -> Result<Value, Message> {
     let mut builder = Workflow::builder(case.start);
     for (id, node) in case.nodes {
-        let mut plain = Node::new(id.clone(), node.kind.as_str()).next(node.next);
-        plain.parallel = node.kind == "parallel";
+        let mut workflow_node = Node::new(id.clone(), node.kind.as_str()).next(node.next);
+        workflow_node.parallel = node.kind == "parallel";
         if let Some(rule) = node.rule {
             builder = builder.shared_router(id.clone(), routers(&rule, &node.rule_text)?);
         }
         let outputs = case.outputs.remove(&id).unwrap_or_default();
-        builder = builder.node(plain).processor(id, Arc::new(ScriptedProcessor { outputs, fail: node.fail }));
+        builder = builder
+            .node(workflow_node)
+            .processor(id, Arc::new(ScriptedProcessor { outputs, fail: node.fail }));
     }
     let workflow = builder.build_unchecked().map_err(|error| error.to_message())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -96,8 +98,8 @@ fn run_workflow(mut case: WorkflowCase, routers: RouterFn<'_>) -> Result<Value, 
     }))
 }
 
-/// A workflow processor that returns scripted outputs, one per run. After the last output, it
-/// repeats the last one.
+/// A workflow processor that returns scripted outputs, one per run. If there are more runs than
+/// outputs, each further run returns the last output.
 struct ScriptedProcessor {
     outputs: Vec<Value>,
     fail: bool,
@@ -105,13 +107,13 @@ struct ScriptedProcessor {
 
 impl Processor for ScriptedProcessor {
     fn process<'a>(&'a self, call: &'a Call, _: Value) -> BoxFuture<'a, ProcessResult> {
-        let earlier = {
-            let mut runs = call.memory();
-            let earlier = runs.as_u64().unwrap_or(0);
-            *runs = json!(earlier + 1);
-            usize::try_from(earlier).unwrap_or(usize::MAX)
+        let earlier_runs = {
+            let mut memory = call.memory();
+            let earlier_runs = memory.as_u64().unwrap_or(0);
+            *memory = json!(earlier_runs + 1);
+            usize::try_from(earlier_runs).unwrap_or(usize::MAX)
         };
-        let output = self.outputs.get(earlier).or(self.outputs.last()).cloned();
+        let output = self.outputs.get(earlier_runs).or(self.outputs.last()).cloned();
         let fail = self.fail;
         Box::pin(async move {
             if fail { Err("the case says so".into()) } else { Ok(output.unwrap_or_else(|| json!({}))) }
@@ -158,8 +160,8 @@ pub(super) fn first_difference(expected: &Value, actual: &Value, place: &str) ->
             })
         }
         (Value::Array(expected), Value::Array(actual)) => {
-            let inner = expected.iter().zip(actual).enumerate().find_map(|(number, (expected, actual))| {
-                first_difference(expected, actual, &format!("{place}[{number}]"))
+            let inner = expected.iter().zip(actual).enumerate().find_map(|(index, (expected, actual))| {
+                first_difference(expected, actual, &format!("{place}[{index}]"))
             });
             inner.or_else(|| {
                 let (expected, actual) = (expected.len(), actual.len());

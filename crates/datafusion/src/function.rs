@@ -18,26 +18,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of idle deciders that are kept for reuse. Each concurrent thread needs one
 /// decider.
-const KEPT: usize = 64;
+const MAX_IDLE_DECIDERS: usize = 64;
 
 /// The SQL function `rulec_route`, as DataFusion's planner and executor use it.
 #[derive(Debug)]
 pub(crate) struct Route {
     rules: Rules,
-    /// Names of the column arguments in the query. They are recorded before optimization, because
-    /// the optimizer may rename the arguments.
+    /// Names of the column arguments in the query. The names are recorded before optimization,
+    /// because the optimizer may rename the arguments.
     names: Option<Vec<String>>,
     signature: Signature,
-    idle: Arc<Mutex<Vec<Idle>>>,
+    /// Deciders that no thread uses now; shared by all copies of the function.
+    idle: Arc<Mutex<Vec<IdleDecider>>>,
 }
 
 /// An idle decider, kept for the next batch with the same entry and schema.
-struct Idle {
+struct IdleDecider {
     entry: String,
     decider: Decider,
 }
 
-impl std::fmt::Debug for Idle {
+impl std::fmt::Debug for IdleDecider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Idle").field("entry", &self.entry).finish_non_exhaustive()
     }
@@ -75,40 +76,42 @@ impl Route {
     /// Returns the column arguments: all arguments but the first.
     fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
         // Nullability is ignored, because it may differ between the plan and a batch.
-        let nullable = |(at, field): (usize, &FieldRef)| {
-            let name = self.names.as_ref().and_then(|names| names.get(at)).unwrap_or(field.name());
+        let nullable_field = |(index, field): (usize, &FieldRef)| {
+            let name = self.names.as_ref().and_then(|names| names.get(index)).unwrap_or(field.name());
             Arc::new(
                 Field::new(name, field.data_type().clone(), true).with_metadata(field.metadata().clone()),
             )
         };
-        fields.iter().skip(1).enumerate().map(nullable).collect()
+        fields.iter().skip(1).enumerate().map(nullable_field).collect()
     }
 
     /// Returns a decider for an entry and a schema: an idle decider if there is one, otherwise a
     /// new one.
     fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |one: &Idle| one.entry == entry && one.decider.input_schema() == schema;
-        if let Some(at) = idle.iter().position(fits) {
-            return Ok(idle.swap_remove(at).decider);
+        let is_match = |idle_decider: &IdleDecider| {
+            idle_decider.entry == entry && idle_decider.decider.input_schema() == schema
+        };
+        if let Some(index) = idle.iter().position(is_match) {
+            return Ok(idle.swap_remove(index).decider);
         }
         drop(idle);
         Decider::new(&self.rules, Some(entry), Arc::clone(schema), &Options::default())
             .map_err(|error| DataFusionError::Plan(format!("rulec_route: {error}")))
     }
 
-    fn keep(&self, entry: &str, decider: Decider) {
+    fn store_idle(&self, entry: &str, decider: Decider) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
-            idle.push(Idle { entry: entry.to_owned(), decider });
+        if idle.len() < MAX_IDLE_DECIDERS {
+            idle.push(IdleDecider { entry: entry.to_owned(), decider });
         }
     }
 }
 
-fn entry(argument: Option<&ScalarValue>) -> Result<String> {
+fn entry_name(argument: Option<&ScalarValue>) -> Result<String> {
     let text = argument.and_then(ScalarValue::try_as_str).flatten();
-    let wrong = "rulec_route: the first argument names the entry, as a literal such as 'routes'";
-    text.map(str::to_owned).ok_or_else(|| DataFusionError::Plan(wrong.to_owned()))
+    let error_text = "rulec_route: the first argument names the entry, as a literal such as 'routes'";
+    text.map(str::to_owned).ok_or_else(|| DataFusionError::Plan(error_text.to_owned()))
 }
 
 impl ScalarUDFImpl for Route {
@@ -125,28 +128,28 @@ impl ScalarUDFImpl for Route {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let entry = entry(args.scalar_arguments.first().copied().flatten())?;
+        let entry = entry_name(args.scalar_arguments.first().copied().flatten())?;
         let schema: SchemaRef = Arc::new(Schema::new(self.columns(args.arg_fields)));
         let decider = self.decider(&entry, &schema)?;
-        let answer = DataType::Struct(decider.schema().fields().clone());
-        self.keep(&entry, decider);
-        Ok(Arc::new(Field::new(self.name(), answer, false)))
+        let answer_type = DataType::Struct(decider.schema().fields().clone());
+        self.store_idle(&entry, decider);
+        Ok(Arc::new(Field::new(self.name(), answer_type, false)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let entry = match args.args.first() {
-            Some(ColumnarValue::Scalar(name)) => entry(Some(name))?,
-            _ => entry(None)?,
+            Some(ColumnarValue::Scalar(name)) => entry_name(Some(name))?,
+            _ => entry_name(None)?,
         };
         let schema: SchemaRef = Arc::new(Schema::new(self.columns(&args.arg_fields)));
-        let given = args.args.iter().skip(1).map(|argument| argument.to_array(args.number_rows));
-        let given = given.collect::<Result<Vec<ArrayRef>>>()?;
+        let argument_columns = args.args.iter().skip(1).map(|argument| argument.to_array(args.number_rows));
+        let argument_columns = argument_columns.collect::<Result<Vec<ArrayRef>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), given, &options)?;
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), argument_columns, &options)?;
         let mut decider = self.decider(&entry, &schema)?;
         let answers =
             decider.decide(&batch).map_err(|error| DataFusionError::Execution(error.to_string()))?;
-        self.keep(&entry, decider);
+        self.store_idle(&entry, decider);
         let (schema, columns, rows) = answers.into_parts();
         let answers = StructArray::try_new_with_length(schema.fields().clone(), columns, None, rows)?;
         Ok(ColumnarValue::Array(Arc::new(answers)))
@@ -156,9 +159,9 @@ impl ScalarUDFImpl for Route {
 /// Rewrites each call of `rulec_route`, before the query is optimized, to record the call's column
 /// names.
 #[derive(Debug)]
-pub(crate) struct KeepNames;
+pub(crate) struct RecordColumnNames;
 
-impl FunctionRewrite for KeepNames {
+impl FunctionRewrite for RecordColumnNames {
     fn name(&self) -> &'static str {
         "rulec_route keeps the names of its columns"
     }

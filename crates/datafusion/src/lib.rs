@@ -26,7 +26,7 @@ mod table;
 use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionContext;
-use function::{KeepNames, Route};
+use function::{RecordColumnNames, Route};
 use rulec::Rules;
 use std::sync::Arc;
 use table::Decide;
@@ -42,6 +42,6 @@ pub fn register(context: &SessionContext, rules: &Rules) {
     let function = Arc::new(ScalarUDF::from(Route::new(rules)));
     context.register_udf((*function).clone());
     // A session state accepts every rewrite; only other registries may return an error.
-    let _ = context.state_ref().write().register_function_rewrite(Arc::new(KeepNames));
+    let _ = context.state_ref().write().register_function_rewrite(Arc::new(RecordColumnNames));
     context.register_udtf("rulec_decide", Arc::new(Decide::new(rules, function)));
 }

@@ -29,46 +29,46 @@ impl Decide {
     }
 }
 
-fn wrong(message: impl std::fmt::Display) -> DataFusionError {
+fn plan_error(message: impl std::fmt::Display) -> DataFusionError {
     DataFusionError::Plan(format!("rulec_decide: {message}"))
 }
 
-fn text(argument: &Expr) -> Option<&str> {
+fn literal_text(argument: &Expr) -> Option<&str> {
     match argument {
         Expr::Literal(value, _) => ScalarValue::try_as_str(value).flatten(),
         _ => None,
     }
 }
 
-/// Returns the file itself, or the first Parquet file of a folder.
-fn first(path: &Path) -> Result<PathBuf> {
+/// Returns `path` itself if it is a file. For a folder, returns its first Parquet file by name.
+fn first_parquet_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
     let files = path.read_dir()?.collect::<std::io::Result<Vec<_>>>()?;
     let files = files.into_iter().map(|file| file.path());
     let file = files.filter(|file| Format::of_path(file) == Some(Format::Parquet)).min();
-    file.ok_or_else(|| wrong(format!("there is no Parquet file in `{}`", path.display())))
+    file.ok_or_else(|| plan_error(format!("there is no Parquet file in `{}`", path.display())))
 }
 
-fn schema(path: &Path) -> Result<SchemaRef> {
-    let path = first(path)?;
+fn read_schema(path: &Path) -> Result<SchemaRef> {
+    let path = first_parquet_file(path)?;
     let unreadable =
-        |error: &dyn std::fmt::Display| wrong(format!("`{}` cannot be read: {error}", path.display()));
+        |error: &dyn std::fmt::Display| plan_error(format!("`{}` cannot be read: {error}", path.display()));
     let file = File::open(&path).map_err(|error| unreadable(&error))?;
     Ok(open_source(Format::Parquet, file).map_err(|error| unreadable(&error))?.schema())
 }
 
 impl TableFunctionImpl for Decide {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
-        let [Some(entry), Some(path)] = args.exprs().iter().map(text).collect::<Vec<_>>()[..] else {
-            return Err(wrong(
+        let [Some(entry), Some(path)] = args.exprs().iter().map(literal_text).collect::<Vec<_>>()[..] else {
+            return Err(plan_error(
                 "it takes the name of an entry and the path of a Parquet file or folder, as literals",
             ));
         };
-        let schema = schema(Path::new(path))?;
+        let schema = read_schema(Path::new(path))?;
         let decider = Decider::new(&self.rules, Some(entry), Arc::clone(&schema), &Options::default());
-        let read = decider.map_err(wrong)?.read_columns();
+        let read_columns = decider.map_err(plan_error)?.read_columns();
         let format = ListingOptions::new(Arc::new(ParquetFormat::default()))
             .with_file_extension("")
             .with_session_config_options(args.session().config());
@@ -77,8 +77,8 @@ impl TableFunctionImpl for Decide {
             .with_listing_options(format)
             .with_schema(Arc::clone(&schema));
         let table = provider_as_source(Arc::new(ListingTable::try_new(config)?));
-        let column = |at: usize| ident(schema.field(at).name());
-        let arguments = std::iter::once(lit(entry)).chain(read.into_iter().map(column)).collect();
+        let column = |index: usize| ident(schema.field(index).name());
+        let arguments = std::iter::once(lit(entry)).chain(read_columns.into_iter().map(column)).collect();
         let answer = self.function.call(arguments).alias("answer");
         let columns = (0..schema.fields().len()).map(column).chain([answer]);
         let plan = LogicalPlanBuilder::scan("messages", table, None)?.project(columns)?.build()?;

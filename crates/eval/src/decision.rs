@@ -31,7 +31,7 @@ pub enum Chosen<R = RuleId> {
     Default(TableId),
 }
 
-/// The data of a decision other than the [`Choice`], such as arguments and violations. Most
+/// The data of a decision that [`Choice`] does not contain, such as arguments and violations. Most
 /// decisions have no such data, so engines return `Option<Box<Details>>`.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
@@ -52,8 +52,9 @@ pub struct Details {
 }
 
 impl Details {
-    /// Adds to `details` the failed host calls in `calls`, the time of host functions, and the
-    /// exceeded limits in `arena`. A failure that `details` already lists is not added again.
+    /// Adds the record of host calls to `details`: the failures and the elapsed time of `calls`,
+    /// and the exceeded limits of `arena`. A failure that `details` already lists is not added
+    /// again.
     #[inline]
     pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
@@ -124,9 +125,9 @@ pub fn build_trail(
     last: Option<TableId>,
 ) -> TableTrail {
     let mut tables = smallvec![entry];
-    for (from, to) in jumps {
-        follow_defaults(program, &mut tables, from);
-        tables.push(to);
+    for (source, target) in jumps {
+        follow_defaults(program, &mut tables, source);
+        tables.push(target);
     }
     if let Some(last) = last {
         follow_defaults(program, &mut tables, last);
@@ -134,13 +135,13 @@ pub fn build_trail(
     tables
 }
 
-/// Follows the `goto`s of defaults, starting at the last table in `tables`. Appends each target
-/// table, until the table `wanted` is reached.
-fn follow_defaults(program: &Program, tables: &mut TableTrail, wanted: TableId) {
+/// Follows the `goto`s of defaults, starting at the last table in `tables`. Appends the target of
+/// each `goto` to `tables`, and stops at `target_table`.
+fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: TableId) {
     // `goto`s are acyclic, so no path is longer than the number of tables.
     for _ in &program.tables {
         match tables.last() {
-            Some(&last) if last != wanted => match program.tables[last.index()].default {
+            Some(&last) if last != target_table => match program.tables[last.index()].default {
                 Some(Outcome::Goto(inner)) => tables.push(inner),
                 _ => return,
             },

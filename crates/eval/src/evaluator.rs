@@ -1,5 +1,6 @@
-//! The reference evaluator. It evaluates the typed program in source order, as the language page
-//! specifies. Every other engine is tested against it, so it is written to be read, not to be fast.
+//! The reference evaluator evaluates the typed program in source order, as the language page
+//! specifies. Every other engine is tested against the evaluator. The code is therefore written to
+//! be read, not to be fast.
 //!
 //! To avoid exponential time, the evaluator caches the results of `let`s and of loop-invariant
 //! parts, and does not search a table twice. Each step is reported to an [`Observer`]; explanations
@@ -41,18 +42,18 @@ pub struct Evaluator<'a, O = ()> {
     arena: &'a Arena,
     /// Cache of host function calls; also lists the failed calls.
     pub hosts: HostCalls<'a>,
-    host_use: HostCallFacts,
-    /// For each quantifier variable in scope, the element of the list as it is in the message;
-    /// innermost last.
+    host_call_facts: HostCallFacts,
+    /// The quantifier variables in scope with their current elements, innermost last. The elements
+    /// are not converted to the kinds that the rules expect.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// Number of `elements` whose quantifiers enclose the current loop-invariant part. That part
-    /// must not read these elements.
-    outside: usize,
-    nests: QuantifierFacts,
+    /// Number of entries at the start of `elements` that the current loop-invariant part must not
+    /// read. The quantifiers of these entries enclose the part.
+    hidden_elements: usize,
+    quantifier_facts: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,
     /// Cached results of loop-invariant parts. The key is the address of the node, and whether the
     /// node is a condition.
-    once: HashMap<(usize, bool), CachedResult<'a>>,
+    invariant_results: HashMap<(usize, bool), CachedResult<'a>>,
     /// The observer that is called at the start and the end of each step.
     pub observer: O,
 }
@@ -73,11 +74,11 @@ impl<'a> Evaluator<'a> {
             roots: &[],
             arena,
             hosts,
-            host_use: HostCallFacts::new(program),
+            host_call_facts: HostCallFacts::new(program),
             elements: Vec::new(),
-            outside: 0,
-            nests: QuantifierFacts::default(),
-            once: HashMap::new(),
+            hidden_elements: 0,
+            quantifier_facts: QuantifierFacts::default(),
+            invariant_results: HashMap::new(),
             lets: vec![None; program.lets.len()],
             observer: (),
         }
@@ -85,20 +86,21 @@ impl<'a> Evaluator<'a> {
 
     /// Returns this evaluator with `observer`, to which the evaluator reports each step.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
-        let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
-        let (elements, nests, once) = (Vec::new(), QuantifierFacts::default(), HashMap::new());
+        let Evaluator { program, message, roots, arena, hosts, host_call_facts, lets, .. } = self;
+        let (elements, quantifier_facts, invariant_results) =
+            (Vec::new(), QuantifierFacts::default(), HashMap::new());
         Evaluator {
             program,
             message,
             roots,
             arena,
             hosts,
-            host_use,
+            host_call_facts,
             elements,
-            outside: 0,
-            nests,
+            hidden_elements: 0,
+            quantifier_facts,
             lets,
-            once,
+            invariant_results,
             observer,
         }
     }
@@ -117,9 +119,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         T: Copy + Into<StepResult<'a>>,
     {
         O::step_started(self, step);
-        let reached = evaluate(self);
-        O::step_ended(self, step, reached.into());
-        reached
+        let result = evaluate(self);
+        O::step_ended(self, step, result.into());
+        result
     }
 
     /// Returns the program.
@@ -165,22 +167,22 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             CondKind::Not(inner) => eval.eval_cond(inner).not(),
             CondKind::NotTrue(inner) => Tri::from(!eval.eval_cond(inner).holds()),
             CondKind::And(_) => {
-                let operands = eval.host_use.order_operands(cond, eval.program);
+                let operands = eval.host_call_facts.order_operands(cond, eval.program);
                 Tri::all(operands.into_iter().map(|operand| eval.eval_cond(operand)))
             }
             CondKind::Or(_) => {
-                let operands = eval.host_use.order_operands(cond, eval.program);
+                let operands = eval.host_call_facts.order_operands(cond, eval.program);
                 Tri::any(operands.into_iter().map(|operand| eval.eval_cond(operand)))
             }
             CondKind::Test(predicate) => eval.eval_predicate(predicate),
             CondKind::Quantifier { all, list, var, body } => {
                 let list = eval.eval_operand(list);
-                let walk = |eval: &mut Self| {
+                let run_loop = |eval: &mut Self| {
                     let elements = list.elements().into_iter().flatten();
                     let results = elements.map(|element| eval.eval_cond_on_element(var, element, body));
                     if *all { Tri::all(results) } else { Tri::any(results) }
                 };
-                eval.run_quantifier(Part::Cond(cond), list, body, walk).unwrap_or(Tri::Unknown)
+                eval.run_quantifier(Part::Cond(cond), list, body, run_loop).unwrap_or(Tri::Unknown)
             }
             CondKind::Let(id) => eval.eval_let_cond(*id),
             CondKind::Call(_, body) => eval.eval_cond(body),
@@ -190,7 +192,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// True if a node is inside a quantifier but does not read the quantifier's element.
     fn is_loop_invariant(&mut self, part: Part<'a>) -> bool {
-        self.elements.len() > self.outside && self.nests.is_closed(part)
+        self.elements.len() > self.hidden_elements && self.quantifier_facts.is_closed(part)
     }
 
     /// Evaluates a loop-invariant part once and caches the result.
@@ -200,48 +202,49 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         compute: impl FnOnce(&mut Self) -> CachedResult<'a>,
     ) -> CachedResult<'a> {
         let key = part.address();
-        if let Some(known) = key.and_then(|key| self.once.get(&key))
+        if let Some(cached) = key.and_then(|key| self.invariant_results.get(&key))
             && !self.observer.reevaluates_invariants()
         {
-            return *known;
+            return *cached;
         }
-        let known = self.run_outside_quantifiers(compute);
-        self.once.extend(key.map(|key| (key, known)));
-        known
+        let cached = self.run_outside_quantifiers(compute);
+        self.invariant_results.extend(key.map(|key| (key, cached)));
+        cached
     }
 
-    /// Runs `compute` as if it were outside every quantifier.
+    /// Runs `compute` as outside every quantifier: no quantifier variable is in scope, and the
+    /// limits do not count the repetitions of quantifiers.
     fn run_outside_quantifiers<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
-        let (outside, walk) = (self.outside, self.arena.suspend_quantifiers());
-        self.outside = self.elements.len();
-        let made = compute(self);
-        self.outside = outside;
-        self.arena.leave_quantifier(walk);
-        made
+        let (hidden_elements, suspended) = (self.hidden_elements, self.arena.suspend_quantifiers());
+        self.hidden_elements = self.elements.len();
+        let result = compute(self);
+        self.hidden_elements = hidden_elements;
+        self.arena.leave_quantifier(suspended);
+        result
     }
 
-    /// Runs the loop `walk` of a quantifier over `list`. Returns `None` without a call of `walk` if
-    /// `list` is not a list or exceeds a limit.
+    /// Calls `run_loop`, which evaluates a quantifier for the elements of `list`. Returns `None`
+    /// without the call if `list` is not a list or exceeds a limit.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,
         list: Value<'a>,
         body: &'a Cond,
-        walk: impl FnOnce(&mut Self) -> T,
+        run_loop: impl FnOnce(&mut Self) -> T,
     ) -> Option<T> {
         let length = list.list_len()?;
-        let alone = self.nests.is_closed(quantifier);
-        let around = if alone { 0 } else { self.elements.len() - self.outside };
-        let depth = self.nests.quantifier_depth(around as u32, body);
-        let entered = self.arena.enter_quantifier(depth, alone, length)?;
-        let outside = self.outside;
-        if alone {
-            self.outside = self.elements.len();
+        let is_closed = self.quantifier_facts.is_closed(quantifier);
+        let enclosing_quantifiers = if is_closed { 0 } else { self.elements.len() - self.hidden_elements };
+        let depth = self.quantifier_facts.quantifier_depth(enclosing_quantifiers as u32, body);
+        let saved_repeats = self.arena.enter_quantifier(depth, is_closed, length)?;
+        let hidden_elements = self.hidden_elements;
+        if is_closed {
+            self.hidden_elements = self.elements.len();
         }
-        let made = walk(self);
-        self.outside = outside;
-        self.arena.leave_quantifier(entered);
-        Some(made)
+        let result = run_loop(self);
+        self.hidden_elements = hidden_elements;
+        self.arena.leave_quantifier(saved_repeats);
+        Some(result)
     }
 
     /// Evaluates a branch of a choice. Conditions that read a missing value are skipped. If all are
@@ -280,11 +283,12 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             (Some(_), Operand::Range { start, end, inclusive }) => {
                 let (start, end) = (self.eval_operand(start), self.eval_operand(end));
                 let mode = TestMode::default();
-                let below = if *inclusive { implementations::less_equal } else { implementations::less };
+                let is_below_end =
+                    if *inclusive { implementations::less_equal } else { implementations::less };
                 let arena = self.arena;
                 Tri::all([
                     implementations::greater_equal(left, start, mode, arena),
-                    below(left, end, mode, arena),
+                    is_below_end(left, end, mode, arena),
                 ])
             }
             (Some(op), right) => {
@@ -394,11 +398,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::Count { list, var, body } => {
                 let list = self.eval_expr(list);
-                let walk = |eval: &mut Self| {
+                let run_loop = |eval: &mut Self| {
                     let elements = list.elements().into_iter().flatten();
                     elements.filter(|element| eval.eval_cond_on_element(var, *element, body).holds()).count()
                 };
-                let count = self.run_quantifier(Part::Expr(expr), list, body, walk);
+                let count = self.run_quantifier(Part::Expr(expr), list, body, run_loop);
                 count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
             }
             ExprKind::Cond(cond) => self.eval_cond(cond).into(),
@@ -432,17 +436,17 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Returns the result of a `let`, which is evaluated once per message. A `let` is declared
     /// outside every quantifier, so the result depends only on the message.
     fn let_result(&mut self, id: LetId) -> CachedResult<'a> {
-        if let Some(known) = self.lets[id.index()]
+        if let Some(cached) = self.lets[id.index()]
             && !self.observer.reevaluates_lets()
         {
-            return known;
+            return cached;
         }
-        let known = self.run_outside_quantifiers(|eval| match eval.program.let_body(id) {
+        let cached = self.run_outside_quantifiers(|eval| match eval.program.let_body(id) {
             Term::Cond(cond) => CachedResult::Cond(eval.eval_cond(cond)),
             Term::Expr(expr) => CachedResult::Value(eval.eval_operand(expr)),
         });
-        self.lets[id.index()] = Some(known);
-        known
+        self.lets[id.index()] = Some(cached);
+        cached
     }
 
     fn eval_let_cond(&mut self, id: LetId) -> Tri {

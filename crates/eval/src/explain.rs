@@ -177,7 +177,8 @@ impl Explanation {
         summary::summarize(self, language)
     }
 
-    /// Translates the explanation's sentences; texts quoted from the rules stay as they are.
+    /// Translates the explanation's sentences. Texts that are quoted from the rules are not
+    /// translated.
     #[must_use]
     pub fn localized(mut self, language: Language) -> Explanation {
         if language != Language::English {

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// A host function. It takes borrowed arguments and returns a JSON value or an error text.
+/// A host function, which takes borrowed arguments and returns a JSON value or an error text.
 pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync>;
 
 /// A host function, bound to a rule set.
@@ -70,7 +70,7 @@ pub struct HostFailure {
 pub struct HostCalls<'a> {
     hosts: &'a [Host],
     /// Calls made so far, with their results, keyed by hash.
-    made: HashTable<(u64, CachedCall<'a>)>,
+    cached_calls: HashTable<(u64, CachedCall<'a>)>,
     /// The calls that failed.
     pub failures: Vec<HostFailure>,
     /// The time spent in host functions.
@@ -82,14 +82,14 @@ impl<'a> HostCalls<'a> {
     /// declarations.
     #[inline]
     pub fn new(hosts: &'a [Host]) -> Self {
-        HostCalls { hosts, made: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
+        HostCalls { hosts, cached_calls: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
     }
 
     /// Calls a function, or returns the cached result of an earlier call with identical arguments.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let hash = hash_call(id, args);
-        let is_it = |(_, call): &(u64, CachedCall<'a>)| call.is_call_of(id, args);
-        if let Some((_, call)) = self.made.find(hash, is_it) {
+        let is_same_call = |(_, call): &(u64, CachedCall<'a>)| call.is_call_of(id, args);
+        if let Some((_, call)) = self.cached_calls.find(hash, is_same_call) {
             // Inside a quantifier the byte limit is lower than outside, so a result that was cached
             // outside may exceed the limit here.
             if !arena.allows_value_bytes(call.bytes) {
@@ -100,11 +100,11 @@ impl<'a> HostCalls<'a> {
             }
         }
         let (bytes, result) = self.call_uncached(id, args, arena);
-        match self.made.find_mut(hash, is_it) {
+        match self.cached_calls.find_mut(hash, is_same_call) {
             Some((_, call)) => call.result = result,
             None => {
                 let call = CachedCall { id, args: arena.bump().alloc_slice_copy(args), bytes, result };
-                self.made.insert_unique(hash, (hash, call), |(hash, _)| *hash);
+                self.cached_calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
             }
         }
         result.unwrap_or(Value::Missing)
@@ -150,6 +150,7 @@ impl<'a> HostCalls<'a> {
 struct CachedCall<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
+    /// Size of the result in bytes, as [`result_bytes`] counts it.
     bytes: u64,
     /// The cached result; `None` if it exceeded the size limit when the function was called.
     result: Option<Value<'a>>,
@@ -251,15 +252,15 @@ mod tests {
                 assert_eq!(hash_call(ExternId(0), &[a]), hash_call(ExternId(0), &[b]), "{a:?} {b:?}");
             }
         }
-        let (one, other) = (json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}));
-        let [one, other] = [&one, &other].map(|json| hash_call(ExternId(0), &[Value::from_json(json)]));
-        assert_eq!(one, other);
+        let (first, second) = (json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}));
+        let [first, second] = [&first, &second].map(|json| hash_call(ExternId(0), &[Value::from_json(json)]));
+        assert_eq!(first, second);
     }
 
     #[test]
     fn a_call_is_made_once_however_many_are() {
-        let made = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let counter = Arc::clone(&made);
+        let cached_calls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counter = Arc::clone(&cached_calls);
         let function: HostFn = Arc::new(move |args| {
             counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(json!(args.len()))
@@ -281,6 +282,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(made.load(std::sync::atomic::Ordering::Relaxed), 100);
+        assert_eq!(cached_calls.load(std::sync::atomic::Ordering::Relaxed), 100);
     }
 }

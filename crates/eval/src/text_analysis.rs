@@ -33,23 +33,23 @@ use std::sync::Arc;
 const COMPARISON_MODE: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
 
 /// Builds the host function that computes a feature, such as the intent; called once per rule set.
-/// Returns an error if [`intent::train_classifier`] does.
+/// Returns the error of [`intent::train_classifier`] if the classifier cannot be trained.
 pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
     Ok(match feature {
         Feature::Intent => {
             let classifier = intent::train_classifier(analysis)?;
             host_fn_of_text(move |text| intent::classify_to_json(&classifier, text))
         }
-        Feature::Entity(at) => {
-            let finder = entity::EntityFinder::new(&analysis.entities[at]);
+        Feature::Entity(index) => {
+            let finder = entity::EntityFinder::new(&analysis.entities[index]);
             host_fn_of_text(move |text| finder.find_first(text).map_or(Json::Null, Json::Object))
         }
         Feature::Keywords => {
             let keywords = keywords::KeywordExtractor::new(&analysis.stop_words);
             host_fn_of_text(move |text| keywords.extract_keywords(text).into())
         }
-        Feature::Lexicon(at) => {
-            let scorer = lexicon::LexiconScorer::new(&analysis.lexicons[at]);
+        Feature::Lexicon(index) => {
+            let scorer = lexicon::LexiconScorer::new(&analysis.lexicons[index]);
             host_fn_of_text(move |text| scorer.score_text(text).into())
         }
     })
@@ -60,8 +60,8 @@ pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, D
 pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
     match feature {
         Feature::Intent => analysis.intents.len() as u64,
-        Feature::Entity(at) => {
-            let entity = &analysis.entities[at];
+        Feature::Entity(index) => {
+            let entity = &analysis.entities[index];
             let states =
                 |pattern| parse_cached(pattern, entity.ignore_case).map_or(0, |hir| automaton_states(&hir));
             entity.patterns.iter().map(|pattern| states(pattern)).sum()
@@ -70,9 +70,9 @@ pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
     }
 }
 
-/// Builds a host function from `answer`. The host function receives the text as its only argument.
-fn host_fn_of_text(answer: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
+/// Builds a host function from `compute`. The host function receives the text as its only argument.
+fn host_fn_of_text(compute: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
     Arc::new(move |args: &[Value<'_>]| {
-        Ok(args.first().and_then(|text| text.as_str()).map_or(Json::Null, &answer))
+        Ok(args.first().and_then(|text| text.as_str()).map_or(Json::Null, &compute))
     })
 }

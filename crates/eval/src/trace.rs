@@ -1,5 +1,5 @@
 //! Traces: every step of a decision as data, recorded while the reference evaluator decides.
-//! Nothing here changes the decision. To explain missing values, the trace evaluates further
+//! Tracing does not change the decision. To explain missing values, the tracer evaluates further
 //! expressions.
 //!
 //! - `trace/record.rs` observes the evaluator and assembles tables and routes.
@@ -96,9 +96,9 @@ impl<'a, 's> Tracer<'a, 's> {
         let Some(outcome) = choice.chosen.and_then(|chosen| chosen.outcome(program)) else {
             return Default::default();
         };
-        let (given, missing) = self.eval.eval_arguments(outcome);
-        let given = self.eval.observer.privacy.mask_arguments(outcome, &given);
-        (given, missing.iter().map(ToString::to_string).collect())
+        let (args, missing) = self.eval.eval_arguments(outcome);
+        let args = self.eval.observer.privacy.mask_arguments(outcome, &args);
+        (args, missing.iter().map(ToString::to_string).collect())
     }
 
     /// Returns the message fields that the decision read, with their values, in the order of the

@@ -37,7 +37,7 @@ pub struct AskedChoice {
     model: ChatModel,
 }
 
-/// The branch that was picked, and how.
+/// The picked branch of a choice, with the model's reason or failure.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChoiceAnswer {
@@ -67,8 +67,8 @@ impl AskedChoice {
         Ok(AskedChoice { question: Question::new(rules, name)?, model })
     }
 
-    /// Returns the question to the model. It consists of the branches, the system prompt, and the
-    /// tool that the model calls to pick a branch.
+    /// Returns the question that the model receives: the branches, the system prompt, and the tool
+    /// that the model calls to pick a branch.
     pub fn question(&self) -> &Question {
         &self.question
     }
@@ -81,8 +81,8 @@ impl AskedChoice {
     }
 
     /// Like [`AskedChoice::decide`], but `on_reason` receives the pieces of the model's reason as
-    /// they arrive, to show them to the user. The model gives a reason only if the rules say so:
-    /// `choice NAME ask "…" to_user { … }`.
+    /// they arrive, to show them to the user. The model gives a reason only if the rules declare
+    /// the choice `to_user`: `choice NAME ask "…" to_user { … }`.
     /// ```no_run
     /// # async fn run(mood: rulec_http::AskedChoice, message: serde_json::Value) {
     /// let answer = mood.decide_telling(&message, &mut |piece| print!("{piece}")).await;
@@ -104,15 +104,16 @@ impl AskedChoice {
     ) -> ChoiceAnswer {
         let question = &self.question;
         let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
-        let known = question.known(message);
-        let known: Vec<Turn<'_>> = known.iter().map(|text| Turn { role: Role::User, text }).collect();
-        let prompt = Prompt { system: &question.prompt(), history: &known, user: text };
-        let picked = match on_reason {
+        let fields_as_text = question.known(message);
+        let fields_as_text: Vec<Turn<'_>> =
+            fields_as_text.iter().map(|text| Turn { role: Role::User, text }).collect();
+        let prompt = Prompt { system: &question.prompt(), history: &fields_as_text, user: text };
+        let result = match on_reason {
             Some(on_reason) => self.model.choose_telling(&prompt, &question.tool(), on_reason).await,
             None => self.model.choose(&prompt, &question.tool()).await,
         };
         let to_user = question.to_user();
-        match picked {
+        match result {
             Ok(pick) => {
                 let crate::Pick { id: branch, reason, ignored, .. } = pick;
                 ChoiceAnswer { branch, to_user, reason, failure: None, ignored }

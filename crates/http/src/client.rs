@@ -1,4 +1,5 @@
-//! The HTTP client. It applies the list of allowed hosts, the limits and the retries to every call.
+//! The HTTP client, which applies the list of allowed hosts, the limits and the retries to every
+//! call.
 
 use super::error::{HttpError, HttpFailure};
 use super::hosts::AllowedHosts;
@@ -43,7 +44,7 @@ pub struct HttpClient {
 #[derive(Debug, ThisError)]
 #[error("{}", self.to_message())]
 pub struct SetupError {
-    why: String,
+    cause: String,
 }
 
 impl HttpClient {
@@ -79,8 +80,8 @@ impl HttpClient {
     }
 
     fn check_url(&self, request: &Request) -> Result<Url, HttpError> {
-        let refused = |failure| HttpError::new(request.label(), 0, Duration::ZERO, failure);
-        self.hosts.parse_allowed(&request.url).map_err(refused)
+        let refusal = |failure| HttpError::new(request.label(), 0, Duration::ZERO, failure);
+        self.hosts.parse_allowed(&request.url).map_err(refusal)
     }
 
     /// Makes a call, with retries for failures that a retry may fix.
@@ -99,10 +100,10 @@ impl HttpClient {
         request: &Request,
         mut sink: Option<&mut BodySink<'_>>,
     ) -> Result<Response, HttpError> {
-        let delivered = AtomicBool::new(false);
+        let piece_delivered = AtomicBool::new(false);
         let mut sink = |piece: &[u8]| {
             if let Some(sink) = &mut sink {
-                delivered.store(true, Ordering::Relaxed);
+                piece_delivered.store(true, Ordering::Relaxed);
                 sink(piece);
             }
         };
@@ -112,8 +113,12 @@ impl HttpClient {
         loop {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
-            let late = HttpFailure::Timeout { limit: self.limits.limit_that_applied(overall), overall };
-            let failure = match self.send_once(request, &url, Instant::now() + time, late, &mut sink).await {
+            let timeout_failure =
+                HttpFailure::Timeout { limit: self.limits.limit_that_applied(overall), overall };
+            let failure = match self
+                .send_once(request, &url, Instant::now() + time, timeout_failure, &mut sink)
+                .await
+            {
                 Ok((status, body)) => {
                     let (call, secret) = (request.label(), request.secret.clone());
                     let elapsed = started.elapsed();
@@ -122,7 +127,7 @@ impl HttpClient {
                 Err(failure) => failure,
             };
             match self.limits.pause_before_retry(attempts, started.elapsed()) {
-                Some(pause) if failure.may_pass_on_retry() && !delivered.load(Ordering::Relaxed) => {
+                Some(pause) if failure.may_pass_on_retry() && !piece_delivered.load(Ordering::Relaxed) => {
                     sleep(pause).await
                 }
                 _ => return Err(HttpError::new(request.label(), attempts, started.elapsed(), failure)),
@@ -131,13 +136,13 @@ impl HttpClient {
     }
 
     /// Makes one attempt of a call. If the attempt is not complete at the deadline, it fails with
-    /// `late`.
+    /// `timeout_failure`.
     async fn send_once(
         &self,
         request: &Request,
         url: &Url,
         deadline: Instant,
-        late: HttpFailure,
+        timeout_failure: HttpFailure,
         sink: &mut BodySink<'_>,
     ) -> Result<(u16, Body), HttpFailure> {
         let mut call =
@@ -145,42 +150,42 @@ impl HttpClient {
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
-        let Ok(answer) = timeout_at(deadline, call.send()).await else { return Err(late) };
-        let mut answer = answer.map_err(to_failure)?;
-        let status = answer.status();
+        let Ok(response) = timeout_at(deadline, call.send()).await else { return Err(timeout_failure) };
+        let mut response = response.map_err(to_failure)?;
+        let status = response.status();
         let mut bytes = Vec::new();
         if !status.is_success() {
             // The body is optional here: the status is reported even if reading the body fails.
             let _ =
-                timeout_at(deadline, read_body(&mut answer, MAX_ERROR_BODY_BYTES, &mut bytes, &mut |_| {}))
+                timeout_at(deadline, read_body(&mut response, MAX_ERROR_BODY_BYTES, &mut bytes, &mut |_| {}))
                     .await;
             let text = request.mask_and_truncate(&String::from_utf8_lossy(&bytes));
             return Err(HttpFailure::Status { status: status.as_u16(), text });
         }
         let limit = self.limits.body;
-        let complete = timeout_at(deadline, read_body(&mut answer, limit, &mut bytes, sink)).await;
-        if !complete.map_err(|_| late)?.map_err(to_failure)? {
+        let read_result = timeout_at(deadline, read_body(&mut response, limit, &mut bytes, sink)).await;
+        if !read_result.map_err(|_| timeout_failure)?.map_err(to_failure)? {
             return Err(HttpFailure::BodyTooLarge { limit });
         }
-        let label: Option<&HeaderValue> = answer.headers().get(CONTENT_TYPE);
-        Ok((status.as_u16(), Body::parse_body(label, &bytes)))
+        let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
+        Ok((status.as_u16(), Body::parse_body(content_type, &bytes)))
     }
 }
 
 /// Reads a response's body into `bytes`, up to the limit. Returns false if the body is longer than
 /// the limit.
 async fn read_body(
-    answer: &mut reqwest::Response,
+    response: &mut reqwest::Response,
     limit: usize,
     bytes: &mut Vec<u8>,
     sink: &mut BodySink<'_>,
 ) -> reqwest::Result<bool> {
-    while let Some(chunk) = answer.chunk().await? {
-        let left = limit - bytes.len();
-        let piece = &chunk[..chunk.len().min(left)];
+    while let Some(chunk) = response.chunk().await? {
+        let remaining = limit - bytes.len();
+        let piece = &chunk[..chunk.len().min(remaining)];
         bytes.extend_from_slice(piece);
         sink(piece);
-        if chunk.len() > left {
+        if chunk.len() > remaining {
             return Ok(false);
         }
     }
@@ -190,31 +195,31 @@ async fn read_body(
 /// Converts an error of the HTTP library to a failure. The text is from the innermost cause,
 /// because the outer errors name only the layer of the failure.
 fn to_failure(error: reqwest::Error) -> HttpFailure {
-    let mut deepest: &dyn Error = &error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
+    let mut innermost: &dyn Error = &error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
     }
-    let why = deepest.to_string();
+    let text = innermost.to_string();
     if error.is_builder() {
-        HttpFailure::BadUrl { why: Message::verbatim(why) }
+        HttpFailure::BadUrl { why: Message::verbatim(text) }
     } else {
-        HttpFailure::Connection { why }
+        HttpFailure::Connection { why: text }
     }
 }
 
 impl SetupError {
     fn new(error: impl Error) -> SetupError {
-        SetupError { why: error.to_string() }
+        SetupError { cause: error.to_string() }
     }
 
     /// Returns the problem as a localized message. The text of the TLS library stays English.
     pub fn to_message(&self) -> Message {
-        message!("the HTTP client could not be set up: {}", self.why)
+        message!("the HTTP client could not be set up: {}", self.cause)
     }
 }
 
-/// The TLS configuration. Reading the certificates is slow, so it happens once per process, for the
-/// first client.
+/// The TLS configuration. Reading the certificates is slow, so they are read once per process, for
+/// the first client.
 static TLS_CONFIG: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(tls_config);
 
 /// Creates the TLS configuration. On a machine without certificates, such as a bare container, http
@@ -223,9 +228,9 @@ fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(ring::default_provider());
     let config =
         || ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
-    let verified = match config()?.with_platform_verifier() {
-        Ok(verified) => verified,
+    let with_verifier = match config()?.with_platform_verifier() {
+        Ok(with_verifier) => with_verifier,
         Err(_) => config()?.with_root_certificates(RootCertStore::empty()),
     };
-    Ok(verified.with_no_client_auth())
+    Ok(with_verifier.with_no_client_auth())
 }

@@ -27,7 +27,8 @@ impl CallLabel {
     }
 }
 
-/// Removes user name and password from a URL; a refused URL may contain them.
+/// Removes the user name and password from a URL. A URL that contains them is refused, but its
+/// other parts are shown in the error.
 fn strip_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
@@ -83,8 +84,8 @@ impl HttpError {
         &self.details.call.method
     }
 
-    /// Returns the URL without query and fragment. It contains the values that were filled into its
-    /// path.
+    /// Returns the URL without query and fragment. The path contains the values that were filled in
+    /// for placeholders.
     pub fn url(&self) -> &str {
         &self.details.call.url
     }
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_say_what_where_and_the_remedy() {
+    fn messages_name_the_failure_the_call_and_the_remedy() {
         let show = |failure, attempts| {
             let call = CallLabel::new("POST", "http://u:p@h/x?token=1#y");
             HttpError::new(call, attempts, Duration::ZERO, failure).to_string()

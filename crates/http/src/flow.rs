@@ -114,7 +114,7 @@ impl FlowExecutor {
     ) -> Result<Response, FlowError> {
         let mut arguments = arguments.clone();
         arguments.insert(FLOW_ID_ARGUMENT.to_owned(), flow_id.into());
-        let called = self.endpoint.call(Values { arguments: &arguments, context }).await;
-        called.map_err(|cause| FlowError { flow: flow_id.to_owned(), cause })
+        let result = self.endpoint.call(Values { arguments: &arguments, context }).await;
+        result.map_err(|cause| FlowError { flow: flow_id.to_owned(), cause })
     }
 }

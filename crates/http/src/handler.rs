@@ -43,8 +43,8 @@ pub fn handler(
     Ok(move |request: route::Request| -> HandlerReply {
         let endpoint = endpoint.clone();
         Box::pin(async move {
-            let nothing = Map::new();
-            let context = request.context().as_object().unwrap_or(&nothing);
+            let empty_context = Map::new();
+            let context = request.context().as_object().unwrap_or(&empty_context);
             Ok(endpoint.call(Values { arguments: &request.args, context }).await?.body.into_value())
         })
     })

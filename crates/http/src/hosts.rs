@@ -1,4 +1,4 @@
-//! The hosts that may be called. Every URL passes this check before a request is sent to it.
+//! The hosts that may be called. Every URL is checked against this list before a request is sent.
 
 use super::error::HttpFailure;
 use rulec_base::diag::Message;
@@ -48,11 +48,11 @@ impl AllowedHosts {
     /// # Errors
     /// For the first entry that is neither a host nor `host:port`.
     pub fn new<S: AsRef<str>>(entries: impl IntoIterator<Item = S>) -> Result<Self, HostError> {
-        let read = |entry: S| {
+        let to_entry = |entry: S| {
             let text = entry.as_ref();
             HostEntry::parse_entry(text).ok_or_else(|| HostError { entry: text.to_owned() })
         };
-        Ok(AllowedHosts { entries: entries.into_iter().map(read).collect::<Result<_, _>>()? })
+        Ok(AllowedHosts { entries: entries.into_iter().map(to_entry).collect::<Result<_, _>>()? })
     }
 
     /// Parses a URL and checks that its host is allowed.
@@ -62,13 +62,13 @@ impl AllowedHosts {
     pub(super) fn parse_allowed(&self, url: &str) -> Result<Url, HttpFailure> {
         let url = parse_url(url)?;
         let port = url.port_or_known_default();
-        let listed = url.host().is_some_and(|host| {
+        let is_allowed = url.host().is_some_and(|host| {
             let host = host.to_owned();
             self.entries
                 .iter()
                 .any(|entry| entry.host == host && (entry.port.is_none() || entry.port == port))
         });
-        if listed { Ok(url) } else { Err(HttpFailure::HostNotAllowed { host: host_and_port(&url) }) }
+        if is_allowed { Ok(url) } else { Err(HttpFailure::HostNotAllowed { host: host_and_port(&url) }) }
     }
 }
 
@@ -77,27 +77,27 @@ impl HostEntry {
         // The colons of an IPv6 address are inside brackets.
         let (host, port) = match text.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
-                let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-                (host, Some(port.parse().ok().filter(|_| digits)?))
+                let is_numeric = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+                (host, Some(port.parse().ok().filter(|_| is_numeric)?))
             }
             _ => (text, None),
         };
-        let wild = host.contains('*');
-        Some(HostEntry { host: Host::parse(host).ok().filter(|_| !wild)?, port })
+        let has_wildcard = host.contains('*');
+        Some(HostEntry { host: Host::parse(host).ok().filter(|_| !has_wildcard)?, port })
     }
 }
 
 /// Parses a URL. The URL must be absolute, have the scheme http or https, and contain no user name
 /// and no password.
 pub(super) fn parse_url(text: &str) -> Result<Url, HttpFailure> {
-    let bad = |why| Err(HttpFailure::BadUrl { why });
+    let bad_url = |why| Err(HttpFailure::BadUrl { why });
     match Url::parse(text) {
-        Err(error) => bad(Message::verbatim(error.to_string())),
+        Err(error) => bad_url(Message::verbatim(error.to_string())),
         Ok(url) if !matches!(url.scheme(), "http" | "https") => {
-            bad(message!("only http and https are called"))
+            bad_url(message!("only http and https are called"))
         }
         Ok(url) if !url.username().is_empty() || url.password().is_some() => {
-            bad(message!("it holds a user name or password; send them as a header"))
+            bad_url(message!("it holds a user name or password; send them as a header"))
         }
         Ok(url) => Ok(url),
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn admits_what_is_listed() {
+    fn listed_hosts_are_allowed() {
         let hosts =
             ["API.example.com", "localhost:8080", "[::1]:80", "10.0.0.1", "bücher.example", "x.example:443"];
         let hosts = AllowedHosts::new(hosts).unwrap();
@@ -140,9 +140,9 @@ mod tests {
             ("https://x.example/", true),
             ("http://x.example/", false),
         ] {
-            let refused = matches!(hosts.parse_allowed(url), Err(HttpFailure::HostNotAllowed { .. }));
+            let is_refused = matches!(hosts.parse_allowed(url), Err(HttpFailure::HostNotAllowed { .. }));
             assert_eq!(hosts.parse_allowed(url).is_ok(), allowed, "{url}");
-            assert_eq!(refused, !allowed, "{url}");
+            assert_eq!(is_refused, !allowed, "{url}");
         }
         assert!(AllowedHosts::default().parse_allowed("http://localhost/").is_err());
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Maximum time limit; longer limits are reduced to it. It is practically unlimited, yet small
-/// enough to add to any point in time.
+/// Maximum time limit, to which longer limits are reduced. A year is practically unlimited, yet
+/// small enough to add to any point in time.
 const MAX_TIME_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The limits of a call. Defaults: 20 seconds per attempt, 60 seconds in total, 2 retries, and 1
@@ -41,8 +41,8 @@ impl Limits {
     /// Returns the time limit of an attempt that starts `elapsed` after the start of the call. The
     /// flag is true if the result comes from the overall limit, not from the limit per attempt.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
-        let left = self.overall.saturating_sub(elapsed).min(MAX_TIME_LIMIT);
-        if left < self.attempt { (left, true) } else { (self.attempt, false) }
+        let remaining = self.overall.saturating_sub(elapsed).min(MAX_TIME_LIMIT);
+        if remaining < self.attempt { (remaining, true) } else { (self.attempt, false) }
     }
 
     pub(super) fn limit_that_applied(&self, overall: bool) -> Duration {

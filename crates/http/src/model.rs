@@ -82,9 +82,10 @@ impl ChatModel {
     /// If the host may not be called.
     pub fn new(client: HttpClient, base: &str, model: &str) -> Result<ChatModel, HttpError> {
         let (base, path) = (base.to_owned(), DEFAULT_PATH.to_owned());
-        let made = ChatModel { client, base, path, model: model.to_owned(), temperature: None, key: None };
-        made.client.check(&Request::get(made.url()))?;
-        Ok(made)
+        let chat_model =
+            ChatModel { client, base, path, model: model.to_owned(), temperature: None, key: None };
+        chat_model.client.check(&Request::get(chat_model.url()))?;
+        Ok(chat_model)
     }
 
     /// Sets the path below the base URL. Default: `chat/completions`.
@@ -93,7 +94,7 @@ impl ChatModel {
         self
     }
 
-    /// Sets the temperature. Default: the endpoint's own.
+    /// Sets the sampling temperature. By default, no temperature is sent, and the endpoint decides.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
@@ -151,8 +152,8 @@ impl ChatModel {
             None => response.into_json()?,
         };
         let pick = read_pick(&answer, tool, &request, (attempts, elapsed))?;
-        if let Some(rest) = pick.reason.as_deref().filter(|_| !streamed.has_reason()) {
-            on_reason(rest);
+        if let Some(reason) = pick.reason.as_deref().filter(|_| !streamed.has_reason()) {
+            on_reason(reason);
         }
         Ok(pick)
     }
@@ -191,14 +192,15 @@ impl ChatModel {
 
 /// Reads the picked id from a model's response. `attempts` and `elapsed` describe the HTTP call.
 fn read_pick(
-    answer: &Value,
+    response_json: &Value,
     tool: &PickTool,
     request: &Request,
     (attempts, elapsed): (u32, Duration),
 ) -> Result<Pick, ModelError> {
     let quote = |text: &str| request.mask_and_truncate(text);
-    let (id, ignored) = answer::read_pick(answer, tool).map_err(|error| error.map_model_texts(quote))?;
-    let reason = tool.wants_reason().then(|| answer::picked_reason(answer)).flatten();
+    let (id, ignored) =
+        answer::read_pick(response_json, tool).map_err(|error| error.map_model_texts(quote))?;
+    let reason = tool.wants_reason().then(|| answer::picked_reason(response_json)).flatten();
     let ignored = ignored.iter().map(|call| quote(call)).collect();
     Ok(Pick { id, reason: reason.map(|reason| quote(&reason)), ignored, attempts, elapsed })
 }

@@ -33,7 +33,7 @@ pub fn node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Clone + Send + Sync + 'static {
     move |node| {
-        let request = read(&node.config)?;
+        let request = read_request(&node.config)?;
         client.check(&request)?;
         let client = client.clone();
         Ok(from_fn(move |_| {
@@ -47,28 +47,28 @@ pub fn node(
 }
 
 /// Builds the request that a node's config describes.
-fn read(config: &Value) -> Result<Request, ProcessError> {
-    let nothing = Map::new();
-    let fields = config.as_object().unwrap_or(&nothing);
+fn read_request(config: &Value) -> Result<Request, ProcessError> {
+    let no_fields = Map::new();
+    let fields = config.as_object().unwrap_or(&no_fields);
     if let Some(name) =
         fields.keys().find(|name| !OTHER_FIELDS.contains(&&***name) && !BODY_FIELDS.contains(&&***name))
     {
         return Err(format!("`config.{name}` is nothing that an HTTP node sends; leave it out").into());
     }
-    let texts = |place: &str| -> Result<Vec<(String, String)>, ProcessError> {
-        let wrong = || format!("`config.{place}` must be an object of texts and numbers");
-        let plain = |(name, value): (&String, &Value)| match value {
+    let text_pairs = |key: &str| -> Result<Vec<(String, String)>, ProcessError> {
+        let type_error = || format!("`config.{key}` must be an object of texts and numbers");
+        let to_text_pair = |(name, value): (&String, &Value)| match value {
             Value::String(text) => Ok((name.clone(), text.clone())),
             Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
-            _ => Err(wrong().into()),
+            _ => Err(type_error().into()),
         };
-        match &config[place] {
+        match &config[key] {
             Value::Null => Ok(Vec::new()),
-            Value::Object(fields) => fields.iter().map(plain).collect(),
-            _ => Err(wrong().into()),
+            Value::Object(fields) => fields.iter().map(to_text_pair).collect(),
+            _ => Err(type_error().into()),
         }
     };
-    let text = |place: &str| config[place].as_str().filter(|text| !text.trim().is_empty());
+    let text = |key: &str| config[key].as_str().filter(|text| !text.trim().is_empty());
     let url = text("url").ok_or("`config.url` must be a text")?;
     let bodies: Vec<&Value> =
         BODY_FIELDS.iter().filter_map(|name| fields.get(*name)).filter(|body| !body.is_null()).collect();
@@ -76,7 +76,7 @@ fn read(config: &Value) -> Result<Request, ProcessError> {
         return Err("give one of `config.body`, `config.json` and `config.data`".into());
     }
     let method = text("method").map_or(Ok(Method::GET), read_method)?;
-    let params = texts("params")?;
+    let params = text_pairs("params")?;
     let url = match params.is_empty() {
         true => url.to_owned(),
         false => {
@@ -86,7 +86,7 @@ fn read(config: &Value) -> Result<Request, ProcessError> {
         }
     };
     let request = Request::new(method, url, bodies.first().copied());
-    texts("headers")?
+    text_pairs("headers")?
         .into_iter()
         .try_fold(request, |request, (name, value)| Ok(request.header(&name, &value)?))
 }
@@ -97,13 +97,14 @@ mod tests {
 
     #[test]
     fn configs_are_read_or_refused_with_a_reason() {
-        let read =
-            |config: Value| read(&config).map(|request| request.url).map_err(|error| error.to_string());
+        let request_url = |config: Value| {
+            read_request(&config).map(|request| request.url).map_err(|error| error.to_string())
+        };
         let url = "http://h/a";
         let params = json!({"url": url, "method": "GET", "params": {"q": "a b&c", "n": 3}});
-        assert_eq!(read(params), Ok("http://h/a?n=3&q=a+b%26c".to_owned()));
-        assert_eq!(read(json!({"url": url, "timeout": 3, "json": [1]})), Ok(url.to_owned()));
-        for (config, why) in [
+        assert_eq!(request_url(params), Ok("http://h/a?n=3&q=a+b%26c".to_owned()));
+        assert_eq!(request_url(json!({"url": url, "timeout": 3, "json": [1]})), Ok(url.to_owned()));
+        for (config, reason) in [
             (json!({}), "`config.url` must be a text"),
             (json!({"url": url, "auth": "x"}), "`config.auth` is nothing"),
             (json!({"url": url, "body": 1, "json": 2}), "give one of"),
@@ -112,8 +113,8 @@ mod tests {
             (json!({"url": "no address", "params": {"a": "b"}}), "`config.url` is no address"),
             (json!({"url": url, "method": "G T"}), "method"),
         ] {
-            let told = read(config.clone()).expect_err(&config.to_string());
-            assert!(told.contains(why), "{config}: {told}");
+            let told = request_url(config.clone()).expect_err(&config.to_string());
+            assert!(told.contains(reason), "{config}: {told}");
         }
     }
 }

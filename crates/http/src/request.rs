@@ -161,8 +161,8 @@ impl Body {
     }
 
     pub(super) fn parse_body(content_type: Option<&HeaderValue>, bytes: &[u8]) -> Body {
-        let json = content_type.is_none_or(|label| label.to_str().is_ok_and(is_json_type));
-        match json.then(|| serde_json::from_slice(bytes)) {
+        let is_json = content_type.is_none_or(|label| label.to_str().is_ok_and(is_json_type));
+        match is_json.then(|| serde_json::from_slice(bytes)) {
             Some(Ok(value)) => Body::Json(value),
             _ => Body::Text(String::from_utf8_lossy(bytes).into_owned()),
         }
@@ -171,8 +171,8 @@ impl Body {
 
 /// True if a content type is `…/json` or `…/…+json`.
 fn is_json_type(label: &str) -> bool {
-    let kind = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    kind.ends_with("/json") || kind.ends_with("+json")
+    let media_type = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    media_type.ends_with("/json") || media_type.ends_with("+json")
 }
 
 /// A successful response (status 2xx).
@@ -227,9 +227,9 @@ mod tests {
             ("content-length", "1", false),
             ("Transfer-Encoding", "chunked", false),
         ] {
-            let made = Request::get("http://h/").header(name, value);
-            assert_eq!(made.is_ok(), ok, "{name} {value:?}");
-            if let Err(error) = made {
+            let result = Request::get("http://h/").header(name, value);
+            assert_eq!(result.is_ok(), ok, "{name} {value:?}");
+            if let Err(error) = result {
                 assert_eq!(error.name(), name);
             }
         }
@@ -240,9 +240,9 @@ mod tests {
     fn debug_shows_no_values() {
         let request = Request::post("http://h/x?q=private", &json!({"phone": "private"}));
         let request = request.header("X-A", "private").unwrap().bearer(&Secret::new("private")).unwrap();
-        let shown = format!("{request:?}");
-        assert!(!shown.contains("private"), "{shown}");
-        assert!(shown.contains("x-a") && shown.contains("http://h/x"), "{shown}");
+        let debug_text = format!("{request:?}");
+        assert!(!debug_text.contains("private"), "{debug_text}");
+        assert!(debug_text.contains("x-a") && debug_text.contains("http://h/x"), "{debug_text}");
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::fmt;
 
 const MASK: &str = "***";
 
-/// A secret text, such as an API key. It has no `Display`, and its `Debug` output reveals nothing.
+/// A secret text, such as an API key. The type has no `Display`, and its `Debug` output reveals
+/// nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

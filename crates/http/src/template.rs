@@ -43,7 +43,7 @@ pub struct Template {
     body: Option<BodyPart>,
 }
 
-/// Shows no values, because a header may contain a literal token.
+/// Shows no header values, because a header may contain a secret as literal text.
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let placeholders: Vec<_> = self.placeholders().iter().map(ToString::to_string).collect();
@@ -69,23 +69,24 @@ impl Template {
     /// # Errors
     /// If the endpoint would be invalid for all values.
     pub fn parse(endpoint: &Value) -> Result<Template, TemplateError> {
-        let wrong = |place: &str, wanted| TemplateError::Type { place: place.to_owned(), wanted };
-        let fields = endpoint.as_object().ok_or_else(|| wrong("endpoint", message!("a JSON object")))?;
+        let type_error =
+            |field_path: &str, wanted| TemplateError::Type { place: field_path.to_owned(), wanted };
+        let fields = endpoint.as_object().ok_or_else(|| type_error("endpoint", message!("a JSON object")))?;
         if let Some(name) =
             fields.keys().find(|name| !matches!(&name[..], "url" | "method" | "headers" | "body"))
         {
             return Err(TemplateError::UnknownField { name: name.clone() });
         }
-        let text = |place| match fields.get(place) {
+        let string_field = |field_path| match fields.get(field_path) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(wrong(place, message!("a string"))),
+            Some(_) => Err(type_error(field_path, message!("a string"))),
         };
         let url = UrlTemplate::parse(
-            text(URL_PLACE)?.ok_or_else(|| wrong(URL_PLACE, message!("there, a string")))?,
+            string_field(URL_PLACE)?.ok_or_else(|| type_error(URL_PLACE, message!("there, a string")))?,
         )?;
         let body = fields.get("body").filter(|body| !body.is_null()).map(BodyPart::parse);
-        let method = match text("method")? {
+        let method = match string_field("method")? {
             Some(method) => read_method(method)?,
             None if body.is_some() => Method::POST,
             None => Method::GET,
@@ -93,19 +94,19 @@ impl Template {
         let headers = match fields.get("headers") {
             None => Vec::new(),
             Some(Value::Object(headers)) => headers.iter().map(read_header).collect::<Result<_, _>>()?,
-            Some(_) => return Err(wrong("headers", message!("an object of strings"))),
+            Some(_) => return Err(type_error("headers", message!("an object of strings"))),
         };
         Ok(Template { method, url, headers, body })
     }
 
     /// Returns the placeholders in the order of `url`, `headers`, `body`, including repetitions.
     pub fn placeholders(&self) -> Vec<&Placeholder> {
-        let mut found: Vec<_> = self.url.text.placeholders().collect();
-        found.extend(self.headers.iter().flat_map(|(_, value)| value.placeholders()));
+        let mut placeholders: Vec<_> = self.url.text.placeholders().collect();
+        placeholders.extend(self.headers.iter().flat_map(|(_, value)| value.placeholders()));
         if let Some(body) = &self.body {
-            body.collect_placeholders(&mut found);
+            body.collect_placeholders(&mut placeholders);
         }
-        found
+        placeholders
     }
 
     /// Fills the placeholders and returns the request.
@@ -143,32 +144,34 @@ impl BodyPart {
         }
     }
 
-    fn collect_placeholders<'a>(&'a self, found: &mut Vec<&'a Placeholder>) {
+    fn collect_placeholders<'a>(&'a self, placeholders: &mut Vec<&'a Placeholder>) {
         match self {
             BodyPart::Plain(_) => {}
-            BodyPart::Text(text) => found.extend(text.placeholders()),
-            BodyPart::List(items) => items.iter().for_each(|item| item.collect_placeholders(found)),
-            BodyPart::Dict(fields) => fields.iter().for_each(|(_, field)| field.collect_placeholders(found)),
+            BodyPart::Text(text) => placeholders.extend(text.placeholders()),
+            BodyPart::List(items) => items.iter().for_each(|item| item.collect_placeholders(placeholders)),
+            BodyPart::Dict(fields) => {
+                fields.iter().for_each(|(_, field)| field.collect_placeholders(placeholders))
+            }
         }
     }
 
-    fn fill(&self, values: Values<'_>, place: &str) -> Result<Value, FillError> {
+    fn fill(&self, values: Values<'_>, field_path: &str) -> Result<Value, FillError> {
         Ok(match self {
             BodyPart::Plain(value) => value.clone(),
             BodyPart::Text(text) => match text.as_single_placeholder() {
-                Some(placeholder) => required_value(placeholder, values, place)?.clone(),
-                None => Value::String(fill_text(text, values, place)?),
+                Some(placeholder) => required_value(placeholder, values, field_path)?.clone(),
+                None => Value::String(fill_text(text, values, field_path)?),
             },
             BodyPart::List(items) => {
                 let filled = items.iter().enumerate();
                 filled
-                    .map(|(i, item)| item.fill(values, &format!("{place}[{i}]")))
+                    .map(|(i, item)| item.fill(values, &format!("{field_path}[{i}]")))
                     .collect::<Result<_, _>>()?
             }
             BodyPart::Dict(fields) => {
-                let filled = fields
-                    .iter()
-                    .map(|(key, field)| Ok((key.clone(), field.fill(values, &format!("{place}.{key}"))?)));
+                let filled = fields.iter().map(|(key, field)| {
+                    Ok((key.clone(), field.fill(values, &format!("{field_path}.{key}"))?))
+                });
                 Value::Object(filled.collect::<Result<_, _>>()?)
             }
         })
@@ -179,33 +182,35 @@ pub(super) fn read_method(text: &str) -> Result<Method, TemplateError> {
     let method = text.to_ascii_uppercase();
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE]
         .into_iter()
-        .find(|known| known.as_str() == method)
+        .find(|supported| supported.as_str() == method)
         .ok_or_else(|| TemplateError::Method { method: text.to_owned() })
 }
 
 fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, TemplateText), TemplateError> {
-    let place = format!("headers.{name}");
+    let field_path = format!("headers.{name}");
     let Value::String(value) = value else {
-        return Err(TemplateError::Type { place, wanted: message!("a string") });
+        return Err(TemplateError::Type { place: field_path, wanted: message!("a string") });
     };
     match (header_name(name), header_value(name, value)) {
         (Ok(name), Ok(_)) => Ok((name, TemplateText::parse(value))),
-        (Err(error), _) | (_, Err(error)) => Err(TemplateError::Header { place, why: error.why().clone() }),
+        (Err(error), _) | (_, Err(error)) => {
+            Err(TemplateError::Header { place: field_path, why: error.why().clone() })
+        }
     }
 }
 
 fn required_value<'a>(
     placeholder: &Placeholder,
     values: Values<'a>,
-    place: &str,
+    field_path: &str,
 ) -> Result<&'a Value, FillError> {
     let wanted_from = placeholder.source;
-    let known = values.values_of(wanted_from);
-    known.get(&placeholder.name).ok_or_else(|| {
+    let available_values = values.values_of(wanted_from);
+    available_values.get(&placeholder.name).ok_or_else(|| {
         fill_error(
             placeholder,
-            place,
-            FillReason::Unfilled { wanted_from, known: known.keys().cloned().collect() },
+            field_path,
+            FillReason::Unfilled { wanted_from, known: available_values.keys().cloned().collect() },
         )
     })
 }
@@ -213,19 +218,19 @@ fn required_value<'a>(
 fn required_text<'a>(
     placeholder: &Placeholder,
     values: Values<'a>,
-    place: &str,
+    field_path: &str,
 ) -> Result<Cow<'a, str>, FillError> {
-    value_to_text(required_value(placeholder, values, place)?)
-        .ok_or_else(|| fill_error(placeholder, place, FillReason::Null))
+    value_to_text(required_value(placeholder, values, field_path)?)
+        .ok_or_else(|| fill_error(placeholder, field_path, FillReason::Null))
 }
 
-fn fill_text(text: &TemplateText, values: Values<'_>, place: &str) -> Result<String, FillError> {
+fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Result<String, FillError> {
     let mut filled = String::new();
     for piece in &text.pieces {
         match piece {
             TextPiece::Literal(literal) => filled.push_str(literal),
             TextPiece::Placeholder(placeholder) => {
-                filled.push_str(&required_text(placeholder, values, place)?)
+                filled.push_str(&required_text(placeholder, values, field_path)?)
             }
         }
     }
@@ -239,18 +244,18 @@ fn fill_header(
     text: &TemplateText,
     values: Values<'_>,
 ) -> Result<Option<HeaderValue>, FillError> {
-    let place = format!("headers.{name}");
+    let field_path = format!("headers.{name}");
     for placeholder in text.placeholders() {
-        let value = required_text(placeholder, values, &place)?;
+        let value = required_text(placeholder, values, &field_path)?;
         if header_value(name.as_str(), &value).is_err() {
-            return Err(fill_error(placeholder, &place, FillReason::HeaderValue));
+            return Err(fill_error(placeholder, &field_path, FillReason::HeaderValue));
         }
     }
-    Ok(header_value(name.as_str(), &fill_text(text, values, &place)?).ok())
+    Ok(header_value(name.as_str(), &fill_text(text, values, &field_path)?).ok())
 }
 
-fn fill_error(placeholder: &Placeholder, place: &str, reason: FillReason) -> FillError {
-    FillError { place: place.to_owned(), placeholder: placeholder.clone(), reason }
+fn fill_error(placeholder: &Placeholder, field_path: &str, reason: FillReason) -> FillError {
+    FillError { place: field_path.to_owned(), placeholder: placeholder.clone(), reason }
 }
 
 #[cfg(test)]

@@ -26,11 +26,13 @@ pub fn endpoint_node(
 pub fn council_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
-    Council::factory(move |written| Ok(Arc::new(CouncilMember(parse_endpoint(&client, written)?))))
+    Council::factory(move |member_config| {
+        Ok(Arc::new(CouncilMember(parse_endpoint(&client, member_config)?)))
+    })
 }
 
-fn parse_endpoint(client: &HttpClient, written: &Value) -> Result<Arc<Endpoint>, Message> {
-    let template = Template::parse(written).map_err(|error| error.to_message())?;
+fn parse_endpoint(client: &HttpClient, config: &Value) -> Result<Arc<Endpoint>, Message> {
+    let template = Template::parse(config).map_err(|error| error.to_message())?;
     let endpoint = Endpoint::new(client.clone(), template).map_err(|error| error.to_message())?;
     Ok(Arc::new(endpoint))
 }
@@ -58,8 +60,8 @@ impl Processor for CouncilMember {
 }
 
 async fn ask_endpoint(endpoint: &Endpoint, input: &Value) -> ProcessResult {
-    let nothing = Map::new();
-    let fields = input.as_object().unwrap_or(&nothing);
+    let no_fields = Map::new();
+    let fields = input.as_object().unwrap_or(&no_fields);
     let Response { body, .. } = endpoint.call(Values { arguments: fields, context: fields }).await?;
     Ok(body.into_value())
 }

@@ -1,5 +1,5 @@
-//! Completion: the words and names that can be written at a position. They depend on the tokens
-//! before the position, because a statement is usually incomplete while it is typed.
+//! Completion: the words and names that can be written at a position. Only the tokens before the
+//! position decide, because a statement is usually incomplete while it is typed.
 
 use super::hover::{documentation_with_example, function_hover, significant_tokens};
 use super::{Analysis, DeclarationKind};
@@ -35,7 +35,7 @@ pub struct CompletionItem {
     pub docs: Message,
 }
 
-/// The completion items for a position, and the span that the chosen item replaces.
+/// The completion items for a position, and the span that the chosen completion item replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaces: Span,
@@ -52,30 +52,34 @@ impl Analysis {
     pub fn complete(&self, file: FileId, offset: u32) -> Completion {
         let text = self.text(file);
         let offset = rulec_base::source::floor_char_boundary(text, offset as usize) as u32;
-        let none = Completion { replaces: Span { file, start: offset, end: offset }, items: Vec::new() };
-        let inside = lex::tokenize(text, 0).find(|token| token.start < offset && offset <= token.end);
-        let typed = match inside {
+        let no_items = Completion { replaces: Span { file, start: offset, end: offset }, items: Vec::new() };
+        let token_at_offset =
+            lex::tokenize(text, 0).find(|token| token.start < offset && offset <= token.end);
+        let typed_word = match token_at_offset {
             Some(token) if token.kind == TokenKind::Word => Some(token),
             // A position directly after a comment is still inside the comment. A position directly
             // after a closing quote is outside the string.
             Some(token)
                 if matches!(token.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::Number) =>
             {
-                return none;
+                return no_items;
             }
             Some(token) if token.kind.is_unreadable() || is_string(token) && offset < token.end => {
-                return none;
+                return no_items;
             }
             _ => None,
         };
-        let start = typed.map_or(offset, |token| token.start);
-        let all = significant_tokens(text);
-        let before = &all[..all.partition_point(|token| token.end <= start)];
-        let place = CompletionContext { analysis: self, file, text, before, start };
-        let mut items = place.completion_items();
+        let start = typed_word.map_or(offset, |token| token.start);
+        let tokens = significant_tokens(text);
+        let tokens_before = &tokens[..tokens.partition_point(|token| token.end <= start)];
+        let context = CompletionContext { analysis: self, file, text, tokens_before, start };
+        let mut items = context.completion_items();
         items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
         items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
-        Completion { replaces: Span { file, start, end: typed.map_or(offset, |token| token.end) }, items }
+        Completion {
+            replaces: Span { file, start, end: typed_word.map_or(offset, |token| token.end) },
+            items,
+        }
     }
 }
 
@@ -83,25 +87,29 @@ fn is_string(token: Token) -> bool {
     matches!(token.kind, TokenKind::String | TokenKind::RawString)
 }
 
-/// The position to complete, with the tokens before it.
+/// The position to complete, with the tokens before the position.
 struct CompletionContext<'a> {
     analysis: &'a Analysis,
     file: FileId,
     text: &'a str,
-    before: &'a [Token],
+    tokens_before: &'a [Token],
+    /// Offset of the first character that the chosen completion item replaces.
     start: u32,
 }
 
 impl<'a> CompletionContext<'a> {
     fn completion_items(&self) -> Vec<CompletionItem> {
-        let Some(last) = self.before.last() else { return statement_items(false) };
+        let Some(last) = self.tokens_before.last() else { return statement_items(false) };
         let (word, head) = (last.text(self.text), self.statement_keyword());
         let new_line = self.text[last.end as usize..self.start as usize].contains('\n');
-        let behind = |back: usize| {
-            self.before.len().checked_sub(back).map_or("", |at| self.before[at].text(self.text))
+        let word_back = |distance: usize| {
+            self.tokens_before
+                .len()
+                .checked_sub(distance)
+                .map_or("", |index| self.tokens_before[index].text(self.text))
         };
         match (last.kind, word) {
-            (TokenKind::Dot, _) => return self.fields_at(&self.path_before(self.before.len() - 1)),
+            (TokenKind::Dot, _) => return self.fields_at(&self.path_before(self.tokens_before.len() - 1)),
             (TokenKind::Arrow, _) if head == "extern" => return type_items(self),
             (TokenKind::Arrow, _) => {
                 let mut items = self.symbol_items(&[DeclarationKind::Handler]);
@@ -124,7 +132,7 @@ impl<'a> CompletionContext<'a> {
             (TokenKind::Colon, _) if matches!(head, "input" | "handler" | "def" | "extern" | "type") => {
                 return type_items(self);
             }
-            (TokenKind::Operator, "<") if matches!(behind(2), "list" | "dict") => return type_items(self),
+            (TokenKind::Operator, "<") if matches!(word_back(2), "list" | "dict") => return type_items(self),
             _ => {}
         }
         let in_table = matches!((last.kind, head), (TokenKind::OpenBrace, "table"));
@@ -157,18 +165,21 @@ impl<'a> CompletionContext<'a> {
     /// Returns the first word of the statement that contains the position.
     fn statement_keyword(&self) -> &'a str {
         let text = self.text;
-        let begins = |at: usize| {
-            let start = self.before[at].start as usize;
-            let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
-            let first = text[line..start].chars().all(|c| c.is_whitespace() || c == '\u{feff}');
-            first && parse::starts_statement(self.before[at].text(text))
+        let begins_statement = |index: usize| {
+            let start = self.tokens_before[index].start as usize;
+            let line = text[..start].rfind('\n').map_or(0, |index| index + 1);
+            let is_line_start = text[line..start].chars().all(|c| c.is_whitespace() || c == '\u{feff}');
+            is_line_start && parse::starts_statement(self.tokens_before[index].text(text))
         };
-        (0..self.before.len()).rev().find(|at| begins(*at)).map_or("", |at| self.before[at].text(text))
+        (0..self.tokens_before.len())
+            .rev()
+            .find(|index| begins_statement(*index))
+            .map_or("", |index| self.tokens_before[index].text(text))
     }
 
     /// True if the current statement contains `word` before the position.
     fn statement_has_word(&self, word: &str) -> bool {
-        let statement = self.before.iter().rev().map(|token| token.text(self.text));
+        let statement = self.tokens_before.iter().rev().map(|token| token.text(self.text));
         statement.take_while(|text| !parse::starts_statement(text)).any(|text| text == word)
     }
 
@@ -176,14 +187,14 @@ impl<'a> CompletionContext<'a> {
     /// names are `ctx` and `user`.
     fn path_before(&self, end: usize) -> Vec<&'a str> {
         let mut names = Vec::new();
-        let mut at = end;
-        while let Some(name) = at.checked_sub(1).map(|at| self.before[at]) {
+        let mut index = end;
+        while let Some(name) = index.checked_sub(1).map(|index| self.tokens_before[index]) {
             if !matches!(name.kind, TokenKind::Word | TokenKind::Quoted) {
                 break;
             }
             names.push(name.text(self.text).trim_matches('`'));
-            match at.checked_sub(2).map(|at| self.before[at].kind) {
-                Some(TokenKind::Dot) => at -= 2,
+            match index.checked_sub(2).map(|index| self.tokens_before[index].kind) {
+                Some(TokenKind::Dot) => index -= 2,
                 _ => break,
             }
         }
@@ -194,13 +205,13 @@ impl<'a> CompletionContext<'a> {
     /// Returns the fields that can follow a path whose first name is bound in the current
     /// statement, such as the element name of a quantifier. `None` for any other path.
     fn bound_fields(&self, path: &[&str]) -> Option<Vec<CompletionItem>> {
-        let at = self.before.len().checked_sub(2 * path.len())?;
-        let first = self.before.get(at)?;
-        let index = &self.analysis.index;
-        let symbol = &index.symbols[index.occurrence_at(self.file, first.start)?.symbol];
+        let first_token = self.tokens_before.len().checked_sub(2 * path.len())?;
+        let first = self.tokens_before.get(first_token)?;
+        let symbol_index = &self.analysis.index;
+        let symbol = &symbol_index.symbols[symbol_index.occurrence_at(self.file, first.start)?.symbol];
         let (kind, mut inner) = symbol.fields.clone()?;
         inner.extend(path.iter().skip(1).map(|name| (*name).to_owned()));
-        Some(index.fields_declared_in(&(kind, inner)).map(|symbol| self.symbol_item(symbol)).collect())
+        Some(symbol_index.fields_declared_in(&(kind, inner)).map(|symbol| self.symbol_item(symbol)).collect())
     }
 
     /// Returns the fields that can follow the dot after a path.
@@ -252,7 +263,11 @@ impl<'a> CompletionContext<'a> {
             },
             label: quote_name(&symbol.name),
             detail: self.analysis.symbol_signature(symbol).lines().next().unwrap_or_default().to_owned(),
-            docs: symbol.declared.as_ref().map(|at| Message::verbatim(&at.docs)).unwrap_or_default(),
+            docs: symbol
+                .declared
+                .as_ref()
+                .map(|declaration| Message::verbatim(&declaration.docs))
+                .unwrap_or_default(),
         }
     }
 
@@ -268,8 +283,10 @@ impl<'a> CompletionContext<'a> {
         items.extend(fields.map(|(name, ty)| new_item(CompletionKind::Field, &quote_name(&name), ty)));
         // Names bound in the declaration that contains the position.
         let local = |symbol: &&super::Symbol| {
-            let whole = symbol.declared.as_ref().map(|at| at.whole);
-            whole.is_some_and(|at| at.file == self.file && at.start <= self.start && self.start <= at.end + 1)
+            let declaration_span = symbol.declared.as_ref().map(|declaration| declaration.whole);
+            declaration_span.is_some_and(|span| {
+                span.file == self.file && span.start <= self.start && self.start <= span.end + 1
+            })
         };
         let locals = self.analysis.index.symbols_of_kinds(&[DeclarationKind::Local]).filter(local);
         items.extend(
@@ -279,12 +296,12 @@ impl<'a> CompletionContext<'a> {
             items.extend(self.symbol_items(&[DeclarationKind::PayloadField]));
         }
         items.extend(builtins::TABLE.iter().map(|row| {
-            let shown = function_hover(row, Span { file: self.file, start: 0, end: 0 });
+            let hover = function_hover(row, Span { file: self.file, start: 0, end: 0 });
             CompletionItem {
                 kind: CompletionKind::Function,
                 label: row.name.to_owned(),
-                detail: shown.code,
-                docs: shown.text,
+                detail: hover.code,
+                docs: hover.text,
             }
         }));
         items.extend(VALUE_WORDS.map(keyword_item));
@@ -295,45 +312,47 @@ impl<'a> CompletionContext<'a> {
     /// follow a condition.
     fn operator_items(&self) -> Vec<CompletionItem> {
         let kinds = self.kinds_before();
-        let fits = |row: &&operators::OpInfo| {
+        let accepts_value = |row: &&operators::OpInfo| {
             row.fixity != Fixity::Prefix && row.forms.iter().any(|form| form.left.overlaps(kinds))
         };
-        let shown = |row: &operators::OpInfo| CompletionItem {
+        let to_item = |row: &operators::OpInfo| CompletionItem {
             kind: CompletionKind::Operator,
             label: row.spelling.to_owned(),
             detail: String::new(),
             docs: documentation_with_example(&row.doc, row.example),
         };
-        let mut items: Vec<CompletionItem> = operators::TABLE.iter().filter(fits).map(shown).collect();
+        let mut items: Vec<CompletionItem> =
+            operators::TABLE.iter().filter(accepts_value).map(to_item).collect();
         items.extend(["->", "where"].map(keyword_item));
         items
     }
 
     /// Returns the kinds of type (such as number or list) that the value before the position may
-    /// have. If its type is unknown, returns every kind.
+    /// have. If the value's type is unknown, returns every kind.
     fn kinds_before(&self) -> KindSet {
-        let path = self.path_before(self.before.len());
+        let path = self.path_before(self.tokens_before.len());
         let is_let = |symbol: &&super::Symbol| path.as_slice() == [symbol.name.as_str()];
-        let of_let = self
+        let let_symbol = self
             .analysis
             .index
             .symbols_of_kinds(&[DeclarationKind::Let, DeclarationKind::Local])
             .find(is_let);
-        let of_let =
-            of_let.and_then(|symbol| self.analysis.facts.type_of_let(symbol.declared.as_ref()?.name));
-        let kinds = of_let.map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path));
+        let let_type =
+            let_symbol.and_then(|symbol| self.analysis.facts.type_of_let(symbol.declared.as_ref()?.name));
+        let kinds = let_type.map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path));
         kinds.unwrap_or(KindSet::ALL_WITH_VERSION)
     }
 }
 
-/// Returns the words that begin statements as completion items.
+/// Returns completion items for the words that begin statements. If `in_table`, returns only the
+/// words that are allowed in a table.
 fn statement_items(in_table: bool) -> Vec<CompletionItem> {
     let words = parse::keywords().filter(|(_, role)| *role == WordRole::Statement).map(|(word, _)| word);
     words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword_item).collect()
 }
 
-fn type_items(place: &CompletionContext<'_>) -> Vec<CompletionItem> {
-    let mut items = place.symbol_items(&[DeclarationKind::Type]);
+fn type_items(context: &CompletionContext<'_>) -> Vec<CompletionItem> {
+    let mut items = context.symbol_items(&[DeclarationKind::Type]);
     items.extend(Ty::BUILTIN_NAMES.iter().map(|name| new_item(CompletionKind::Type, name, String::new())));
     items
 }

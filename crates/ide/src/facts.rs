@@ -42,21 +42,21 @@ impl TypeFacts {
     pub fn new(program: &Program) -> TypeFacts {
         let mut fields: HashMap<Vec<Arc<str>>, KindSet> = HashMap::new();
         for slot in program.slots.iter().filter(|slot| slot.root.is_none()) {
-            let known = fields.entry(slot.path.clone()).or_default();
-            *known = known.union(slot.kinds);
+            let kinds = fields.entry(slot.path.clone()).or_default();
+            *kinds = kinds.union(slot.kinds);
         }
-        let lets = program.lets.iter().map(|one| {
-            let ty = match &one.body {
+        let lets = program.lets.iter().map(|definition| {
+            let ty = match &definition.body {
                 Term::Expr(value) => value.ty.clone(),
                 Term::Cond(_) => Ty::BOOL,
             };
-            (one.span, ty)
+            (definition.span, ty)
         });
         let mut order = Vec::new();
         for table in program.tables.iter().filter(|table| table.kind == TableKind::Routes) {
             if !table.order.is_sorted() {
-                let numbered = table.order.iter().zip(1..);
-                order.extend(numbered.map(|(id, number)| (program.rules[id.index()].span, number)));
+                let numbered_rules = table.order.iter().zip(1..);
+                order.extend(numbered_rules.map(|(id, number)| (program.rules[id.index()].span, number)));
             }
         }
         TypeFacts { input: program.input.clone(), fields, lets: lets.collect(), order }
@@ -67,13 +67,13 @@ impl TypeFacts {
     pub fn input_field(&self, path: &[&str]) -> Option<InputField> {
         if let Some(input) = &self.input {
             let mut record = Some(input);
-            let mut found = None;
+            let mut innermost = None;
             for name in path {
                 let field = record?.get(name)?;
                 record = field.ty.fields();
-                found = Some(field);
+                innermost = Some(field);
             }
-            let field = found?;
+            let field = innermost?;
             return Some(InputField { ty: field.ty.to_string(), optional: field.optional, declared: true });
         }
         let path: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
@@ -113,17 +113,19 @@ impl TypeFacts {
                 .map(|field| (field.name.to_string(), field.ty.to_string()))
                 .collect();
         }
-        let mut found: Vec<(String, String)> = Vec::new();
-        for (known, kinds) in &self.fields {
-            let inside = known.len() > path.len() && known.iter().zip(path).all(|(a, b)| **a == **b);
-            if let (true, Some(name)) = (inside, known.get(path.len())) {
-                let ty = if known.len() == path.len() + 1 { kinds.to_string() } else { "dict".to_owned() };
-                found.push((name.to_string(), ty));
+        let mut fields: Vec<(String, String)> = Vec::new();
+        for (field_path, kinds) in &self.fields {
+            let is_in_record =
+                field_path.len() > path.len() && field_path.iter().zip(path).all(|(a, b)| **a == **b);
+            if let (true, Some(name)) = (is_in_record, field_path.get(path.len())) {
+                let ty =
+                    if field_path.len() == path.len() + 1 { kinds.to_string() } else { "dict".to_owned() };
+                fields.push((name.to_string(), ty));
             }
         }
-        found.sort();
-        found.dedup_by(|a, b| a.0 == b.0);
-        found
+        fields.sort();
+        fields.dedup_by(|a, b| a.0 == b.0);
+        fields
     }
 
     /// Returns the type of the `let` whose name has this span.

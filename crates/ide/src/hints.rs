@@ -8,7 +8,7 @@ use rulec_base::diag::{Code, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 
-/// An inlay hint: a few words shown after a position.
+/// An inlay hint: a few words that an editor shows after a position in the source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlayHint {
     /// The byte offset after which the hint is shown.
@@ -18,7 +18,7 @@ pub struct InlayHint {
     pub why: Message,
 }
 
-/// A code lens: a line shown above a statement.
+/// A code lens: a line of text that an editor shows above a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeLens {
     pub span: Span,
@@ -30,11 +30,11 @@ pub struct CodeLens {
 impl Analysis {
     /// Returns the inlay hints of a file, in source order.
     pub fn inlay_hints(&self, file: FileId) -> Vec<InlayHint> {
-        let of_let = |(name, ty): (Span, _)| {
+        let to_hint = |(name, ty): (Span, _)| {
             let why = message!("the type of its value");
             (name.file == file).then(|| InlayHint { at: name.end, text: format!(": {ty}"), why })
         };
-        let mut hints: Vec<InlayHint> = self.facts.let_types().filter_map(of_let).collect();
+        let mut hints: Vec<InlayHint> = self.facts.let_types().filter_map(to_hint).collect();
         for (route, number) in self.facts.order.iter().filter(|(route, _)| route.file == file) {
             let why = message!(
                 "the routes of a table are tried in this order: by priority, then in the order of the file"
@@ -45,7 +45,7 @@ impl Analysis {
                 why,
             });
         }
-        hints.sort_by(|one, other| (one.at, &one.text).cmp(&(other.at, &other.text)));
+        hints.sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
         hints
     }
 
@@ -57,13 +57,15 @@ impl Analysis {
         let tests = tests.filter(|(_, symbol)| symbol.kind == DeclarationKind::Test).map(|(span, symbol)| {
             CodeLens { span, text: message!("run this test"), test: Some(symbol.name.clone()) }
         });
-        let hidden = [Code::RouteHidden, Code::AlwaysMatches, Code::BranchNeverChosen, Code::PatternHidden];
+        let hidden_codes =
+            [Code::RouteHidden, Code::AlwaysMatches, Code::BranchNeverChosen, Code::PatternHidden];
         let findings = self.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
-        let hidden = findings.filter(|found| hidden.contains(&found.code)).filter_map(|found| {
-            let span = found.span().filter(|span| span.file == file)?;
-            Some(CodeLens { span, text: found.message.clone(), test: None })
-        });
-        let mut lenses: Vec<CodeLens> = tests.chain(hidden).collect();
+        let hidden_lenses =
+            findings.filter(|diagnostic| hidden_codes.contains(&diagnostic.code)).filter_map(|diagnostic| {
+                let span = diagnostic.span().filter(|span| span.file == file)?;
+                Some(CodeLens { span, text: diagnostic.message.clone(), test: None })
+            });
+        let mut lenses: Vec<CodeLens> = tests.chain(hidden_lenses).collect();
         lenses.sort_by_key(|lens| lens.span);
         lenses
     }

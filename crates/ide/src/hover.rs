@@ -24,30 +24,31 @@ pub struct Hover {
 const MAX_DECLARATION_CHARS: usize = 400;
 
 impl Analysis {
-    /// Returns the hover text for the token at a position.
+    /// Returns the hover text for the token at a position. `None` if the token is not a name, an
+    /// operator or a function.
     pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
-        if let Some(found) = self.index.occurrence_at(file, offset) {
-            let symbol = &self.index.symbols[found.symbol];
+        if let Some(occurrence) = self.index.occurrence_at(file, offset) {
+            let symbol = &self.index.symbols[occurrence.symbol];
             return Some(Hover {
-                span: found.span,
+                span: occurrence.span,
                 code: self.symbol_signature(symbol),
                 text: self.symbol_explanation(symbol),
             });
         }
         let text = self.text(file);
         let tokens = significant_tokens(text);
-        let at = tokens.iter().position(|token| token.start <= offset && offset < token.end)?;
-        let token = tokens[at];
+        let index = tokens.iter().position(|token| token.start <= offset && offset < token.end)?;
+        let token = tokens[index];
         let word = token.text(text);
-        let called = tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::OpenParen);
-        if let (true, Some(function)) = (called, Function::from_name(word)) {
+        let is_called = tokens.get(index + 1).is_some_and(|next| next.kind == TokenKind::OpenParen);
+        if let (true, Some(function)) = (is_called, Function::from_name(word)) {
             return Some(function_hover(function.info(), token.span(file)));
         }
-        let op = operator_at(text, &tokens, at)?;
+        let op = operator_at(text, &tokens, index)?;
         Some(operator_hover(op.info(), token.span(file)))
     }
 
-    /// Returns a line of code that describes a symbol: its type if known, otherwise its
+    /// Returns code that describes a symbol: its name and type if the type is known, otherwise its
     /// declaration.
     pub(super) fn symbol_signature(&self, symbol: &Symbol) -> String {
         match symbol.kind {
@@ -62,7 +63,8 @@ impl Analysis {
                 }
             }
             DeclarationKind::Let | DeclarationKind::Local => {
-                let ty = symbol.declared.as_ref().and_then(|at| self.facts.type_of_let(at.name));
+                let ty =
+                    symbol.declared.as_ref().and_then(|declaration| self.facts.type_of_let(declaration.name));
                 match ty {
                     Some(ty) => format!("{} {}: {ty}", symbol.kind.word(), symbol.name),
                     None => self.declaration_text(symbol),
@@ -74,17 +76,21 @@ impl Analysis {
 
     /// Returns the source text of a symbol's declaration, truncated if it is long.
     fn declaration_text(&self, symbol: &Symbol) -> String {
-        let whole = symbol.declared.as_ref().map(|at| self.sources.slice(at.whole)).unwrap_or_default();
-        match (whole.is_empty(), whole.char_indices().nth(MAX_DECLARATION_CHARS)) {
+        let source_text = symbol
+            .declared
+            .as_ref()
+            .map(|declaration| self.sources.slice(declaration.whole))
+            .unwrap_or_default();
+        match (source_text.is_empty(), source_text.char_indices().nth(MAX_DECLARATION_CHARS)) {
             (true, _) => format!("{} {}", symbol.kind.word(), symbol.name),
-            (_, Some((cut, _))) => format!("{}…", &whole[..cut]),
-            _ => whole.to_owned(),
+            (_, Some((end_offset, _))) => format!("{}…", &source_text[..end_offset]),
+            _ => source_text.to_owned(),
         }
     }
 
     /// Returns the explanation of a symbol: its doc comment and a note about its kind.
     fn symbol_explanation(&self, symbol: &Symbol) -> Message {
-        let docs = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
+        let docs = symbol.declared.as_ref().map(|declaration| declaration.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
         let note = match (symbol.kind, self.facts.input_field(&path)) {
             (DeclarationKind::Field, Some(field)) if field.declared => {
@@ -112,17 +118,19 @@ pub(super) fn significant_tokens(text: &str) -> Vec<Token> {
     lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()).collect()
 }
 
-/// Returns the operator that the token at index `at` spells, alone or together with a neighbouring
-/// word.
-fn operator_at(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
-    let word = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text(text));
-    let (before, here, after) = (word(at.checked_sub(1)), word(Some(at)), word(Some(at + 1)));
-    if before == "." {
+/// Returns the operator that the token at `index` spells, alone or together with a neighbouring
+/// word. `None` if the token is not part of an operator.
+fn operator_at(text: &str, tokens: &[Token], index: usize) -> Option<Op> {
+    let word =
+        |index: Option<usize>| index.and_then(|index| tokens.get(index)).map_or("", |token| token.text(text));
+    let (previous, current, following) =
+        (word(index.checked_sub(1)), word(Some(index)), word(Some(index + 1)));
+    if previous == "." {
         return None;
     }
-    let pairs = [format!("{here} {after}"), format!("{before} {here}")];
-    let spelt = |spelling: &str| TABLE.iter().find(|row| row.spelling == spelling).map(|row| row.op);
-    pairs.iter().find_map(|pair| spelt(pair)).or_else(|| spelt(here))
+    let pairs = [format!("{current} {following}"), format!("{previous} {current}")];
+    let find_op = |spelling: &str| TABLE.iter().find(|row| row.spelling == spelling).map(|row| row.op);
+    pairs.iter().find_map(|pair| find_op(pair)).or_else(|| find_op(current))
 }
 
 pub(super) fn function_hover(info: &FnInfo, span: Span) -> Hover {

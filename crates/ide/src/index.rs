@@ -48,7 +48,8 @@ pub enum DeclarationKind {
     PayloadField,
     /// A field of a record type that a `type` statement declares.
     TypeField,
-    /// An `import` statement in an outline. Like the kinds after it, it declares no name.
+    /// An `import` statement in an outline. The kinds `Import`, `Input` and `Settings` declare no
+    /// name.
     Import,
     Input,
     Settings,
@@ -106,12 +107,12 @@ pub type SymbolId = usize;
 pub struct Symbol {
     pub kind: DeclarationKind,
     pub name: String,
-    /// The path of the symbol from the top level, including its own name: `ctx`, `n`. Only fields
-    /// and nested names have a path of more than one element.
+    /// The path of the symbol from the top level, including the symbol's own name. For the field
+    /// `ctx.n`, the path is `ctx`, `n`. Only fields and nested names have several path elements.
     pub path: Vec<String>,
     pub declared: Option<Declaration>,
-    /// For a name bound to a record, the kind and path of the declaration that contains the fields
-    /// of the record.
+    /// For a name that is bound to a record, the kind and path of the declaration that contains the
+    /// record's fields.
     pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
@@ -155,40 +156,42 @@ pub struct SymbolIndex {
 
 impl SymbolIndex {
     pub(super) fn new(loaded: &Loaded) -> SymbolIndex {
-        let mut work = IndexBuilder::default();
+        let mut builder = IndexBuilder::default();
         // A name may be declared after its use or in another file, so all declarations are
         // collected first.
         for unit in &loaded.units {
-            unit.statements.iter().for_each(|statement| work.declare_statement(statement));
+            unit.statements.iter().for_each(|statement| builder.declare_statement(statement));
         }
         for unit in &loaded.units {
-            let outline = unit.statements.iter().map(|statement| work.resolve_statement(statement)).collect();
-            work.index.outlines.push((unit.file, outline));
+            let outline =
+                unit.statements.iter().map(|statement| builder.resolve_statement(statement)).collect();
+            builder.index.outlines.push((unit.file, outline));
         }
-        let mut index = work.index;
-        index.occurrences.sort_by_key(|one| (one.span, !one.declares));
-        index.occurrences.dedup_by_key(|one| one.span);
+        let mut index = builder.index;
+        index.occurrences.sort_by_key(|occurrence| (occurrence.span, !occurrence.declares));
+        index.occurrences.dedup_by_key(|occurrence| occurrence.span);
         index
     }
 
-    /// Returns the occurrence of a name that contains an offset. The offset just after a name also
-    /// counts.
+    /// Returns the occurrence of a name at an offset. The offset just after a name also counts.
+    /// `None` if the offset is not in a name.
     pub fn occurrence_at(&self, file: FileId, offset: u32) -> Option<Occurrence> {
-        let behind =
-            self.occurrences.partition_point(|one| (one.span.file, one.span.start) <= (file, offset));
-        let before = self.occurrences[..behind].last()?;
-        (before.span.file == file && offset <= before.span.end).then_some(*before)
+        let end = self
+            .occurrences
+            .partition_point(|occurrence| (occurrence.span.file, occurrence.span.start) <= (file, offset));
+        let candidate = self.occurrences[..end].last()?;
+        (candidate.span.file == file && offset <= candidate.span.end).then_some(*candidate)
     }
 
     /// Returns the occurrences of a symbol in all files.
     pub fn occurrences_of(&self, symbol: SymbolId) -> impl Iterator<Item = Occurrence> {
-        self.occurrences.iter().copied().filter(move |one| one.symbol == symbol)
+        self.occurrences.iter().copied().filter(move |occurrence| occurrence.symbol == symbol)
     }
 
     /// Returns the occurrences of names in a file, in source order.
     pub fn occurrences_in(&self, file: FileId) -> &[Occurrence] {
-        let start = self.occurrences.partition_point(|one| one.span.file < file);
-        let end = self.occurrences.partition_point(|one| one.span.file <= file);
+        let start = self.occurrences.partition_point(|occurrence| occurrence.span.file < file);
+        let end = self.occurrences.partition_point(|occurrence| occurrence.span.file <= file);
         &self.occurrences[start..end]
     }
 
@@ -208,7 +211,10 @@ impl SymbolIndex {
 
     /// Returns the outline of a file.
     pub fn outline(&self, file: FileId) -> &[OutlineEntry] {
-        self.outlines.iter().find(|(known, _)| *known == file).map_or(&[], |(_, outline)| outline)
+        self.outlines
+            .iter()
+            .find(|(outline_file, _)| *outline_file == file)
+            .map_or(&[], |(_, outline)| outline)
     }
 
     /// Returns the symbols that have one of these kinds.
@@ -227,23 +233,23 @@ struct IndexBuilder<'a> {
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,
     /// For each router, the names of the workflows that use it.
-    asking: HashMap<&'a str, Vec<&'a str>>,
+    workflows_by_router: HashMap<&'a str, Vec<&'a str>>,
     /// The names that are bound at the current expression, innermost last, and where the fields of
     /// their values are declared. Names that the language itself binds have no symbol.
     scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
     /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,
-    /// The name of the payload or group that is being resolved. Within it, the name `payload`
+    /// The name of the payload or group that is being resolved. In its body, the name `payload`
     /// refers to its fields.
-    judged: Option<&'a str>,
+    current_payload: Option<&'a str>,
 }
 
 impl<'a> IndexBuilder<'a> {
     /// Returns the symbol with this kind and path. Creates the symbol if it does not exist.
     fn find_or_add_symbol(&mut self, kind: DeclarationKind, path: &[&str]) -> SymbolId {
         let key = (kind.namespace(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        if let Some(known) = self.by_path.get(&key) {
-            return *known;
+        if let Some(existing_id) = self.by_path.get(&key) {
+            return *existing_id;
         }
         let name = path.last().map_or(String::new(), |name| (*name).to_owned());
         self.index.symbols.push(Symbol { kind, name, path: key.1.clone(), declared: None, fields: None });
@@ -262,14 +268,14 @@ impl<'a> IndexBuilder<'a> {
         kind: DeclarationKind,
         path: &[&str],
         name: Span,
-        whole: Span,
+        declaration_span: Span,
         docs: &str,
     ) -> SymbolId {
         let id = self.find_or_add_symbol(kind, path);
         let symbol = &mut self.index.symbols[id];
         if symbol.declared.is_none() {
             symbol.kind = kind;
-            symbol.declared = Some(Declaration { name, whole, docs: docs.to_owned() });
+            symbol.declared = Some(Declaration { name, whole: declaration_span, docs: docs.to_owned() });
         }
         self.index.occurrences.push(Occurrence { span: name, symbol: id, declares: true });
         id
@@ -277,11 +283,11 @@ impl<'a> IndexBuilder<'a> {
 
     /// Declares a name that is visible only in a part of a statement. Other statements may declare
     /// the same name again.
-    fn declare_local(&mut self, kind: DeclarationKind, name: &'a Ident, whole: Span) -> SymbolId {
-        let declared = Some(Declaration { name: name.span, whole, docs: String::new() });
+    fn declare_local(&mut self, kind: DeclarationKind, name: &'a Ident, declaration_span: Span) -> SymbolId {
+        let declared = Some(Declaration { name: name.span, whole: declaration_span, docs: String::new() });
         let path = vec![name.node.clone()];
-        let name_of = name.node.clone();
-        self.index.symbols.push(Symbol { kind, name: name_of, path, declared, fields: None });
+        let owned_name = name.node.clone();
+        self.index.symbols.push(Symbol { kind, name: owned_name, path, declared, fields: None });
         let id = self.index.symbols.len() - 1;
         self.index.occurrences.push(Occurrence { span: name.span, symbol: id, declares: true });
         id
@@ -292,12 +298,12 @@ impl<'a> IndexBuilder<'a> {
         &mut self,
         kind: DeclarationKind,
         name: &'a Ident,
-        whole: Span,
-        home: FieldsSource<'a>,
+        declaration_span: Span,
+        fields_source: FieldsSource<'a>,
     ) {
-        let id = self.declare_local(kind, name, whole);
-        self.index.symbols[id].fields = self.declaration_of_fields(home.clone());
-        self.scope.push((&name.node, Some(id), home));
+        let id = self.declare_local(kind, name, declaration_span);
+        self.index.symbols[id].fields = self.declaration_of_fields(fields_source.clone());
+        self.scope.push((&name.node, Some(id), fields_source));
     }
 
     fn add_use(&mut self, symbol: SymbolId, span: Span) {

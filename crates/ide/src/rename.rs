@@ -26,10 +26,10 @@ impl Analysis {
     /// If there is no name at the position, or if the name cannot be changed. The error is the
     /// reason.
     pub fn renameable_at(&self, file: FileId, offset: u32) -> Result<Occurrence, RenameError> {
-        let Some(found) = self.index.occurrence_at(file, offset) else {
+        let Some(occurrence) = self.index.occurrence_at(file, offset) else {
             return Err(RenameError(message!("there is no name here that the rules declare")));
         };
-        let symbol = &self.index.symbols[found.symbol];
+        let symbol = &self.index.symbols[occurrence.symbol];
         let name = &symbol.name;
         match symbol.kind {
             DeclarationKind::Field | DeclarationKind::TypeField => Err(RenameError(message!(
@@ -46,25 +46,25 @@ impl Analysis {
             _ if symbol.declared.is_none() && symbol.kind != DeclarationKind::Handler => {
                 Err(RenameError(message!("`{name}` is not declared, so it cannot be renamed")))
             }
-            _ => Ok(found),
+            _ => Ok(occurrence),
         }
     }
 
-    /// Returns the edits that rename the symbol at a position to `new`, in source order.
+    /// Returns the edits that rename the symbol at a position to `new_name`, in source order.
     ///
     /// # Errors
-    /// If the name cannot be changed to `new`. The error is the reason.
-    pub fn rename(&self, file: FileId, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
-        let found = self.renameable_at(file, offset)?;
-        let written = check_new_name(new)?;
-        let symbol = &self.index.symbols[found.symbol];
-        let taken = self.index.symbols.iter().enumerate().find(|(id, other)| {
-            *id != found.symbol
-                && other.name == without_backquotes(&written)
+    /// If the name cannot be changed to `new_name`. The error is the reason.
+    pub fn rename(&self, file: FileId, offset: u32, new_name: &str) -> Result<Vec<Edit>, RenameError> {
+        let target = self.renameable_at(file, offset)?;
+        let quoted_name = check_new_name(new_name)?;
+        let symbol = &self.index.symbols[target.symbol];
+        let collision = self.index.symbols.iter().enumerate().find(|(id, other)| {
+            *id != target.symbol
+                && other.name == without_backquotes(&quoted_name)
                 && other.declared.is_some()
                 && may_collide(symbol.kind, other.kind)
         });
-        if let Some((_, other)) = taken
+        if let Some((_, other)) = collision
             && other.name != symbol.name
         {
             return Err(RenameError(message!(
@@ -73,14 +73,14 @@ impl Analysis {
                 other.kind.word()
             )));
         }
-        let edit = |place: Occurrence| Edit { span: place.span, replacement: written.clone() };
-        Ok(self.index.occurrences_of(found.symbol).map(edit).collect())
+        let edit = |occurrence: Occurrence| Edit { span: occurrence.span, replacement: quoted_name.clone() };
+        Ok(self.index.occurrences_of(target.symbol).map(edit).collect())
     }
 }
 
 /// True if symbols of these two kinds could be confused if they had the same name.
 fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
-    let value = |kind| {
+    let is_value = |kind| {
         matches!(
             kind,
             DeclarationKind::Let
@@ -93,7 +93,7 @@ fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
                 | DeclarationKind::PayloadField
         )
     };
-    let table = |kind| {
+    let is_table = |kind| {
         matches!(
             kind,
             DeclarationKind::Table
@@ -103,8 +103,8 @@ fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
                 | DeclarationKind::Payload
         )
     };
-    let ty = |kind| matches!(kind, DeclarationKind::Type | DeclarationKind::Group);
-    a == b || (value(a) && value(b)) || (table(a) && table(b)) || (ty(a) && ty(b))
+    let is_type = |kind| matches!(kind, DeclarationKind::Type | DeclarationKind::Group);
+    a == b || (is_value(a) && is_value(b)) || (is_table(a) && is_table(b)) || (is_type(a) && is_type(b))
 }
 
 /// Returns a name as it is written in rules, in backquotes if necessary. Returns an error if no

@@ -17,8 +17,8 @@ const MAIN: FileId = FileId(0);
 
 /// Returns a text without its mark `┃`, and the offset of the mark.
 fn split_at_mark(text: &str) -> (String, u32) {
-    let at = text.find('┃').expect("there is a mark");
-    (text.replace('┃', ""), at as u32)
+    let offset = text.find('┃').expect("there is a mark");
+    (text.replace('┃', ""), offset as u32)
 }
 
 fn analyse(text: &str) -> Analysis {
@@ -46,20 +46,20 @@ test "the rest" { given text = "x" expect rest.every }
 fn find_target(line: &str) -> Option<(String, usize)> {
     let (line, at) = split_at_mark(line);
     let text = format!("{HELPDESK}{line}\n");
-    let found = analyse(&text);
-    let name = found.index.occurrence_at(MAIN, HELPDESK.len() as u32 + at)?;
-    let symbol = &found.index.symbols[name.symbol];
-    let declared = symbol.declared.as_ref().map_or("nowhere", |at| found.sources.slice(at.name));
+    let analysis = analyse(&text);
+    let name = analysis.index.occurrence_at(MAIN, HELPDESK.len() as u32 + at)?;
+    let symbol = &analysis.index.symbols[name.symbol];
+    let declared = symbol.declared.as_ref().map_or("nowhere", |at| analysis.sources.slice(at.name));
     let head =
         symbol.declared.as_ref().map_or(0, |at| text[..at.whole.start as usize].matches('\n').count() + 1);
     Some((
         format!("{} {declared} {head}", symbol.kind.word()),
-        found.index.occurrences_of(name.symbol).count(),
+        analysis.index.occurrences_of(name.symbol).count(),
     ))
 }
 
 #[test]
-fn names_lead_to_what_declares_them() {
+fn names_lead_to_their_declarations() {
     let check = |line: &str, expected: &str, places: usize| {
         assert_eq!(find_target(line), Some((expected.to_owned(), places)), "{line}");
     };
@@ -80,10 +80,10 @@ fn names_lead_to_what_declares_them() {
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
 }
 
-/// Fields of a value are found in the declaration of its type. This includes values that are
-/// elements, arguments of a `def`, or defined by a `let`.
+/// Fields of a value are found in the declaration of the value's type, also for elements, arguments
+/// of a `def` and values of a `let`.
 #[test]
-fn fields_behind_bound_names_lead_to_what_declares_them() {
+fn fields_of_bound_names_lead_to_their_declarations() {
     const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }
 input { orders: list<Order>, by_day: dict<list<Order>>, user: { name: string } }
 def dear(o: Order) = o.price > 9
@@ -94,12 +94,12 @@ group address { city: string }
     let check = |line: &str, expected: Option<(usize, usize)>| {
         let (line, at) = split_at_mark(line);
         let text = format!("{SHOP}{line}\n");
-        let found = analyse(&text);
-        let name = found.index.occurrence_at(MAIN, SHOP.len() as u32 + at);
+        let analysis = analyse(&text);
+        let name = analysis.index.occurrence_at(MAIN, SHOP.len() as u32 + at);
         let led = name.map(|name| {
-            let declared = found.index.symbols[name.symbol].declared.as_ref();
+            let declared = analysis.index.symbols[name.symbol].declared.as_ref();
             let line = declared.map_or(0, |at| text[..at.name.start as usize].matches('\n').count() + 1);
-            (line, found.index.occurrences_of(name.symbol).count())
+            (line, analysis.index.occurrences_of(name.symbol).count())
         });
         assert_eq!(led, expected, "{line}");
     };
@@ -140,14 +140,14 @@ group address { city: string }
 }
 
 #[test]
-fn names_for_payloads_and_groups_lead_to_what_declares_them() {
+fn names_in_payloads_and_groups_lead_to_their_declarations() {
     let check = |text: &str, expected: (DeclarationKind, usize)| {
         let (text, at) = split_at_mark(text);
-        let found = analyse(&text);
+        let analysis = analyse(&text);
         let name =
-            found.index.occurrence_at(MAIN, at).unwrap_or_else(|| panic!("nothing at the mark of {text}"));
+            analysis.index.occurrence_at(MAIN, at).unwrap_or_else(|| panic!("nothing at the mark of {text}"));
         assert_eq!(
-            (found.index.symbols[name.symbol].kind, found.index.occurrences_of(name.symbol).count()),
+            (analysis.index.symbols[name.symbol].kind, analysis.index.occurrences_of(name.symbol).count()),
             expected,
             "{text}"
         );
@@ -183,9 +183,9 @@ fn names_for_payloads_and_groups_lead_to_what_declares_them() {
 fn apply_edits(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
     sources.iter().fold(MemoryLoader::new(), |loader, (id, file)| {
         let mut text = file.text.clone();
-        let mut here: Vec<&Edit> = edits.iter().filter(|edit| edit.span.file == id).collect();
-        here.sort();
-        here.iter().rev().for_each(|edit| text.replace_range(edit.span.range(), &edit.replacement));
+        let mut file_edits: Vec<&Edit> = edits.iter().filter(|edit| edit.span.file == id).collect();
+        file_edits.sort();
+        file_edits.iter().rev().for_each(|edit| text.replace_range(edit.span.range(), &edit.replacement));
         loader.with(&file.name, text)
     })
 }
@@ -220,7 +220,7 @@ fn project_rule_files() -> Vec<(PathBuf, Analysis)> {
 /// Bytecode contains the names of fields and bindings, but no other names. Renaming other symbols
 /// must not change the bytecode.
 #[test]
-fn what_has_another_name_is_the_same_program() {
+fn renaming_does_not_change_the_program() {
     let code =
         |found: &Analysis| disassemble(found.rules.as_ref().expect("it compiles").bytecode().chunk(), None);
     let codes = |found: &Analysis| {
@@ -243,7 +243,7 @@ fn what_has_another_name_is_the_same_program() {
             let main = &found.sources.file(MAIN).name;
             let disk = DiskLoader::new(path.parent().expect("a folder")).expect("it is there");
             let after = Analysis::new(&OverlayLoader(apply_edits(&found.sources, &edits), disk), main);
-            let what = format!("{} `{}` of {}", symbol.kind.word(), symbol.name, path.display());
+            let description = format!("{} `{}` of {}", symbol.kind.word(), symbol.name, path.display());
             // Rule ids begin with the name of their group or payload, and tests refer to them in
             // quotes.
             let quoted = matches!(symbol.kind, DeclarationKind::Group | DeclarationKind::Payload);
@@ -253,10 +253,10 @@ fn what_has_another_name_is_the_same_program() {
             if after.rules.is_none() && errors.is_empty() {
                 continue;
             }
-            assert!(after.rules.is_some(), "{what}: {errors:?}");
+            assert!(after.rules.is_some(), "{description}: {errors:?}");
             // Rules refer to intents in quotes, so renaming an intent causes a warning.
             if symbol.kind != DeclarationKind::Intent {
-                assert_eq!(codes(&after), codes(&found), "{what}");
+                assert_eq!(codes(&after), codes(&found), "{description}");
             }
             // Flow and node ids are values of the program.
             if !matches!(
@@ -270,12 +270,12 @@ fn what_has_another_name_is_the_same_program() {
             ) {
                 // Bindings are displayed by name.
                 let same = code(&after).replace("quite_another", &symbol.name) == code(&found);
-                assert!(same, "{what}");
+                assert!(same, "{description}");
             }
             assert_eq!(
                 after.index.occurrences_of(id).count(),
                 found.index.occurrences_of(id).count(),
-                "{what}"
+                "{description}"
             );
             renamed += 1;
         }
@@ -284,7 +284,7 @@ fn what_has_another_name_is_the_same_program() {
 }
 
 #[test]
-fn what_others_name_keeps_its_name() {
+fn renaming_is_refused_with_a_reason() {
     let refused = |mark: &str, new: &str| {
         let (line, at) = split_at_mark(mark);
         let text = format!("{HELPDESK}{line}\n");
@@ -305,12 +305,12 @@ fn what_others_name_keeps_its_name() {
 }
 
 #[test]
-fn hover_says_what_stands_there() {
+fn hover_explains_the_token_at_the_position() {
     let check = |line: &str, code: &str, words: &str| {
         let (line, at) = split_at_mark(line);
-        let found = analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at);
-        let found = found.unwrap_or_else(|| panic!("nothing for {line}"));
-        assert!(found.code.contains(code) && found.text.contains(words), "{line}: {found:?}");
+        let hover = analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at);
+        let hover = hover.unwrap_or_else(|| panic!("nothing for {line}"));
+        assert!(hover.code.contains(code) && hover.text.contains(words), "{line}: {hover:?}");
     };
     check("route x when mon┃ey -> billing", "let money: bool", "Asks for money.");
     check("route x when te┃xt == \"a\" -> billing", "text: string", "as `input` declares it");
@@ -323,12 +323,12 @@ fn hover_says_what_stands_there() {
 }
 
 #[test]
-fn completion_offers_what_may_stand_there() {
+fn completion_offers_the_valid_items_at_the_position() {
     let offers = |mark: &str| {
         let (line, at) = split_at_mark(mark);
         let text = format!("{HELPDESK}{line}\n");
-        let found = analyse(&text).complete(MAIN, HELPDESK.len() as u32 + at);
-        (found.items, found.replaces.len())
+        let completion = analyse(&text).complete(MAIN, HELPDESK.len() as u32 + at);
+        (completion.items, completion.replaces.len())
     };
     let check = |mark: &str, kind: CompletionKind, wanted: &[&str], not: &[&str]| {
         let (items, _) = offers(mark);
@@ -395,48 +395,48 @@ fn hints_tell_types_and_the_order_of_routes() {
 }
 
 #[test]
-fn lenses_run_tests_and_tell_what_is_hidden() {
-    let found = analyse(
+fn lenses_run_tests_and_mark_hidden_routes() {
+    let analysis = analyse(
         "route a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\ntest \"t\" { given ctx.n = 4 expect a }",
     );
-    let lenses = found.code_lenses(MAIN, &found.findings(AnalysisOptions::default()));
+    let lenses = analysis.code_lenses(MAIN, &analysis.findings(AnalysisOptions::default()));
     assert_eq!(lenses.iter().filter_map(|lens| lens.test.as_deref()).collect::<Vec<_>>(), ["t"]);
     assert!(lenses.iter().any(|lens| lens.test.is_none() && lens.text.contains('b')), "{lenses:?}");
 }
 
 #[test]
-fn findings_come_with_what_repairs_them() {
-    let found = analyse("let money = text contains \"a\"\nroute a when mony -> h\n");
+fn findings_have_code_actions() {
+    let analysis = analyse("let money = text contains \"a\"\nroute a when mony -> h\n");
     let offers: Vec<_> =
-        found.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &found.sources)).collect();
+        analysis.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &analysis.sources)).collect();
     assert!(
         offers.iter().any(|offer| offer.title == "replace `mony` with `money`" && !offer.safe),
         "{offers:?}"
     );
-    let found = analyse("let unused = 1\nroute a when x -> h\n");
+    let analysis = analyse("let unused = 1\nroute a when x -> h\n");
     let offers: Vec<_> =
-        found.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &found.sources)).collect();
+        analysis.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &analysis.sources)).collect();
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
     assert!(!allow.safe, "an editor must not prefer to silence");
-    let after = Analysis::new(&apply_edits(&found.sources, &allow.edits), "a.rules");
+    let after = Analysis::new(&apply_edits(&analysis.sources, &allow.edits), "a.rules");
     assert!(
-        after.diagnostics.iter().all(|found| found.code.to_string() != "W0102"),
+        after.diagnostics.iter().all(|analysis| analysis.code.to_string() != "W0102"),
         "{:?}",
         after.diagnostics
     );
 }
 
 #[test]
-fn tokens_are_coloured_by_what_they_stand_for() {
-    let found = analyse(HELPDESK);
-    let colours = coloured_tokens(MAIN, HELPDESK, &found.index);
-    assert!(colours.is_sorted_by_key(|one| one.span.start));
+fn tokens_have_the_class_of_their_role() {
+    let analysis = analyse(HELPDESK);
+    let colours = coloured_tokens(MAIN, HELPDESK, &analysis.index);
+    assert!(colours.is_sorted_by_key(|token| token.span.start));
     let check = |needle: &str, skip: usize, class: TokenClass, declares: bool| {
         let start = HELPDESK.find(needle).expect("it is there") + skip;
-        let one = colours.iter().find(|one| one.span.start as usize == start);
-        let one = one.unwrap_or_else(|| panic!("no colour for {needle}"));
-        assert_eq!((one.class, one.declares), (class, declares), "{needle}");
+        let token = colours.iter().find(|token| token.span.start as usize == start);
+        let token = token.unwrap_or_else(|| panic!("no colour for {needle}"));
+        assert_eq!((token.class, token.declares), (class, declares), "{needle}");
     };
     check("## What", 0, TokenClass::Documentation, false);
     check("input", 0, TokenClass::Keyword, false);
@@ -456,17 +456,17 @@ fn tokens_are_coloured_by_what_they_stand_for() {
 fn brackets_and_comments_over_several_lines_are_folded() {
     let text = "# a\n# b\n\n# c\ntable t {\n  route a when [\n    x ] == y -> h\n}\n";
     let lines = |at: u32| text[..at as usize].matches('\n').count();
-    let found: Vec<_> = fold_ranges(text)
+    let folds: Vec<_> = fold_ranges(text)
         .into_iter()
         .map(|fold| (lines(fold.start), lines(fold.end), fold.comment))
         .collect();
-    assert_eq!(found, [(0, 1, true), (4, 7, false), (5, 6, false)]);
+    assert_eq!(folds, [(0, 1, true), (4, 7, false), (5, 6, false)]);
 }
 
 #[test]
-fn an_outline_has_what_stands_in_each_statement() {
-    let found = analyse(HELPDESK);
-    let outline = found.index.outline(MAIN);
+fn an_outline_has_the_declarations_of_each_statement() {
+    let analysis = analyse(HELPDESK);
+    let outline = analysis.index.outline(MAIN);
     let names: Vec<&str> = outline.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names.len(), 12, "{names:?}");
     let table = outline.iter().find(|entry| entry.name == "rest").expect("the table");
@@ -485,15 +485,15 @@ fn an_outline_has_what_stands_in_each_statement() {
 fn mutilated_texts_are_answered() {
     for cut in (0..HELPDESK.len()).step_by(7).filter(|at| HELPDESK.is_char_boundary(*at)) {
         let text = format!("{}{}", &HELPDESK[..cut], &HELPDESK[(cut + 13).min(HELPDESK.len())..]);
-        let found = analyse(&text);
+        let analysis = analyse(&text);
         for offset in (0..=text.len() as u32 + 3).step_by(11) {
-            let _ = found.hover(MAIN, offset);
-            let _ = found.complete(MAIN, offset);
-            let _ = found.rename(MAIN, offset, "another");
+            let _ = analysis.hover(MAIN, offset);
+            let _ = analysis.complete(MAIN, offset);
+            let _ = analysis.rename(MAIN, offset, "another");
         }
         let _ = (
-            found.inlay_hints(MAIN),
-            found.code_lenses(MAIN, &found.findings(AnalysisOptions::default())),
+            analysis.inlay_hints(MAIN),
+            analysis.code_lenses(MAIN, &analysis.findings(AnalysisOptions::default())),
             fold_ranges(&text),
         );
     }

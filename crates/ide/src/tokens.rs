@@ -47,19 +47,19 @@ static KEYWORD_ROLES: LazyLock<HashMap<&str, WordRole>> = LazyLock::new(|| parse
 pub fn coloured_tokens(file: FileId, text: &str, index: &SymbolIndex) -> Vec<ColouredToken> {
     let mut names = index.occurrences_in(file).iter().peekable();
     let tokens: Vec<Token> = lex::tokenize(text, 0).filter(|token| token.kind != TokenKind::White).collect();
-    let mut found = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
+    let mut coloured = Vec::new();
+    for (token_index, token) in tokens.iter().enumerate() {
         let span = token.span(file);
         while names.next_if(|name| name.span.start < span.start).is_some() {}
         let name = names.peek().filter(|name| name.span == span);
         let class = match name {
             Some(name) => Some(class_of_symbol(index.symbols[name.symbol].kind)),
-            None => class_of_token(text, &tokens, at),
+            None => class_of_token(text, &tokens, token_index),
         };
         let declares = name.is_some_and(|name| name.declares);
-        found.extend(class.map(|class| ColouredToken { span, class, declares }));
+        coloured.extend(class.map(|class| ColouredToken { span, class, declares }));
     }
-    found
+    coloured
 }
 
 fn class_of_symbol(kind: DeclarationKind) -> TokenClass {
@@ -78,8 +78,8 @@ fn class_of_symbol(kind: DeclarationKind) -> TokenClass {
 }
 
 /// Returns the class of a token that is not a name in the index.
-fn class_of_token(text: &str, tokens: &[Token], at: usize) -> Option<TokenClass> {
-    let token = tokens[at];
+fn class_of_token(text: &str, tokens: &[Token], token_index: usize) -> Option<TokenClass> {
+    let token = tokens[token_index];
     Some(match token.kind {
         TokenKind::Comment | TokenKind::SlashComment => TokenClass::Comment,
         TokenKind::DocComment => TokenClass::Documentation,
@@ -90,28 +90,31 @@ fn class_of_token(text: &str, tokens: &[Token], at: usize) -> Option<TokenClass>
         TokenKind::Number => TokenClass::Number,
         TokenKind::Operator | TokenKind::Arrow => TokenClass::Operator,
         TokenKind::Quoted => TokenClass::Variable,
-        TokenKind::Word => return class_of_word(token.text(text), text, tokens, at),
+        TokenKind::Word => return class_of_word(token.text(text), text, tokens, token_index),
         _ => return None,
     })
 }
 
-fn class_of_word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<TokenClass> {
-    let is =
-        |at: Option<usize>, kind| at.and_then(|at| tokens.get(at)).is_some_and(|token| token.kind == kind);
-    if is(at.checked_sub(1), TokenKind::Dot) {
+fn class_of_word(word: &str, text: &str, tokens: &[Token], token_index: usize) -> Option<TokenClass> {
+    let has_kind = |token_index: Option<usize>, kind| {
+        token_index.and_then(|token_index| tokens.get(token_index)).is_some_and(|token| token.kind == kind)
+    };
+    if has_kind(token_index.checked_sub(1), TokenKind::Dot) {
         return Some(TokenClass::Property);
     }
     let role = KEYWORD_ROLES.get(word);
     // A word before a colon is a key. The exceptions are words that begin a clause.
-    if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(WordRole::Clause)) {
+    if has_kind(Some(token_index + 1), TokenKind::Colon) && !matches!(role, Some(WordRole::Clause)) {
         return Some(TokenClass::Property);
     }
-    if is(Some(at + 1), TokenKind::OpenParen) && Function::from_name(word).is_some() {
+    if has_kind(Some(token_index + 1), TokenKind::OpenParen) && Function::from_name(word).is_some() {
         return Some(TokenClass::Function);
     }
     if Ty::BUILTIN_NAMES.contains(&word)
-        && (is(at.checked_sub(1), TokenKind::Colon)
-            || at.checked_sub(1).is_some_and(|before| matches!(tokens[before].text(text), "as" | "<" | "->")))
+        && (has_kind(token_index.checked_sub(1), TokenKind::Colon)
+            || token_index
+                .checked_sub(1)
+                .is_some_and(|previous| matches!(tokens[previous].text(text), "as" | "<" | "->")))
     {
         return Some(TokenClass::Type);
     }
@@ -124,7 +127,7 @@ fn class_of_word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<
     role.map(|_| TokenClass::Keyword)
 }
 
-/// A foldable byte range. Its first and last lines stay visible.
+/// A foldable byte range. The first and last lines of the range stay visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoldRange {
     pub start: u32,
@@ -134,11 +137,11 @@ pub struct FoldRange {
 
 /// Returns the foldable ranges: brackets that span several lines, and comments of several lines.
 pub fn fold_ranges(text: &str) -> Vec<FoldRange> {
-    let (mut folds, mut open) = (Vec::new(), Vec::new());
+    let (mut folds, mut open_brackets) = (Vec::new(), Vec::new());
     let mut comment: Option<FoldRange> = None;
-    let breaks =
+    let spans_lines =
         |start: u32, end: u32| text.get(start as usize..end as usize).is_some_and(|part| part.contains('\n'));
-    let is_next_line = |end: u32, at: u32| text[end as usize..at as usize].matches('\n').count() < 2;
+    let is_next_line = |end: u32, offset: u32| text[end as usize..offset as usize].matches('\n').count() < 2;
     for token in lex::tokenize(text, 0) {
         match token.kind {
             TokenKind::Comment | TokenKind::DocComment => {
@@ -151,19 +154,19 @@ pub fn fold_ranges(text: &str) -> Vec<FoldRange> {
             // A blank line ends a comment of several lines.
             TokenKind::Newline if comment.is_none_or(|run| is_next_line(run.end, token.end)) => continue,
             TokenKind::Newline => {}
-            kind if kind.opens_bracket() => open.push(token.start),
+            kind if kind.opens_bracket() => open_brackets.push(token.start),
             kind if kind.closes_bracket() => {
-                if let Some(start) = open.pop()
-                    && breaks(start, token.start)
+                if let Some(start) = open_brackets.pop()
+                    && spans_lines(start, token.start)
                 {
                     folds.push(FoldRange { start, end: token.start, comment: false });
                 }
             }
             _ => {}
         }
-        folds.extend(comment.take().filter(|run| breaks(run.start, run.end)));
+        folds.extend(comment.take().filter(|run| spans_lines(run.start, run.end)));
     }
-    folds.extend(comment.filter(|run| breaks(run.start, run.end)));
+    folds.extend(comment.filter(|run| spans_lines(run.start, run.end)));
     folds.sort();
     folds
 }

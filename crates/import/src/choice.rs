@@ -7,7 +7,7 @@ use super::located::{JsonNode, ReadResult};
 use super::write::{self, NameAllocator, quote_for_comment, quote_string, write_comment};
 use rulec_base::message;
 
-/// Name of the imported choice, because the original may have no name.
+/// Name of the imported choice if the original has no name.
 const CHOICE_NAME: &str = "next_step";
 
 pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
@@ -45,9 +45,12 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
          another type than it says, is left out of its branch; a branch of which nothing is left is passed over."
             .to_owned(),
     ];
-    if !findings.different.is_empty() {
-        let lines: Vec<String> =
-            findings.different.iter().map(|it: &Difference| format!("- {}", it.description())).collect();
+    if !findings.differences.is_empty() {
+        let lines: Vec<String> = findings
+            .differences
+            .iter()
+            .map(|difference: &Difference| format!("- {}", difference.description()))
+            .collect();
         comments.push(format!("Where this decides otherwise than the Python module:\n{}", lines.join("\n")));
         let count = match lines.len() {
             1 => message!("one point"),
@@ -62,7 +65,7 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
     };
-    document.statements.push(ImportedStatement { comments, docs, body, close: false });
+    document.statements.push(ImportedStatement { comments, docs, body, is_adjacent: false });
     Ok(document)
 }
 
@@ -74,7 +77,7 @@ fn read_branch(
 ) -> ReadResult<String> {
     let object = node.as_object(&message!("a branch"))?;
     let id = object.get_required("branch_id", &message!("a branch"))?.as_text()?;
-    let any = match object.get_with_null("logic") {
+    let is_any = match object.get_with_null("logic") {
         None => false,
         Some(logic) => match logic.value.as_str() {
             Some("and" | "AND" | "Logic.AND") => false,
@@ -82,39 +85,43 @@ fn read_branch(
             _ => return logic.refuse(message!("a branch's logic must be `and` or `or`")),
         },
     };
-    let default = object.get_with_null("is_default").map(|node| node.as_bool()).transpose()?.unwrap_or(true);
+    let is_default =
+        object.get_with_null("is_default").map(|node| node.as_bool()).transpose()?.unwrap_or(true);
     // Any text is a valid id, because an id that is not a name is quoted.
-    let written = ids.unique_text(id);
-    document.record_rename(&written, id);
+    let unique_id = ids.unique_text(id);
+    document.record_rename(&unique_id, id);
     let mut out = String::new();
-    let say = |out: &mut String, text: &str| out.push_str(&write_comment("#", text, 2));
-    if written != id {
-        say(&mut out, &format!("Its id is {} in the original, as another's is.", quote_for_comment(id)));
+    let add_comment = |out: &mut String, text: &str| out.push_str(&write_comment("#", text, 2));
+    if unique_id != id {
+        add_comment(
+            &mut out,
+            &format!("Its id is {} in the original, as another's is.", quote_for_comment(id)),
+        );
     }
     let conditions = object.get_list("conditions", &message!("conditions"))?;
     let label = quote_for_comment(id);
-    for comments_for_unread in document.comments_for_unread(&object, &message!("the branch {label}")) {
-        say(&mut out, &comments_for_unread);
+    for comment in document.comments_for_unread(&object, &message!("the branch {label}")) {
+        add_comment(&mut out, &comment);
     }
-    let id = branch_name(&written);
-    if default {
+    let id = branch_name(&unique_id);
+    if is_default {
         if !conditions.is_empty() {
-            let shown: Vec<String> = conditions.iter().map(compare::original_condition).collect();
-            say(
+            let originals: Vec<String> = conditions.iter().map(compare::original_condition).collect();
+            add_comment(
                 &mut out,
-                &format!("A default answers whatever its conditions say: left out {}.", shown.join(", ")),
+                &format!("A default answers whatever its conditions say: left out {}.", originals.join(", ")),
             );
             document.notes.push(message!("the conditions of the default branch {label} were left out"));
         }
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
     }
-    let (mut lines, mut plain) = (String::new(), Vec::new());
+    let (mut lines, mut condition_texts) = (String::new(), Vec::new());
     for node in &conditions {
         let condition = compare::read_condition(node, findings)?;
-        for member in findings.unknown.drain(..) {
+        for member in findings.unread_members.drain(..) {
             lines.push_str(&write_comment("#", &member, 4));
-            plain.push(None);
+            condition_texts.push(None);
             document.notes.push(message!(
                 "{} in a condition of the branch {label} has no effect here; it is kept as a comment",
                 quote_for_comment(&member)
@@ -124,15 +131,15 @@ fn read_branch(
             Ok((text, remark)) => {
                 if let Some(remark) = remark {
                     lines.push_str(&write_comment("#", &remark, 4));
-                    plain.push(None);
+                    condition_texts.push(None);
                 }
                 lines.push_str(&format!("    {text};\n"));
-                plain.push(Some(text));
+                condition_texts.push(Some(text));
             }
             Err(reason) => {
                 let original = compare::original_condition(node);
                 lines.push_str(&write_comment("#", &format!("Left out: {original}, since {reason}."), 4));
-                plain.push(None);
+                condition_texts.push(None);
                 tracing::warn!(target: "rulec::import", branch = label, condition = original, %reason, "skipped");
                 document
                     .notes
@@ -140,8 +147,8 @@ fn read_branch(
             }
         }
     }
-    let word = if any && plain.iter().flatten().count() > 1 { " any" } else { "" };
-    let line = match plain.as_slice() {
+    let word = if is_any && condition_texts.iter().flatten().count() > 1 { " any" } else { "" };
+    let line = match condition_texts.as_slice() {
         [] => Some("{ }".to_owned()),
         [Some(only)] => Some(format!("{{ {only} }}")),
         _ => None,

@@ -16,9 +16,9 @@ enum RightSide {
     /// The right side is a constant or a regular expression, in rule syntax.
     Constant(String, ValueType),
     /// The right side is a list or dict that JSON cannot represent, so no message can contain it.
-    Odd(ValueType),
-    /// The right side is an expression that Python refuses, with the reason.
-    Broken(String),
+    NonJson(ValueType),
+    /// The right side is an invalid regular expression; contains the reason.
+    InvalidRegex(String),
     /// The right side is the output of a workflow step, in rule syntax.
     Step(String, ValueType),
 }
@@ -66,17 +66,18 @@ impl Difference {
 #[derive(Default)]
 pub(super) struct ConditionFindings {
     /// Reasons why the Python module decides differently.
-    pub(super) different: BTreeSet<Difference>,
+    pub(super) differences: BTreeSet<Difference>,
     /// JSON members that the importer does not use, written as `key: value`.
-    pub(super) unknown: Vec<String>,
+    pub(super) unread_members: Vec<String>,
 }
 
 impl ConditionFindings {
     /// Records the members of an object that were not read. The original system ignores such
     /// members.
     fn record_unread(&mut self, object: &ObjectReader<'_>) {
-        let rest = object.unread_members();
-        self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", format_value(node.value))));
+        let unread = object.unread_members();
+        self.unread_members
+            .extend(unread.iter().map(|(key, node)| format!("{key}: {}", format_value(node.value))));
     }
 }
 
@@ -129,76 +130,79 @@ fn translate(
         .as_object(&message!("the left value"))?;
     // The documented JSON format spells operators and types in capitals; a condition must use one
     // spelling throughout.
-    let capitals = operate.as_ref().and_then(|node| node.value.as_str());
-    let capitals = capitals.is_some_and(|name| verb_in_capitals(name).is_some());
-    let (left, left_type) = read_step(&left, &message!("left"), capitals, findings)?
+    let operator_name = operate.as_ref().and_then(|node| node.value.as_str());
+    let uses_capitals = operator_name.is_some_and(|name| verb_in_capitals(name).is_some());
+    let (left, left_type) = read_step(&left, &message!("left"), uses_capitals, findings)?
         .ok_or_else(|| skipped(message!("the left value does not come from a step")))?;
     let operate = operate.ok_or_else(|| skipped(message!("it has no operator")))?.value;
-    let named = |name| match capitals {
+    let find_operator = |name| match uses_capitals {
         true => Operator::from_spelling(name, Some(left_type)),
         false => Operator::from_name(name),
     };
-    let operator = operate.as_str().and_then(named).ok_or_else(|| {
-        findings.different.insert(Difference::Operator);
+    let operator = operate.as_str().and_then(find_operator).ok_or_else(|| {
+        findings.differences.insert(Difference::Operator);
         skipped(message!("there is no operator {}", quote_for_comment(&format_json(operate))))
     })?;
     let right = right
         .ok_or_else(|| skipped(message!("it has no right value")))?
         .as_object(&message!("the right value"))?;
-    let right = match read_step(&right, &message!("right"), capitals, findings)? {
-        Some((read, ty)) => RightSide::Step(read, ty),
-        None => constant(&right, operator, capitals, findings)?,
+    let right = match read_step(&right, &message!("right"), uses_capitals, findings)? {
+        Some((access, ty)) => RightSide::Step(access, ty),
+        None => constant(&right, operator, uses_capitals, findings)?,
     };
     match (operator.verb, &right) {
         (Comparison::Length(_), RightSide::Constant(..) | RightSide::Step(_, ValueType::Number)) => {
-            findings.different.insert(Difference::Length);
+            findings.differences.insert(Difference::Length);
         }
         (Comparison::Infix("contains" | "not contains"), RightSide::Constant(..))
             if operator.family == ValueType::List =>
         {
-            findings.different.insert(Difference::Member);
+            findings.differences.insert(Difference::Member);
         }
         (Comparison::Infix("has_key" | "not has_key"), RightSide::Constant(..)) => {
-            findings.different.insert(Difference::Member);
+            findings.differences.insert(Difference::Member);
         }
         _ => {}
     }
     Ok(write_condition(&left, left_type, operator, &right))
 }
 
-/// Reads one side of a condition that is the output of a workflow step. Returns the access to the
+/// Reads a side of a condition as the output of a workflow step. Returns an expression for the
 /// output in rule syntax, and the declared type of the output. Returns `None` if the side names no
 /// step. The key `name` is accepted in place of `value`.
 fn read_step(
     side: &ObjectReader<'_>,
     which: &Message,
-    capitals: bool,
+    uses_capitals: bool,
     findings: &mut ConditionFindings,
 ) -> Result<Option<(String, ValueType)>, SkipReason> {
-    let (id, of, at, name) = (side.get("step_id"), side.get("type"), side.get("value"), side.get("name"));
-    let at = at.or(name);
+    let (id, type_node, output, name) =
+        (side.get("step_id"), side.get("type"), side.get("value"), side.get("name"));
+    let output = output.or(name);
     findings.record_unread(side);
     let Some(id) = id else { return Ok(None) };
     let id = id.as_text()?;
     if id.is_empty() {
         return Err(skipped(message!("the {which} value names no step")));
     }
-    let at = at.as_ref().and_then(|node| node.value.as_str());
-    let at = at.ok_or_else(|| {
+    let output = output.as_ref().and_then(|node| node.value.as_str());
+    let output = output.ok_or_else(|| {
         skipped(message!("the {which} value names no output of the step {}", quote_for_comment(id)))
     })?;
-    let of = of.ok_or_else(|| skipped(message!("the {which} value has no type")))?.value;
-    let ty = of.as_str().and_then(|name| ValueType::from_spelling(name, capitals)).ok_or_else(|| {
-        findings.different.insert(Difference::Operator);
-        skipped(message!("there is no type {}", quote_for_comment(&format_json(of))))
-    })?;
+    let type_node = type_node.ok_or_else(|| skipped(message!("the {which} value has no type")))?.value;
+    let ty = type_node.as_str().and_then(|name| ValueType::from_spelling(name, uses_capitals)).ok_or_else(
+        || {
+            findings.differences.insert(Difference::Operator);
+            skipped(message!("there is no type {}", quote_for_comment(&format_json(type_node))))
+        },
+    )?;
     if ty == ValueType::Number {
-        findings.different.insert(Difference::Booleans);
+        findings.differences.insert(Difference::Booleans);
     }
-    if at.contains('/') {
-        findings.different.insert(Difference::Path);
+    if output.contains('/') {
+        findings.differences.insert(Difference::Path);
     }
-    let keys = std::iter::once(id).chain(at.split('/'));
+    let keys = std::iter::once(id).chain(output.split('/'));
     Ok(Some((format_path("steps", keys), ty)))
 }
 
@@ -206,20 +210,22 @@ fn read_step(
 fn constant(
     side: &ObjectReader<'_>,
     operator: Operator,
-    capitals: bool,
+    uses_capitals: bool,
     findings: &mut ConditionFindings,
 ) -> Result<RightSide, SkipReason> {
-    let wanted = operator.literal_type();
+    let expected_type = operator.literal_type();
     let declared = side.get("type");
     let declared = declared.as_ref().map(|node| format_json(node.value));
-    if declared.as_deref().and_then(|name| ValueType::from_spelling(name, capitals)) != Some(wanted) {
+    if declared.as_deref().and_then(|name| ValueType::from_spelling(name, uses_capitals))
+        != Some(expected_type)
+    {
         let found =
             declared.map_or(message!("no type"), |ty| message!("the type {}", quote_for_comment(&ty)));
-        let wanted = wanted.with_article();
+        let wanted = expected_type.with_article();
         return Err(skipped(message!("the operator needs {wanted}, but the right value has {found}")));
     }
     let node = side.get("value").ok_or_else(|| skipped(message!("the right value is missing")))?;
-    let read = match node.value {
+    let parsed = match node.value {
         Json::String(text) => literal::parse_literal(text),
         other => Some(Literal::Json(other.clone())),
     };
@@ -228,21 +234,21 @@ fn constant(
             Json::String(text) => Message::verbatim(quote_for_comment(text)),
             other => kind_with_article(other),
         };
-        let wanted = wanted.with_article();
+        let wanted = expected_type.with_article();
         Err(skipped(message!("the operator needs {wanted}, but the right value is {found}")))
     };
-    let json = match (wanted, read) {
+    let json = match (expected_type, parsed) {
         (ValueType::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
         (ValueType::String, _) => match node.value {
             // A text without quotes is taken literally.
             Json::String(text) => {
-                findings.different.insert(Difference::PlainText);
+                findings.differences.insert(Difference::PlainText);
                 Json::String(text.clone())
             }
             _ => return type_mismatch(),
         },
-        (ValueType::List, Some(Literal::OddList)) => return Ok(RightSide::Odd(ValueType::List)),
-        (ValueType::Dict, Some(Literal::OddDict)) => return Ok(RightSide::Odd(ValueType::Dict)),
+        (ValueType::List, Some(Literal::NonJsonList)) => return Ok(RightSide::NonJson(ValueType::List)),
+        (ValueType::Dict, Some(Literal::NonJsonDict)) => return Ok(RightSide::NonJson(ValueType::Dict)),
         (ValueType::Number, Some(Literal::Json(json @ Json::Number(_))))
         | (ValueType::Bool, Some(Literal::Json(json @ Json::Bool(_))))
         | (ValueType::List, Some(Literal::Json(json @ Json::Array(_))))
@@ -253,9 +259,9 @@ fn constant(
         let pattern = json.as_str().unwrap_or_default();
         return match regex::translate(pattern, false) {
             Ok(translated) => {
-                Ok(RightSide::Constant(quote_raw_string(&translated.anchored_at_start()), wanted))
+                Ok(RightSide::Constant(quote_raw_string(&translated.anchored_at_start()), expected_type))
             }
-            Err(TranslateError::Invalid(why)) => Ok(RightSide::Broken(format!(
+            Err(TranslateError::Invalid(why)) => Ok(RightSide::InvalidRegex(format!(
                 "{} is not a regular expression: {why}",
                 quote_for_comment(pattern)
             ))),
@@ -266,7 +272,7 @@ fn constant(
             ))?),
         };
     }
-    Ok(RightSide::Constant(format_value(&json), wanted))
+    Ok(RightSide::Constant(format_value(&json), expected_type))
 }
 
 fn write_condition(
@@ -275,12 +281,12 @@ fn write_condition(
     operator: Operator,
     right: &RightSide,
 ) -> WrittenCondition {
-    let read = format!("{left} as {}", left_type.name());
+    let left_text = format!("{left} as {}", left_type.name());
     let right_type = match right {
-        RightSide::Constant(_, ty) | RightSide::Odd(ty) | RightSide::Step(_, ty) => *ty,
-        RightSide::Broken(_) => ValueType::String,
+        RightSide::Constant(_, ty) | RightSide::NonJson(ty) | RightSide::Step(_, ty) => *ty,
+        RightSide::InvalidRegex(_) => ValueType::String,
     };
-    let constant = |what: &str| format!("{what}: no step returns what its right value was");
+    let constant_remark = |effect: &str| format!("{effect}: no step returns what its right value was");
     let never_holds = match right {
         _ if left_type != operator.family => Some(format!(
             "never holds: the operator is for {}, the left value is {}",
@@ -290,56 +296,63 @@ fn write_condition(
         RightSide::Step(_, ty) if !operator.accepts_type(*ty) => {
             Some(format!("never holds: the operator does not take {} on its right side", ty.with_article()))
         }
-        RightSide::Broken(why) => Some(format!("never holds: {why}")),
-        RightSide::Odd(_) if operator.verb != Comparison::Infix("!=") => Some(constant("never holds")),
+        RightSide::InvalidRegex(reason) => Some(format!("never holds: {reason}")),
+        RightSide::NonJson(_) if operator.verb != Comparison::Infix("!=") => {
+            Some(constant_remark("never holds"))
+        }
         _ => None,
     };
-    let has_no_words = matches!(right, RightSide::Odd(_) | RightSide::Broken(_));
-    if never_holds.is_some() && (has_no_words || operator.would_hold(left_type, right_type)) {
-        return (never_true_condition(&read, right), never_holds);
+    let is_unwritable = matches!(right, RightSide::NonJson(_) | RightSide::InvalidRegex(_));
+    if never_holds.is_some() && (is_unwritable || operator.would_hold(left_type, right_type)) {
+        return (never_true_condition(&left_text, right), never_holds);
     }
     let (text, remark) = match (right, operator.verb) {
-        (RightSide::Odd(_), _) => {
-            (format!("len({read}) >= 0"), Some(constant("holds for every value of its type")))
+        (RightSide::NonJson(_), _) => {
+            (format!("len({left_text}) >= 0"), Some(constant_remark("holds for every value of its type")))
         }
-        (RightSide::Broken(_), _) => (never_true_condition(&read, right), None),
-        (RightSide::Constant(text, _), Comparison::Length(op)) => (format!("len({read}) {op} {text}"), None),
-        (RightSide::Step(at, ty @ (ValueType::String | ValueType::List)), Comparison::Length(op)) => {
-            (format!("len({read}) {op} len({at} as {})", ty.name()), None)
+        (RightSide::InvalidRegex(_), _) => (never_true_condition(&left_text, right), None),
+        (RightSide::Constant(text, _), Comparison::Length(op)) => {
+            (format!("len({left_text}) {op} {text}"), None)
         }
-        (RightSide::Step(at, ty), Comparison::Length(op)) => {
-            (format!("len({read}) {op} {at} as {}", ty.name()), None)
+        (RightSide::Step(access, ty @ (ValueType::String | ValueType::List)), Comparison::Length(op)) => {
+            (format!("len({left_text}) {op} len({access} as {})", ty.name()), None)
         }
-        (RightSide::Step(at, ValueType::String), Comparison::Regex) => {
-            let why = "takes the step's text as an expression of this language, not of Python";
-            (format!("{read} matches join([\"^(?:\", {at} as string, \")\"], \"\")"), Some(why.to_owned()))
+        (RightSide::Step(access, ty), Comparison::Length(op)) => {
+            (format!("len({left_text}) {op} {access} as {}", ty.name()), None)
         }
-        (RightSide::Step(at, ty), Comparison::Regex) => {
-            (format!("{read} matches ({at} as {})", ty.name()), None)
+        (RightSide::Step(access, ValueType::String), Comparison::Regex) => {
+            let reason = "takes the step's text as an expression of this language, not of Python";
+            (
+                format!("{left_text} matches join([\"^(?:\", {access} as string, \")\"], \"\")"),
+                Some(reason.to_owned()),
+            )
+        }
+        (RightSide::Step(access, ty), Comparison::Regex) => {
+            (format!("{left_text} matches ({access} as {})", ty.name()), None)
         }
         // To search a list for a list or dict, the element type must be declared.
-        (RightSide::Step(at, ty @ (ValueType::List | ValueType::Dict)), Comparison::Infix(op))
+        (RightSide::Step(access, ty @ (ValueType::List | ValueType::Dict)), Comparison::Infix(op))
             if operator.family == ValueType::List
                 && op.ends_with("contains")
                 && left_type == ValueType::List =>
         {
-            (format!("{read}<{}> {op} {at} as {}", ty.name(), ty.name()), None)
+            (format!("{left_text}<{}> {op} {access} as {}", ty.name(), ty.name()), None)
         }
-        (RightSide::Step(at, ty), Comparison::Infix(op)) => {
-            (format!("{read} {op} {at} as {}", ty.name()), None)
+        (RightSide::Step(access, ty), Comparison::Infix(op)) => {
+            (format!("{left_text} {op} {access} as {}", ty.name()), None)
         }
-        (RightSide::Constant(text, _), Comparison::Infix(op)) => (format!("{read} {op} {text}"), None),
-        (RightSide::Constant(text, _), Comparison::Regex) => (format!("{read} matches {text}"), None),
+        (RightSide::Constant(text, _), Comparison::Infix(op)) => (format!("{left_text} {op} {text}"), None),
+        (RightSide::Constant(text, _), Comparison::Regex) => (format!("{left_text} matches {text}"), None),
     };
     (text, never_holds.or(remark))
 }
 
-/// Returns a condition that is false, or unknown if the value of a side is missing. It is thus
-/// never true.
-fn never_true_condition(read: &str, right: &RightSide) -> String {
+/// Returns a condition that is never true: the condition is unknown if the value of a side is
+/// missing, otherwise false.
+fn never_true_condition(left: &str, right: &RightSide) -> String {
     match right {
-        RightSide::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),
-        _ => format!("[{read}] == []"),
+        RightSide::Step(access, ty) => format!("[{left}, {access} as {}] == []", ty.name()),
+        _ => format!("[{left}] == []"),
     }
 }
 
@@ -353,10 +366,10 @@ fn format_json(json: &Json) -> String {
 pub(super) fn original_condition(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;
-        let at = side.get("value").or_else(|| side.get("name")).map(|value| value.to_string());
+        let output = side.get("value").or_else(|| side.get("name")).map(|value| value.to_string());
         Some(match side.get("step_id").and_then(Json::as_str) {
-            Some(id) => format!("{id}/{}", at.as_deref().unwrap_or("").trim_matches('"')),
-            None => at.unwrap_or_else(|| "nothing".to_owned()),
+            Some(id) => format!("{id}/{}", output.as_deref().unwrap_or("").trim_matches('"')),
+            None => output.unwrap_or_else(|| "nothing".to_owned()),
         })
     };
     let operate = node.value.get("operate").map(format_json);

@@ -45,10 +45,10 @@ pub(super) enum JoinOperator {
 pub(super) struct ConditionFacts {
     /// The types at which the conditions read each context field.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
-    /// Whether a condition reads the length of the message. The field `urgency` is the same for the
-    /// urgency of the message.
-    pub(super) length: bool,
-    pub(super) urgency: bool,
+    /// Whether a condition reads the length of the message.
+    pub(super) reads_length: bool,
+    /// Whether a condition reads the urgency of the message.
+    pub(super) reads_urgency: bool,
     /// Remarks on the current condition.
     pub(super) remarks: Vec<String>,
 }
@@ -149,7 +149,8 @@ impl ConditionFacts {
         Ok(Formula::Text(format!("text matches {}{case}", quote_raw_string(&translated.text))))
     }
 
-    /// Reads a condition on the context: members such as `n__gt`, of which all must be true.
+    /// Reads a condition on the context. The members of the object, such as `n__gt`, are
+    /// comparisons that must all be true.
     fn read_context(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let mut parts = Vec::new();
         for (key, node) in object.members() {
@@ -207,19 +208,19 @@ impl ConditionFacts {
             Json::Object(_) | Json::Null => "dict",
         };
         let constant = format_value(node.value);
-        let derived = match field {
-            "message_length" => Some(("number", &mut self.length)),
-            "urgency" => Some(("string", &mut self.urgency)),
+        let computed_field = match field {
+            "message_length" => Some(("number", &mut self.reads_length)),
+            "urgency" => Some(("string", &mut self.reads_urgency)),
             _ => None,
         };
-        if let Some((wanted, asked)) = derived {
+        if let Some((wanted, is_used)) = computed_field {
             if ty != wanted {
                 return node.refuse(message!(
                     "`{field}` must be a {wanted}, but this is {}",
                     kind_with_article(node.value)
                 ));
             }
-            *asked = true;
+            *is_used = true;
             return Ok(Formula::Text(format!("{field} {op} {constant}")));
         }
         let field = format_path("ctx", [field]);
@@ -230,10 +231,10 @@ impl ConditionFacts {
     fn read_error(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let kind = object.get_text("last_error_type")?;
         let mut parts = Vec::new();
-        let last = format_path("ctx", ["last_error_type"]);
+        let error_field = format_path("ctx", ["last_error_type"]);
         if let Some(kind) = kind {
-            self.record_use(&last, "string");
-            parts.push(Formula::Text(format!("{last} == {}", quote_string(kind))));
+            self.record_use(&error_field, "string");
+            parts.push(Formula::Text(format!("{error_field} == {}", quote_string(kind))));
         }
         let counts = std::iter::once(("occurrence_count".to_owned(), "=="))
             .chain(COMPARISONS.iter().map(|(word, op)| (format!("occurrence_count__{word}"), *op)));
@@ -244,8 +245,8 @@ impl ConditionFacts {
             let kind = match kind {
                 Some(kind) => quote_string(kind),
                 None => {
-                    self.record_use(&last, "string");
-                    last.clone()
+                    self.record_use(&error_field, "string");
+                    error_field.clone()
                 }
             };
             parts.push(Formula::Text(format!("(ctx.error_counts[{kind}] ?? 0) {op} {limit}")));
@@ -261,10 +262,10 @@ impl ConditionFacts {
         }
         if let Some(node) = object.get("required_permissions") {
             let permissions = node.as_texts()?;
-            let held = permissions
+            let checks = permissions
                 .into_iter()
-                .map(|it| format!("ctx.user.permissions contains {}", quote_string(it)));
-            parts.extend(held.map(Formula::Text));
+                .map(|permission| format!("ctx.user.permissions contains {}", quote_string(permission)));
+            parts.extend(checks.map(Formula::Text));
         }
         Ok(self.all_of(parts))
     }
@@ -316,13 +317,14 @@ impl ConditionFacts {
                 }
             }
             Formula::Joined(join, parts) => {
-                let (word, own) = match join {
+                let (word, operator_binding) = match join {
                     JoinOperator::All => (" and ", Binding::And),
                     JoinOperator::Any => (" or ", Binding::Or),
                 };
-                let parts: Vec<String> = parts.iter().map(|part| self.write_inline(part, own)).collect();
+                let parts: Vec<String> =
+                    parts.iter().map(|part| self.write_inline(part, operator_binding)).collect();
                 let text = parts.join(word);
-                if binding > own { format!("({text})") } else { text }
+                if binding > operator_binding { format!("({text})") } else { text }
             }
             Formula::Not(inner) => format!("not ({})", self.write_inline(inner, Binding::Loose)),
             Formula::Always => "true".to_owned(),
@@ -331,8 +333,8 @@ impl ConditionFacts {
     }
 }
 
-/// Precedence of the operator that encloses a formula, loosest first. It determines whether the
-/// formula needs parentheses.
+/// Precedence of the operator that encloses a formula, loosest first. The precedence determines
+/// whether the formula needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Loose,
@@ -356,11 +358,11 @@ fn simplify(formula: Formula, positive: bool) -> Formula {
                 (0, JoinOperator::Any) => Formula::Never,
                 (1, _) => parts.remove(0),
                 _ => {
-                    let flat = |part| match part {
+                    let flatten = |part| match part {
                         Formula::Joined(inner, parts) if inner == join => parts,
                         other => vec![other],
                     };
-                    Formula::Joined(join, parts.into_iter().flat_map(flat).collect())
+                    Formula::Joined(join, parts.into_iter().flat_map(flatten).collect())
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Builder of a rules file. The file is compiled before it is returned.
+//! Builder of an imported rules file. The file is compiled before it is returned.
 
 use super::located::ObjectReader;
 use super::write::{format_value, quote_for_comment, write_comment};
@@ -15,7 +15,7 @@ pub(super) struct ImportedStatement {
     /// Text of the statement, without a final line break.
     pub(super) body: String,
     /// Whether the statement follows the previous statement without an empty line.
-    pub(super) close: bool,
+    pub(super) is_adjacent: bool,
 }
 
 #[derive(Default)]
@@ -23,22 +23,23 @@ pub(super) struct RulesDocument {
     /// First lines of the file, which describe it.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
+    /// Notes for the author about parts that were changed or left out.
     pub(super) notes: Vec<Message>,
-    /// Original texts of the names and patterns that had to change. The key is the new text in the
-    /// file.
-    pub(super) names: HashMap<String, String>,
+    /// Original texts of the names and patterns that the importer changed. The key is the new text
+    /// in the file.
+    pub(super) original_names: HashMap<String, String>,
 }
 
 impl RulesDocument {
-    /// Records a name that had to change.
-    pub(super) fn record_rename(&mut self, written: &str, original: &str) {
-        if written != original {
-            self.names.insert(written.to_owned(), original.to_owned());
+    /// Records the original of a name that the importer changed.
+    pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
+        if new_name != original {
+            self.original_names.insert(new_name.to_owned(), original.to_owned());
         }
     }
 
     /// Returns the members of an object that were not read, as comments. For each such member, also
-    /// adds a note for the author; `of` names the object.
+    /// adds a note for the author. `of` names the object in the note.
     pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.unread_members() {
@@ -70,8 +71,8 @@ impl RulesDocument {
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
         let mut text = write_comment("#", &self.header, 0);
         let mut ends = Vec::new();
-        for (at, statement) in self.statements.iter().enumerate() {
-            if !statement.close {
+        for (index, statement) in self.statements.iter().enumerate() {
+            if !statement.is_adjacent {
                 text.push('\n');
             }
             for paragraph in &statement.comments {
@@ -80,7 +81,7 @@ impl RulesDocument {
             if !statement.docs.is_empty() {
                 text.push_str(&write_comment("##", &statement.docs, 0));
             }
-            for code in allows.get(&at).into_iter().flatten() {
+            for code in allows.get(&index).into_iter().flatten() {
                 text.push_str(&format!("# rulec: allow {code} {}\n", suppression_reason(*code)));
             }
             text.push_str(&statement.body);
@@ -92,26 +93,26 @@ impl RulesDocument {
 
     /// Compiles the file. Warnings are suppressed at the statement that causes them, with a reason.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
-        let compiled = |text: &str| {
+        let compile = |text: &str| {
             Compiler::new()
                 .compile_text(text)
                 .map_err(|error| ImportError::Internal(describe_compile_error(&error, text)))
         };
         let (mut text, ends) = self.render(&BTreeMap::new());
-        let mut rules = compiled(&text)?;
-        let found = self.collect_warnings(&rules);
-        if !found.is_empty() {
-            let allows = allowed_codes(&rules, &found, &ends);
+        let mut rules = compile(&text)?;
+        let warnings = self.collect_warnings(&rules);
+        if !warnings.is_empty() {
+            let allows = allowed_codes(&rules, &warnings, &ends);
             text = self.render(&allows).0;
-            rules = compiled(&text)?;
+            rules = compile(&text)?;
             // Only a remaining warning of the compiler is an error. The analysis is not repeated,
             // because its findings do not prevent the import.
-            if let Some(left) = rules.warnings().first() {
-                let message = message!("{}: {}", left.code, left.message);
+            if let Some(remaining) = rules.warnings().first() {
+                let message = message!("{}: {}", remaining.code, remaining.message);
                 return Err(ImportError::Internal(message));
             }
         }
-        Ok(Imported { text, notes: self.notes, rules, names: self.names })
+        Ok(Imported { text, notes: self.notes, rules, original_names: self.original_names })
     }
 
     /// Returns the warnings of compilation and analysis. A file with many statements is not
@@ -128,13 +129,13 @@ impl RulesDocument {
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
 /// Groups the codes of warnings by the index of the statement that causes them.
-fn allowed_codes(rules: &Rules, found: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
+fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
-    for warning in found {
+    for warning in warnings {
         let Some(span) = warning.span() else { continue };
         let line = rules.sources().position(span).line;
-        let at = ends.partition_point(|end| *end < line);
-        allows.entry(at).or_default().insert(warning.code);
+        let index = ends.partition_point(|end| *end < line);
+        allows.entry(index).or_default().insert(warning.code);
     }
     allows
 }

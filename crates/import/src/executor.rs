@@ -21,24 +21,24 @@ pub(super) fn read_statement(
     let mut statement = None;
     for node in object.get_list("tools", &message!("tools"))? {
         let tool = node.as_object(&message!("a tool"))?;
-        let called = tool.get_required("name", &message!("a tool"))?;
-        let called = called.as_text()?;
-        if called != EXECUTOR_NAME || statement.is_some() {
+        let tool_name = tool.get_required("name", &message!("a tool"))?;
+        let tool_name = tool_name.as_text()?;
+        if tool_name != EXECUTOR_NAME || statement.is_some() {
             document.notes.push(message!(
                 "the tool {} executes no flow; it is kept as a comment",
-                quote_for_comment(called)
+                quote_for_comment(tool_name)
             ));
             document.header.push_str(&format!("\ntool: {}", write::format_value(node.value)));
             continue;
         }
-        let read = write_executor(called, &tool, document);
-        statement = Some(read.map_err(|refusal| refusal.in_node(&message!("tool"), &node, &["name"]))?);
+        let result = write_executor(tool_name, &tool, document);
+        statement = Some(result.map_err(|refusal| refusal.in_node(&message!("tool"), &node, &["name"]))?);
     }
     Ok(statement)
 }
 
 fn write_executor(
-    called: &str,
+    tool_name: &str,
     tool: &ObjectReader<'_>,
     document: &mut RulesDocument,
 ) -> ReadResult<ImportedStatement> {
@@ -46,7 +46,7 @@ fn write_executor(
     let mut comments = Vec::new();
     let mut entries = Vec::new();
     if let Some(parameters) = tool.get("parameters") {
-        let described = |node: &JsonNode<'_>| {
+        let parameter_description = |node: &JsonNode<'_>| {
             Some(
                 node.value
                     .get("properties")?
@@ -56,7 +56,7 @@ fn write_executor(
                     .to_owned(),
             )
         };
-        if let Some(text) = described(&parameters).filter(|text| !text.is_empty()) {
+        if let Some(text) = parameter_description(&parameters).filter(|text| !text.is_empty()) {
             entries.push(format!("  parameter: {},\n", quote_string(&text)));
         }
         let properties = parameters.value.get("properties").and_then(Json::as_object);
@@ -74,24 +74,24 @@ fn write_executor(
     if let Some(endpoint) = tool.get("endpoint") {
         let endpoint = endpoint.as_object(&message!("an endpoint"))?;
         endpoint.get_required("url", &message!("an endpoint"))?.as_text()?;
-        let known: Vec<(&str, JsonNode<'_>)> = ["url", "method", "headers", "body"]
+        let known_fields: Vec<(&str, JsonNode<'_>)> = ["url", "method", "headers", "body"]
             .iter()
             .filter_map(|key| Some((*key, endpoint.get(key)?)))
             .collect();
         comments.extend(document.comments_for_unread(&endpoint, &message!("the endpoint")));
-        let fields: Vec<String> = known
+        let fields: Vec<String> = known_fields
             .iter()
             .map(|(key, node)| format!("    {key}: {},\n", format_record(node.value, 4)))
             .collect();
         entries.push(format!("  endpoint: {{\n{}  }},\n", fields.concat()));
     }
     comments.extend(document.comments_for_unread(tool, &message!("the tool")));
-    let called = quote_name(&NameAllocator::default().unique_name(called));
+    let tool_name = quote_name(&NameAllocator::default().unique_name(tool_name));
     let description =
         if description.is_empty() { String::new() } else { format!(" {}", quote_string(description)) };
     let body = match entries.concat().as_str() {
-        "" => format!("flow tool {called}{description} {{ }}"),
-        entries => format!("flow tool {called}{description} {{\n{entries}}}"),
+        "" => format!("flow tool {tool_name}{description} {{ }}"),
+        entries => format!("flow tool {tool_name}{description} {{\n{entries}}}"),
     };
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }

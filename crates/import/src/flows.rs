@@ -55,7 +55,7 @@ fn read_flow(
     let id = id.as_text()?;
     let label = title.map_or(Ok(id), |title| title.as_text())?;
     let label = if label.trim().is_empty() { "flow" } else { label };
-    let written = names.unique_name(label);
+    let flow_name = names.unique_name(label);
     let description = object.get_text("description")?.unwrap_or_default();
     let kind = read_word(&object, "type", "FlowType", &["keyword", "intent"])?;
     let matching = read_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
@@ -67,7 +67,7 @@ fn read_flow(
             let matching = matching.unwrap_or("contains");
             let mut literals = Vec::new();
             for node in patterns {
-                literals.push(read_pattern(&node, matching, &written, &mut comments, document)?);
+                literals.push(read_pattern(&node, matching, &flow_name, &mut comments, document)?);
             }
             if let Some(examples) = examples {
                 comments.push(format!("examples: {}", write::format_value(examples.value)));
@@ -81,8 +81,8 @@ fn read_flow(
         _ => write_intent(patterns, examples, &mut comments)?,
     };
     let head = match description {
-        "" => format!("flow {}", quote_name(&written)),
-        description => format!("flow {} {}", quote_name(&written), quote_string(description)),
+        "" => format!("flow {}", quote_name(&flow_name)),
+        description => format!("flow {} {}", quote_name(&flow_name), quote_string(description)),
     };
     let arrow = format!("-> {}", quote_string(id));
     let one_line = format!("{head} {trigger} {arrow}");
@@ -101,15 +101,16 @@ fn write_intent(
     examples: Option<JsonNode<'_>>,
     comments: &mut Vec<String>,
 ) -> ReadResult<String> {
-    let texts = |node: JsonNode<'_>| Ok(node.as_texts()?.into_iter().map(quote_string).collect::<Vec<_>>());
+    let quote_texts =
+        |node: JsonNode<'_>| Ok(node.as_texts()?.into_iter().map(quote_string).collect::<Vec<_>>());
     let mut trigger = "intent".to_owned();
     if let Some(examples) = examples {
-        trigger.push_str(&format!(" examples {}", write_list(&texts(examples)?, 2)));
+        trigger.push_str(&format!(" examples {}", write_list(&quote_texts(examples)?, 2)));
     }
-    let mut keywords = patterns.map(texts).transpose()?.unwrap_or_default();
-    let all = keywords.len();
+    let mut keywords = patterns.map(quote_texts).transpose()?.unwrap_or_default();
+    let total = keywords.len();
     keywords.retain(|word| !word.trim_matches('"').trim().is_empty());
-    if keywords.len() < all {
+    if keywords.len() < total {
         comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
     }
     if !keywords.is_empty() {
@@ -131,13 +132,13 @@ fn read_word(
     words: &[&'static str],
 ) -> ReadResult<Option<&'static str>> {
     let Some(node) = object.get(key) else { return Ok(None) };
-    let written = node.as_text()?;
-    let plain = written.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).unwrap_or(written);
-    match words.iter().find(|word| plain.eq_ignore_ascii_case(word)) {
+    let text = node.as_text()?;
+    let member_name = text.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
+    match words.iter().find(|word| member_name.eq_ignore_ascii_case(word)) {
         Some(word) => Ok(Some(word)),
         None => node.refuse(message!(
             "`{key}` cannot be {}; the values are {}",
-            quote_for_comment(written),
+            quote_for_comment(text),
             words.join(", ")
         )),
     }

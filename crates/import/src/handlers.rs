@@ -13,8 +13,9 @@ const REQUIRES_KEY: &str = "requires_permission";
 /// The handlers of all routes, in the order of their first use.
 #[derive(Default)]
 pub(super) struct UsedHandlers {
-    all: Vec<Handler>,
-    places: HashMap<String, usize>,
+    handlers: Vec<Handler>,
+    /// The index in `handlers` of each handler, by name.
+    positions: HashMap<String, usize>,
 }
 
 struct Handler {
@@ -22,7 +23,7 @@ struct Handler {
     name: String,
     permissions: Vec<String>,
     /// Whether the handler's routes require different permissions.
-    differs: bool,
+    permissions_differ: bool,
 }
 
 impl UsedHandlers {
@@ -33,47 +34,51 @@ impl UsedHandlers {
             .map(|node| node.as_object(&message!("metadata")))
             .transpose()?
             .and_then(|map| map.get(REQUIRES_KEY));
-        let mut wanted: Vec<String> = Vec::new();
+        let mut required: Vec<String> = Vec::new();
         if let Some(node) = node {
             let texts = if node.value.is_array() { node.as_texts()? } else { vec![node.as_text()?] };
             if texts.iter().any(|text| text.trim().is_empty()) {
                 return node.refuse(message!("a permission needs a name"));
             }
             for text in texts {
-                if !wanted.iter().any(|known| known == text) {
-                    wanted.push(text.to_owned());
+                if !required.iter().any(|permission| permission == text) {
+                    required.push(text.to_owned());
                 }
             }
         }
-        let place = *self.places.entry(name.to_owned()).or_insert(self.all.len());
-        let Some(known) = self.all.get_mut(place) else {
-            self.all.push(Handler { name: name.to_owned(), permissions: wanted, differs: false });
+        let position = *self.positions.entry(name.to_owned()).or_insert(self.handlers.len());
+        let Some(handler) = self.handlers.get_mut(position) else {
+            self.handlers.push(Handler {
+                name: name.to_owned(),
+                permissions: required,
+                permissions_differ: false,
+            });
             return Ok(());
         };
-        known.differs |= known.permissions.len() != wanted.len();
-        for permission in wanted {
-            if !known.permissions.contains(&permission) {
-                known.permissions.push(permission);
-                known.differs = true;
+        handler.permissions_differ |= handler.permissions.len() != required.len();
+        for permission in required {
+            if !handler.permissions.contains(&permission) {
+                handler.permissions.push(permission);
+                handler.permissions_differ = true;
             }
         }
         Ok(())
     }
 
-    /// Declares all handlers if any of them requires a permission, because either all handlers must
-    /// be declared or none.
+    /// Declares all handlers if any of them requires a permission. The rules must declare either
+    /// all handlers or none.
     pub(super) fn declare_all(&self, default: Option<&str>, document: &mut RulesDocument) {
-        if self.all.iter().all(|handler| handler.permissions.is_empty()) {
+        if self.handlers.iter().all(|handler| handler.permissions.is_empty()) {
             return;
         }
-        for (at, Handler { name, permissions, differs }) in self.all.iter().enumerate() {
+        for (index, Handler { name, permissions, permissions_differ }) in self.handlers.iter().enumerate() {
             let mut comments = Vec::new();
-            if at == 0 {
+            if index == 0 {
                 comments.push(format!(
                     "What a handler requires stood as `{REQUIRES_KEY}` with the routes to it."
                 ));
             }
-            if *differs {
+            if *permissions_differ {
                 let plain = quote_for_comment(name.trim_matches('`'));
                 document.notes.push(message!(
                     "the routes to the handler {plain} require different permissions; now each route \
@@ -84,7 +89,8 @@ impl UsedHandlers {
                         .to_owned(),
                 );
             }
-            let strings: Vec<String> = permissions.iter().map(|one| quote_string(one)).collect();
+            let strings: Vec<String> =
+                permissions.iter().map(|permission| quote_string(permission)).collect();
             let requires = match strings.is_empty() {
                 true => String::new(),
                 false => format!(" requires permission {}", strings.join(", ")),
@@ -93,13 +99,17 @@ impl UsedHandlers {
             document.statements.push(ImportedStatement {
                 comments,
                 body,
-                close: at > 0,
+                is_adjacent: index > 0,
                 ..ImportedStatement::default()
             });
         }
-        if let Some(name) = default.filter(|name| !self.places.contains_key(*name)) {
+        if let Some(name) = default.filter(|name| !self.positions.contains_key(*name)) {
             let body = format!("handler {name}()");
-            document.statements.push(ImportedStatement { body, close: true, ..ImportedStatement::default() });
+            document.statements.push(ImportedStatement {
+                body,
+                is_adjacent: true,
+                ..ImportedStatement::default()
+            });
         }
     }
 }

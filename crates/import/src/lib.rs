@@ -50,20 +50,20 @@ pub struct Imported {
     pub notes: Vec<Message>,
     /// The compiled file.
     pub rules: Rules,
-    /// Original texts of the names and patterns that had to change. The key is the new text in the
-    /// file.
-    names: HashMap<String, String>,
+    /// Original texts of the names and patterns that the importer changed. The key is the new text
+    /// in the file.
+    original_names: HashMap<String, String>,
 }
 
 impl Imported {
     /// Returns the original name of a route or branch, given its name in the file.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
-        self.names.get(name).map_or(name, String::as_str)
+        self.original_names.get(name).map_or(name, String::as_str)
     }
 
     /// Returns the original text of a flow's pattern, given the text in the file.
     pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
-        self.names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
+        self.original_names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
     }
 }
 
@@ -105,11 +105,11 @@ impl System {
     /// Returns an error if the text is not JSON, or if a part cannot be translated.
     pub fn import(self, text: &str) -> Result<Imported, ImportError> {
         let value = json::parse(text)?;
-        let located = |error: Untranslatable| {
+        let add_position = |error: Untranslatable| {
             let position = located::locate(text, &error.steps);
             Untranslatable { position, ..error }
         };
-        self.read_document(&value).map_err(located)?.finish()
+        self.read_document(&value).map_err(add_position)?.finish()
     }
 
     /// Imports a JSON value. Errors contain a path but no line.
@@ -196,8 +196,8 @@ impl Untranslatable {
         self.position
     }
 
-    /// Prefixes the error with `what` and the name of `node`. The name is the first text found
-    /// under one of `keys`.
+    /// Prefixes the error with `what`, the kind of `node`, and the node's name. The name is the
+    /// text of the first of `keys` that has one.
     fn in_node(self, what: &Message, node: &JsonNode<'_>, keys: &[&str]) -> Untranslatable {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {

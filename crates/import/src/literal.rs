@@ -3,7 +3,7 @@
 //! This is a parser of literals, not an evaluator: names, sums and calls are no literals. Tuples,
 //! sets, bytes and non-string dict keys are literals that JSON cannot represent. No value of a
 //! message equals a list or dict that contains one of these. Such a list or dict is returned as
-//! `Literal::OddList` or `Literal::OddDict`.
+//! `Literal::NonJsonList` or `Literal::NonJsonDict`.
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -15,63 +15,68 @@ pub(super) enum Literal {
     /// A value that JSON can represent.
     Json(Json),
     /// A list with an element that JSON cannot represent.
-    OddList,
+    NonJsonList,
     /// A dict with a key or value that JSON cannot represent.
-    OddDict,
+    NonJsonDict,
     /// A tuple, a set, bytes, or a number that JSON cannot represent, such as infinity.
     Other,
 }
 
 /// Returns the value of a literal; `None` if the text is not a literal.
 pub(super) fn parse_literal(text: &str) -> Option<Literal> {
-    let mut reader = LiteralParser { text: text.trim_start_matches([' ', '\t']), at: 0, depth: 0 };
+    let mut reader = LiteralParser { text: text.trim_start_matches([' ', '\t']), offset: 0, depth: 0 };
     let value = reader.parse_items(&[])?;
     reader.skip_space();
-    reader.rest().is_empty().then_some(value)
+    reader.remaining_text().is_empty().then_some(value)
 }
 
 struct LiteralParser<'t> {
     text: &'t str,
-    at: usize,
+    /// Byte offset of the next character to read.
+    offset: usize,
+    /// Number of values that enclose the current position.
     depth: usize,
 }
 
 impl<'t> LiteralParser<'t> {
-    fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
+    fn remaining_text(&self) -> &'t str {
+        self.text.get(self.offset..).unwrap_or_default()
     }
 
     fn next_char(&mut self) -> Option<char> {
-        let c = self.rest().chars().next()?;
-        self.at += c.len_utf8();
+        let c = self.remaining_text().chars().next()?;
+        self.offset += c.len_utf8();
         Some(c)
     }
 
     fn skip_space(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']).len();
+        self.offset += self.remaining_text().len()
+            - self.remaining_text().trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']).len();
     }
 
-    fn eat_text(&mut self, wanted: &str) -> bool {
+    fn eat_text(&mut self, expected: &str) -> bool {
         self.skip_space();
-        let found = self.rest().starts_with(wanted);
-        self.at += if found { wanted.len() } else { 0 };
-        found
+        let is_match = self.remaining_text().starts_with(expected);
+        self.offset += if is_match { expected.len() } else { 0 };
+        is_match
     }
 
-    /// Reads one value, or several values separated by commas, which form a tuple. `ends` are the
-    /// delimiters that may close the values.
-    fn parse_items(&mut self, ends: &[&str]) -> Option<Literal> {
+    /// Reads one value, or several values separated by commas, which form a tuple. `closers` are
+    /// the delimiters that may follow the last value.
+    fn parse_items(&mut self, closers: &[&str]) -> Option<Literal> {
         let first = self.parse_value()?;
-        let mut tuple = false;
+        let mut is_tuple = false;
         while self.eat_text(",") {
-            tuple = true;
+            is_tuple = true;
             self.skip_space();
-            if self.rest().is_empty() || ends.iter().any(|end| self.rest().starts_with(end)) {
+            if self.remaining_text().is_empty()
+                || closers.iter().any(|end| self.remaining_text().starts_with(end))
+            {
                 break;
             }
             self.parse_value()?;
         }
-        Some(if tuple { Literal::Other } else { first })
+        Some(if is_tuple { Literal::Other } else { first })
     }
 
     fn parse_value(&mut self) -> Option<Literal> {
@@ -80,11 +85,11 @@ impl<'t> LiteralParser<'t> {
         if self.depth > MAX_DEPTH {
             return None;
         }
-        let value = match self.rest().chars().next()? {
+        let value = match self.remaining_text().chars().next()? {
             '[' => self.parse_list(),
             '{' => self.parse_dict(),
             '(' => {
-                self.at += 1;
+                self.offset += 1;
                 if self.eat_text(")") {
                     Some(Literal::Other)
                 } else {
@@ -112,31 +117,31 @@ impl<'t> LiteralParser<'t> {
     }
 
     fn parse_list(&mut self) -> Option<Literal> {
-        self.at += 1;
-        let (mut items, mut odd) = (Vec::new(), false);
+        self.offset += 1;
+        let (mut items, mut is_non_json) = (Vec::new(), false);
         self.parse_sequence("]", |reader| {
             match reader.parse_value()? {
                 Literal::Json(item) => items.push(item),
-                _ => odd = true,
+                _ => is_non_json = true,
             }
             Some(())
         })?;
-        Some(if odd { Literal::OddList } else { Literal::Json(Json::Array(items)) })
+        Some(if is_non_json { Literal::NonJsonList } else { Literal::Json(Json::Array(items)) })
     }
 
     fn parse_dict(&mut self) -> Option<Literal> {
-        self.at += 1;
-        let (mut map, mut odd, mut set) = (Map::new(), false, None);
+        self.offset += 1;
+        let (mut map, mut is_non_json, mut first_is_set) = (Map::new(), false, None);
         self.parse_sequence("}", |reader| {
             let key = reader.parse_value()?;
             let is_set = !reader.eat_text(":");
-            if *set.get_or_insert(is_set) != is_set {
+            if *first_is_set.get_or_insert(is_set) != is_set {
                 return None;
             }
             // An unhashable value cannot be a key or a set element.
             if matches!(
                 key,
-                Literal::OddList | Literal::OddDict | Literal::Json(Json::Array(_) | Json::Object(_))
+                Literal::NonJsonList | Literal::NonJsonDict | Literal::Json(Json::Array(_) | Json::Object(_))
             ) {
                 return None;
             }
@@ -144,14 +149,14 @@ impl<'t> LiteralParser<'t> {
                 match (key, reader.parse_value()?) {
                     // If two keys are equal, the later entry is used.
                     (Literal::Json(Json::String(key)), Literal::Json(value)) => drop(map.insert(key, value)),
-                    _ => odd = true,
+                    _ => is_non_json = true,
                 }
             }
             Some(())
         })?;
-        Some(match (set, odd) {
+        Some(match (first_is_set, is_non_json) {
             (Some(true), _) => Literal::Other,
-            (_, true) => Literal::OddDict,
+            (_, true) => Literal::NonJsonDict,
             _ => Literal::Json(Json::Object(map)),
         })
     }
@@ -159,23 +164,24 @@ impl<'t> LiteralParser<'t> {
     /// Reads a number with at most one sign. The sum of a real and an imaginary number is not read,
     /// because JSON cannot represent it.
     fn parse_number(&mut self) -> Option<Literal> {
-        let negative = self.rest().starts_with('-');
-        if self.rest().starts_with(['-', '+']) {
-            self.at += 1;
+        let negative = self.remaining_text().starts_with('-');
+        if self.remaining_text().starts_with(['-', '+']) {
+            self.offset += 1;
             self.skip_space();
         }
-        let word_char = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        let mut end = self.rest().find(|c| !word_char(c)).unwrap_or(self.rest().len());
-        let exponent = self.rest()[..end].ends_with(['e', 'E']) && !self.rest().starts_with("0x");
-        if exponent && self.rest()[end..].starts_with(['+', '-']) {
-            let tail = &self.rest()[end + 1..];
-            end += 1 + tail.find(|c| !word_char(c)).unwrap_or(tail.len());
+        let is_word_char = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        let mut end = self.remaining_text().find(|c| !is_word_char(c)).unwrap_or(self.remaining_text().len());
+        let has_exponent =
+            self.remaining_text()[..end].ends_with(['e', 'E']) && !self.remaining_text().starts_with("0x");
+        if has_exponent && self.remaining_text()[end..].starts_with(['+', '-']) {
+            let tail = &self.remaining_text()[end + 1..];
+            end += 1 + tail.find(|c| !is_word_char(c)).unwrap_or(tail.len());
         }
-        let written = &self.rest()[..end];
-        let number = parse_unsigned(written)?;
-        self.at += end;
+        let number_text = &self.remaining_text()[..end];
+        let number = parse_unsigned(number_text)?;
+        self.offset += end;
         Some(match number {
-            UnsignedNumber::Whole(value) => {
+            UnsignedNumber::Integer(value) => {
                 let value = if negative { -value } else { value };
                 Literal::Json(match i64::try_from(value) {
                     Ok(value) => value.into(),
@@ -190,39 +196,42 @@ impl<'t> LiteralParser<'t> {
     }
 
     fn parse_word(&mut self) -> Option<Literal> {
-        let end = self.rest().find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(self.rest().len());
-        let word = &self.rest()[..end];
+        let end = self
+            .remaining_text()
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(self.remaining_text().len());
+        let word = &self.remaining_text()[..end];
         let value = match word {
             "True" => Literal::Json(true.into()),
             "False" => Literal::Json(false.into()),
             "None" => Literal::Json(Json::Null),
-            _ if self.rest()[end..].starts_with(['\'', '"']) => return self.parse_strings(),
+            _ if self.remaining_text()[end..].starts_with(['\'', '"']) => return self.parse_strings(),
             _ => return None,
         };
-        self.at += end;
+        self.offset += end;
         Some(value)
     }
 
     /// Reads adjacent string literals, which form one string.
     fn parse_strings(&mut self) -> Option<Literal> {
-        let (mut text, mut bytes) = (String::new(), None);
+        let (mut text, mut first_is_bytes) = (String::new(), None);
         loop {
             self.skip_space();
-            let rest = self.rest();
-            let prefix = &rest[..rest.find(['\'', '"']).unwrap_or(rest.len())];
-            let next_is_string = rest.len() > prefix.len()
+            let remaining_text = self.remaining_text();
+            let prefix = &remaining_text[..remaining_text.find(['\'', '"']).unwrap_or(remaining_text.len())];
+            let next_is_string = remaining_text.len() > prefix.len()
                 && matches!(prefix.to_ascii_lowercase().as_str(), "" | "r" | "u" | "b" | "br" | "rb");
             if !next_is_string {
                 break;
             }
             let is_bytes = prefix.contains(['b', 'B']);
-            if *bytes.get_or_insert(is_bytes) != is_bytes {
+            if *first_is_bytes.get_or_insert(is_bytes) != is_bytes {
                 return None;
             }
-            self.at += prefix.len();
+            self.offset += prefix.len();
             self.parse_string(prefix.contains(['r', 'R']), &mut text)?;
         }
-        match bytes {
+        match first_is_bytes {
             Some(true) => Some(Literal::Other),
             Some(false) => Some(Literal::Json(Json::String(text))),
             None => None,
@@ -230,18 +239,18 @@ impl<'t> LiteralParser<'t> {
     }
 
     fn parse_string(&mut self, raw: bool, text: &mut String) -> Option<()> {
-        let quote = &self.rest()[..1];
+        let quote = &self.remaining_text()[..1];
         let triple = quote.repeat(3);
-        let (quote, long) =
-            if self.rest().starts_with(&triple) { (triple.as_str(), true) } else { (quote, false) };
-        self.at += quote.len();
+        let (quote, is_triple) =
+            if self.remaining_text().starts_with(&triple) { (triple.as_str(), true) } else { (quote, false) };
+        self.offset += quote.len();
         loop {
-            if self.rest().starts_with(quote) {
-                self.at += quote.len();
+            if self.remaining_text().starts_with(quote) {
+                self.offset += quote.len();
                 return Some(());
             }
             match self.next_char()? {
-                '\n' | '\r' if !long => return None,
+                '\n' | '\r' if !is_triple => return None,
                 '\\' if raw => {
                     text.push('\\');
                     text.push(self.next_char()?);
@@ -254,7 +263,7 @@ impl<'t> LiteralParser<'t> {
 
     fn parse_escape(&mut self, text: &mut String) -> Option<()> {
         let c = self.next_char()?;
-        let plain = match c {
+        let decoded = match c {
             '\n' => return Some(()),
             'a' => '\u{7}',
             'b' => '\u{8}',
@@ -269,9 +278,11 @@ impl<'t> LiteralParser<'t> {
             'U' => self.parse_char_code(8)?,
             'N' => return None,
             '0'..='7' => {
-                let more = self.rest().chars().take(2).take_while(|c| ('0'..='7').contains(c)).count();
-                let code = u32::from_str_radix(self.text.get(self.at - 1..self.at + more)?, 8).ok()?;
-                self.at += more;
+                let more_digits =
+                    self.remaining_text().chars().take(2).take_while(|c| ('0'..='7').contains(c)).count();
+                let code = u32::from_str_radix(self.text.get(self.offset - 1..self.offset + more_digits)?, 8)
+                    .ok()?;
+                self.offset += more_digits;
                 char::from_u32(code)?
             }
             // Python keeps the backslash of an unknown escape.
@@ -280,55 +291,61 @@ impl<'t> LiteralParser<'t> {
                 other
             }
         };
-        text.push(plain);
+        text.push(decoded);
         Some(())
     }
 
     fn parse_char_code(&mut self, digits: usize) -> Option<char> {
-        let code =
-            self.rest().get(..digits).filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-        self.at += digits;
+        let code = self
+            .remaining_text()
+            .get(..digits)
+            .filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        self.offset += digits;
         char::from_u32(u32::from_str_radix(code, 16).ok()?)
     }
 }
 
 enum UnsignedNumber {
-    Whole(i128),
+    Integer(i128),
     Float(f64),
 }
 
 /// Parses a number without its sign. Underscores are allowed between digits, and a decimal integer
 /// must not start with zero.
-fn parse_unsigned(written: &str) -> Option<UnsignedNumber> {
-    let lower = written.to_ascii_lowercase();
-    let misplaced = lower.ends_with('_') || lower.starts_with('_') || lower.contains("__");
-    let by_digit = lower.match_indices('_').all(|(at, _)| {
-        let around = [lower.as_bytes().get(at.wrapping_sub(1)), lower.as_bytes().get(at + 1)];
-        around.iter().all(|byte| byte.is_some_and(|byte| byte.is_ascii_hexdigit() || b"xob".contains(byte)))
+fn parse_unsigned(text: &str) -> Option<UnsignedNumber> {
+    let lower = text.to_ascii_lowercase();
+    let has_misplaced_underscore = lower.ends_with('_') || lower.starts_with('_') || lower.contains("__");
+    let is_between_digits = lower.match_indices('_').all(|(underscore, _)| {
+        let neighbours =
+            [lower.as_bytes().get(underscore.wrapping_sub(1)), lower.as_bytes().get(underscore + 1)];
+        neighbours
+            .iter()
+            .all(|byte| byte.is_some_and(|byte| byte.is_ascii_hexdigit() || b"xob".contains(byte)))
     });
-    if misplaced || !by_digit {
+    if has_misplaced_underscore || !is_between_digits {
         return None;
     }
-    let plain = lower.replace('_', "");
+    let without_underscores = lower.replace('_', "");
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
-        if let Some(digits) = plain.strip_prefix(prefix) {
+        if let Some(digits) = without_underscores.strip_prefix(prefix) {
             return i128::from_str_radix(digits, radix)
                 .ok()
                 .filter(|_| !digits.starts_with('+'))
-                .map(UnsignedNumber::Whole);
+                .map(UnsignedNumber::Integer);
         }
     }
-    if plain.bytes().all(|byte| byte.is_ascii_digit()) {
-        let leading_zero =
-            plain.len() > 1 && plain.starts_with('0') && plain.bytes().any(|byte| byte != b'0');
-        return match plain.parse::<i128>() {
-            _ if plain.is_empty() || leading_zero => None,
-            Ok(value) => Some(UnsignedNumber::Whole(value)),
-            Err(_) => plain.parse().ok().map(UnsignedNumber::Float),
+    if without_underscores.bytes().all(|byte| byte.is_ascii_digit()) {
+        let has_leading_zero = without_underscores.len() > 1
+            && without_underscores.starts_with('0')
+            && without_underscores.bytes().any(|byte| byte != b'0');
+        return match without_underscores.parse::<i128>() {
+            _ if without_underscores.is_empty() || has_leading_zero => None,
+            Ok(value) => Some(UnsignedNumber::Integer(value)),
+            Err(_) => without_underscores.parse().ok().map(UnsignedNumber::Float),
         };
     }
-    let is_float = plain.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
-    let value = plain.parse().ok().filter(|_| is_float)?;
+    let is_float = without_underscores.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
+    let value = without_underscores.parse().ok().filter(|_| is_float)?;
     Some(UnsignedNumber::Float(value))
 }
 

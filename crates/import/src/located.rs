@@ -39,8 +39,8 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None })
     }
 
-    /// Returns the value if present. Otherwise returns an error that describes the expected kind by
-    /// `wanted`.
+    /// Returns the value if present, otherwise an error. `wanted` describes the expected kind of
+    /// value in the error.
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),
@@ -52,12 +52,12 @@ impl<'j> JsonNode<'j> {
     /// route".
     pub(super) fn as_object(&self, wanted: &Message) -> ReadResult<ObjectReader<'j>> {
         let map = self.expect_kind(self.value.as_object(), &message!("{wanted}, an object"))?;
-        Ok(ObjectReader { node: self.clone(), map, used: RefCell::default() })
+        Ok(ObjectReader { node: self.clone(), map, read_keys: RefCell::default() })
     }
 
     pub(super) fn as_list(&self, wanted: &Message) -> ReadResult<Vec<JsonNode<'j>>> {
         let list = self.expect_kind(self.value.as_array(), &message!("a list of {wanted}"))?;
-        Ok(list.iter().enumerate().map(|(at, value)| self.child(PathStep::Index(at), value)).collect())
+        Ok(list.iter().enumerate().map(|(index, value)| self.child(PathStep::Index(index), value)).collect())
     }
 
     pub(super) fn as_text(&self) -> ReadResult<&'j str> {
@@ -74,9 +74,10 @@ impl<'j> JsonNode<'j> {
 
     /// Returns the value as an integer; `2.0` is accepted.
     pub(super) fn as_int(&self) -> ReadResult<i64> {
-        let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
+        let to_integer =
+            |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
         self.expect_kind(
-            self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole)),
+            self.value.as_i64().or_else(|| self.value.as_f64().and_then(to_integer)),
             &message!("a whole number"),
         )
     }
@@ -90,7 +91,7 @@ impl<'j> JsonNode<'j> {
 pub(super) struct ObjectReader<'j> {
     pub(super) node: JsonNode<'j>,
     map: &'j Map<String, Json>,
-    used: RefCell<BTreeSet<String>>,
+    read_keys: RefCell<BTreeSet<String>>,
 }
 
 impl<'j> ObjectReader<'j> {
@@ -101,7 +102,7 @@ impl<'j> ObjectReader<'j> {
 
     /// Returns a member, which may be null.
     pub(super) fn get_with_null(&self, key: &str) -> Option<JsonNode<'j>> {
-        self.used.borrow_mut().insert(key.to_owned());
+        self.read_keys.borrow_mut().insert(key.to_owned());
         let value = self.map.get(key)?;
         Some(self.node.child(PathStep::Key(key.to_owned()), value))
     }
@@ -117,8 +118,8 @@ impl<'j> ObjectReader<'j> {
         self.get(key).map(|node| node.as_text()).transpose()
     }
 
-    pub(super) fn get_bool(&self, key: &str, otherwise: bool) -> ReadResult<bool> {
-        self.get(key).map_or(Ok(otherwise), |node| node.as_bool())
+    pub(super) fn get_bool(&self, key: &str, default: bool) -> ReadResult<bool> {
+        self.get(key).map_or(Ok(default), |node| node.as_bool())
     }
 
     /// Returns the elements of a list member; empty if the member is absent.
@@ -135,8 +136,8 @@ impl<'j> ObjectReader<'j> {
 
     /// Returns the members that were not read.
     pub(super) fn unread_members(&self) -> Vec<(&'j str, JsonNode<'j>)> {
-        let used = self.used.borrow();
-        self.members().into_iter().filter(|(key, _)| !used.contains(*key)).collect()
+        let read_keys = self.read_keys.borrow();
+        self.members().into_iter().filter(|(key, _)| !read_keys.contains(*key)).collect()
     }
 
     /// Returns an error if the object has members that were not read. Used where ignoring such
@@ -161,12 +162,12 @@ pub(super) fn kind_with_article(value: &Json) -> Message {
     }
 }
 
-/// Formats a path: `routes[2].condition["odd key"]`.
+/// Formats a path, such as `routes[2].condition["odd key"]`.
 pub(super) fn format_path(steps: &[PathStep]) -> String {
     let mut path = String::new();
     for step in steps {
         match step {
-            PathStep::Index(at) => path.push_str(&format!("[{at}]")),
+            PathStep::Index(index) => path.push_str(&format!("[{index}]")),
             PathStep::Key(key) if is_name(key) => {
                 path.push_str(if path.is_empty() { "" } else { "." });
                 path.push_str(key);
@@ -179,20 +180,22 @@ pub(super) fn format_path(steps: &[PathStep]) -> String {
 
 /// Returns the line and column, from 1, of the value at a path in valid JSON text.
 pub(super) fn locate(text: &str, steps: &[PathStep]) -> Option<(usize, usize)> {
-    let mut found = serde_json::from_str::<&RawValue>(text).ok()?.get();
+    let mut raw_value = serde_json::from_str::<&RawValue>(text).ok()?.get();
     for step in steps {
         let inner = match step {
             PathStep::Index(index) => {
-                serde_json::from_str::<Vec<&RawValue>>(found).ok()?.get(*index).copied()
+                serde_json::from_str::<Vec<&RawValue>>(raw_value).ok()?.get(*index).copied()
             }
-            PathStep::Key(key) => serde_json::from_str::<HashMap<String, &RawValue>>(found).ok()?.remove(key),
+            PathStep::Key(key) => {
+                serde_json::from_str::<HashMap<String, &RawValue>>(raw_value).ok()?.remove(key)
+            }
         };
-        found = inner?.get();
+        raw_value = inner?.get();
     }
-    // The found text is a slice of `text`.
-    let before = text.get(..found.as_ptr().addr() - text.as_ptr().addr())?;
-    let line = 1 + before.matches('\n').count();
-    Some((line, 1 + before.chars().rev().take_while(|c| *c != '\n').count()))
+    // `raw_value` is a slice of `text`, so the difference of the addresses is its offset.
+    let text_before = text.get(..raw_value.as_ptr().addr() - text.as_ptr().addr())?;
+    let line = 1 + text_before.matches('\n').count();
+    Some((line, 1 + text_before.chars().rev().take_while(|c| *c != '\n').count()))
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ pub(super) enum Comparison {
     Regex,
 }
 
-/// All verbs: an operator's name is its operand type, `_`, and a verb, such as `string_equal`. Each
-/// row has the verb, the possible operand types, and the comparison.
+/// The verbs of the original's operators. An operator's name consists of its operand type, `_` and
+/// a verb, such as `string_equal`. Each row has a verb, its operand types and its comparison.
 pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
     use Comparison::{Infix, Length, Regex};
     use ValueType::{Bool, Dict, List, Number, String};
@@ -82,7 +82,7 @@ pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
 
 /// Returns the verb for a name in capitals, such as `GREATER_THAN` or its short form `GT`.
 pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
-    let long = match name {
+    let full_name = match name {
         "GT" => "GREATER_THAN",
         "LT" => "LESS_THAN",
         "GTE" => "GREATER_THAN_OR_EQUAL",
@@ -90,8 +90,8 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
         name if name.chars().any(char::is_lowercase) => return None,
         name => name,
     };
-    let verb = long.to_ascii_lowercase();
-    VERBS.iter().any(|(known, ..)| *known == verb).then_some(verb)
+    let verb = full_name.to_ascii_lowercase();
+    VERBS.iter().any(|(verb_name, ..)| *verb_name == verb).then_some(verb)
 }
 
 /// An operator: its operand type and its comparison.
@@ -109,7 +109,9 @@ impl Operator {
     }
 
     fn from_verb(family: ValueType, verb: &str) -> Option<Operator> {
-        let (_, _, verb) = VERBS.iter().find(|(known, on, _)| *known == verb && on.contains(&family))?;
+        let (_, _, verb) = VERBS
+            .iter()
+            .find(|(verb_name, operand_types, _)| *verb_name == verb && operand_types.contains(&family))?;
         Some(Operator { family, verb: *verb })
     }
 
@@ -142,8 +144,8 @@ impl Operator {
         }
     }
 
-    /// True if a condition with this operator and these types can be true in the rule language,
-    /// although it never is in the original.
+    /// True if a condition with this operator and these types can be true in the rule language. In
+    /// the original, such a condition is never true.
     pub(super) fn would_hold(self, left: ValueType, right: ValueType) -> bool {
         use ValueType::{Dict, List, String};
         match self.verb {
@@ -165,8 +167,8 @@ mod tests {
     fn every_operator_is_known_by_the_documents_own_spelling() {
         for (verb, families, _) in VERBS {
             for family in ValueType::ALL {
-                let found = Operator::from_spelling(&verb.to_ascii_uppercase(), Some(family));
-                assert_eq!(found.is_some(), families.contains(&family), "{verb} {family:?}");
+                let operator = Operator::from_spelling(&verb.to_ascii_uppercase(), Some(family));
+                assert_eq!(operator.is_some(), families.contains(&family), "{verb} {family:?}");
             }
         }
         for short in ["GT", "LT", "GTE", "LTE"] {

@@ -31,7 +31,7 @@ pub(super) struct TranslatedPattern {
     /// The expression in the syntax of the `regex` crate.
     pub(super) text: String,
     /// Whether the expression has a top-level `|`.
-    pub(super) alternatives: bool,
+    pub(super) has_alternatives: bool,
     /// Whether every match starts at the start of the text.
     pub(super) anchored: bool,
 }
@@ -40,7 +40,7 @@ impl TranslatedPattern {
     /// Returns an expression that matches only at the start of a text, like Python's `re.match`.
     pub(super) fn anchored_at_start(&self) -> String {
         match self {
-            TranslatedPattern { alternatives: true, text, .. } => format!("^(?:{text})"),
+            TranslatedPattern { has_alternatives: true, text, .. } => format!("^(?:{text})"),
             TranslatedPattern { anchored: true, text, .. } => text.clone(),
             TranslatedPattern { text, .. } => format!("^{text}"),
         }
@@ -73,11 +73,11 @@ pub(super) fn read_regex(
     ignore_case: bool,
 ) -> ReadResult<TranslatedPattern> {
     let pattern = node.as_text()?;
-    translate(pattern, ignore_case).or_else(|why| {
+    translate(pattern, ignore_case).or_else(|error| {
         node.refuse(message!(
             "{what} {} cannot be translated: {}",
             quote_for_comment(pattern),
-            why.to_message()
+            error.to_message()
         ))
     })
 }
@@ -92,17 +92,17 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPa
         out: String::new(),
         flags: RegexFlags::default(),
         depth: 0,
-        begun: false,
-        alternatives: false,
+        item_read: false,
+        has_alternatives: false,
         anchored: false,
     };
     reader.translate_alternatives()?;
     if reader.chars.next().is_some() {
         return err(message!("it has a `)` without a `(`"));
     }
-    let RegexTranslator { out: text, alternatives, anchored, .. } = reader;
+    let RegexTranslator { out: text, has_alternatives, anchored, .. } = reader;
     match rulec_base::text::compile_regex(&text, ignore_case) {
-        Ok(_) => Ok(TranslatedPattern { text, alternatives, anchored }),
+        Ok(_) => Ok(TranslatedPattern { text, has_alternatives, anchored }),
         Err(regex::Error::CompiledTooBig(_)) => unsupported(message!("it is too large when compiled")),
         Err(error) => {
             let message = error.to_string();
@@ -124,8 +124,11 @@ struct RegexFlags {
 /// The item before the current position, which a quantifier would repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastItem {
+    /// There is nothing that a quantifier can repeat.
     Nothing,
+    /// An item without a quantifier.
     Item,
+    /// An item that already has a quantifier.
     Repeated,
 }
 
@@ -136,8 +139,8 @@ struct RegexTranslator<'p> {
     depth: usize,
     /// Whether an item has been read. Flags for the whole expression are an error after the first
     /// item.
-    begun: bool,
-    alternatives: bool,
+    item_read: bool,
+    has_alternatives: bool,
     anchored: bool,
 }
 
@@ -152,16 +155,16 @@ fn unsupported<T>(message: Message) -> TranslateResult<T> {
 }
 
 impl RegexTranslator<'_> {
-    fn eat_char(&mut self, wanted: char) -> bool {
-        self.chars.next_if_eq(&wanted).is_some()
+    fn eat_char(&mut self, expected: char) -> bool {
+        self.chars.next_if_eq(&expected).is_some()
     }
 
-    fn take_while(&mut self, fits: impl Fn(char) -> bool) -> String {
-        let mut taken = String::new();
-        while let Some(c) = self.chars.next_if(|c| fits(*c)) {
-            taken.push(c);
+    fn take_while(&mut self, predicate: impl Fn(char) -> bool) -> String {
+        let mut text = String::new();
+        while let Some(c) = self.chars.next_if(|c| predicate(*c)) {
+            text.push(c);
         }
-        taken
+        text
     }
 
     /// Reads and translates the expression up to the closing `)` of the group, or to the end.
@@ -180,7 +183,7 @@ impl RegexTranslator<'_> {
             }
             last = match c {
                 '|' => {
-                    self.alternatives |= self.depth == 0;
+                    self.has_alternatives |= self.depth == 0;
                     self.out.push('|');
                     LastItem::Nothing
                 }
@@ -193,7 +196,7 @@ impl RegexTranslator<'_> {
                     }
                 },
                 '^' => {
-                    self.anchored |= !self.begun && self.depth == 0 && !self.flags.multiline;
+                    self.anchored |= !self.item_read && self.depth == 0 && !self.flags.multiline;
                     self.out.push('^');
                     LastItem::Nothing
                 }
@@ -210,7 +213,7 @@ impl RegexTranslator<'_> {
                 '\\' => self.translate_escape()?,
                 c => self.write_literal(c),
             };
-            self.begun = true;
+            self.item_read = true;
         }
         Ok(())
     }
@@ -233,14 +236,14 @@ impl RegexTranslator<'_> {
     /// Reads the rest of a quantifier after `{` and returns it in the crate's syntax; `None` if the
     /// brace is a literal.
     fn read_bounds(&mut self) -> TranslateResult<Option<String>> {
-        let mut ahead = RegexTranslator { out: String::new(), chars: self.chars.clone(), ..*self };
-        let low = ahead.take_while(|c| c.is_ascii_digit());
-        let comma = ahead.eat_char(',');
-        let high = if comma { ahead.take_while(|c| c.is_ascii_digit()) } else { low.clone() };
-        if !ahead.eat_char('}') || (low.is_empty() && !comma) {
+        let mut lookahead = RegexTranslator { out: String::new(), chars: self.chars.clone(), ..*self };
+        let low = lookahead.take_while(|c| c.is_ascii_digit());
+        let comma = lookahead.eat_char(',');
+        let high = if comma { lookahead.take_while(|c| c.is_ascii_digit()) } else { low.clone() };
+        if !lookahead.eat_char('}') || (low.is_empty() && !comma) {
             return Ok(None);
         }
-        self.chars = ahead.chars;
+        self.chars = lookahead.chars;
         let number = |digits: &str| {
             let number = digits.parse::<u32>();
             number.map_err(|_| {
@@ -259,10 +262,10 @@ impl RegexTranslator<'_> {
 
     /// Reads the rest of a group after `(`.
     fn translate_group(&mut self, last: LastItem) -> TranslateResult<LastItem> {
-        let outer = self.flags;
+        let outer_flags = self.flags;
         if !self.eat_char('?') {
             self.out.push('(');
-            return self.translate_inner(outer);
+            return self.translate_inner(outer_flags);
         }
         match self.chars.next() {
             Some(':') => self.out.push_str("(?:"),
@@ -287,23 +290,23 @@ impl RegexTranslator<'_> {
             }
             Some('>') => return unsupported(message!("atomic groups are not supported")),
             Some('(') => return unsupported(message!("conditional groups are not supported")),
-            Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.translate_flags(c, outer),
+            Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.translate_flags(c, outer_flags),
             _ => return err(message!("it has an unknown group syntax `(?`")),
         }
-        self.translate_inner(outer)
+        self.translate_inner(outer_flags)
     }
 
     /// Reads the content and end of a group. Flags that are set inside the group apply only up to
     /// its end.
-    fn translate_inner(&mut self, outer: RegexFlags) -> TranslateResult<LastItem> {
+    fn translate_inner(&mut self, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return unsupported(message!("its groups are nested too deep"));
         }
-        self.begun = true;
+        self.item_read = true;
         self.translate_alternatives()?;
         self.depth -= 1;
-        self.flags = outer;
+        self.flags = outer_flags;
         if !self.eat_char(')') {
             return err(message!("a group is not closed"));
         }
@@ -312,35 +315,35 @@ impl RegexTranslator<'_> {
     }
 
     /// Reads the rest of `(?im)` or `(?i-s:…)`, from its first flag.
-    fn translate_flags(&mut self, first: char, outer: RegexFlags) -> TranslateResult<LastItem> {
-        let (mut on, mut written) = (true, String::new());
+    fn translate_flags(&mut self, first: char, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
+        let (mut is_enabled, mut flag_text) = (true, String::new());
         let mut next = Some(first);
         loop {
             let Some(c) = next else { return err(message!("a group is not closed")) };
             match c {
-                'i' | 's' => written.push(c),
+                'i' | 's' => flag_text.push(c),
                 'm' => {
-                    self.flags.multiline = on;
-                    written.push(c);
+                    self.flags.multiline = is_enabled;
+                    flag_text.push(c);
                 }
-                'x' => self.flags.verbose = on,
-                'a' if on => self.flags.ascii = true,
-                'u' if on => self.flags.ascii = false,
-                '-' if on => {
-                    on = false;
-                    written.push('-');
+                'x' => self.flags.verbose = is_enabled,
+                'a' if is_enabled => self.flags.ascii = true,
+                'u' if is_enabled => self.flags.ascii = false,
+                '-' if is_enabled => {
+                    is_enabled = false;
+                    flag_text.push('-');
                 }
                 ':' => {
-                    let written = written.trim_end_matches('-');
-                    self.out.push_str(&format!("(?{written}:"));
-                    return self.translate_inner(outer);
+                    let flag_text = flag_text.trim_end_matches('-');
+                    self.out.push_str(&format!("(?{flag_text}:"));
+                    return self.translate_inner(outer_flags);
                 }
-                ')' if self.begun || self.depth > 0 || !on => {
+                ')' if self.item_read || self.depth > 0 || !is_enabled => {
                     return err(message!("flags for the whole expression must be at its start"));
                 }
                 ')' => {
-                    if !written.is_empty() {
-                        self.out.push_str(&format!("(?{written})"));
+                    if !flag_text.is_empty() {
+                        self.out.push_str(&format!("(?{flag_text})"));
                     }
                     return Ok(LastItem::Nothing);
                 }
@@ -353,9 +356,9 @@ impl RegexTranslator<'_> {
     /// Reads the rest of an escape after `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
-        let position = match (c, self.flags.ascii) {
+        let assertion = match (c, self.flags.ascii) {
             ('A', _) => {
-                self.anchored |= !self.begun && self.depth == 0;
+                self.anchored |= !self.item_read && self.depth == 0;
                 Some(r"\A")
             }
             ('Z', _) => Some(r"\z"),
@@ -365,8 +368,8 @@ impl RegexTranslator<'_> {
             ('B', true) => return unsupported(message!("`\\B` with the flag `a` is not supported")),
             _ => None,
         };
-        if let Some(position) = position {
-            self.out.push_str(position);
+        if let Some(assertion) = assertion {
+            self.out.push_str(assertion);
             return Ok(LastItem::Nothing);
         }
         let Some(category) = self.translate_category(c) else {
@@ -418,9 +421,9 @@ impl RegexTranslator<'_> {
 
     fn read_char_code(&mut self, digits: usize) -> TranslateResult<char> {
         let code: String = (0..digits).filter_map(|_| self.chars.next_if(char::is_ascii_hexdigit)).collect();
-        let known = (code.len() == digits).then(|| u32::from_str_radix(&code, 16).ok()).flatten();
-        let incomplete = || TranslateError::Invalid(message!("it has an incomplete escape"));
-        known.and_then(char::from_u32).ok_or_else(incomplete)
+        let code_point = (code.len() == digits).then(|| u32::from_str_radix(&code, 16).ok()).flatten();
+        let incomplete_error = || TranslateError::Invalid(message!("it has an incomplete escape"));
+        code_point.and_then(char::from_u32).ok_or_else(incomplete_error)
     }
 
     /// Reads an octal escape such as `\0` or `\012`; a back-reference is an error.
@@ -435,8 +438,8 @@ impl RegexTranslator<'_> {
             return unsupported(message!("back-references are not supported"));
         }
         let code = u32::from_str_radix(&digits, 8).ok().filter(|code| *code <= 0o377);
-        let outside = || TranslateError::Invalid(message!("`\\{digits}` is out of range"));
-        code.and_then(char::from_u32).ok_or_else(outside)
+        let out_of_range = || TranslateError::Invalid(message!("`\\{digits}` is out of range"));
+        code.and_then(char::from_u32).ok_or_else(out_of_range)
     }
 
     fn write_literal(&mut self, c: char) -> LastItem {

@@ -36,17 +36,17 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
     let mut facts = ConditionFacts::default();
     let mut handlers = UsedHandlers::default();
     let mut names = NameAllocator::reserving(&["default", "none"]);
-    let mut read = Vec::new();
+    let mut imported_routes = Vec::new();
     for node in &routes {
         let route = read_route(node, &mut facts, &mut names, &mut document).and_then(|route| {
             handlers.record_use(&route.handler, node)?;
             Ok(route)
         });
-        read.push(route.map_err(|refusal| refusal.in_node(&message!("route"), node, &["name"]))?);
+        imported_routes.push(route.map_err(|refusal| refusal.in_node(&message!("route"), node, &["name"]))?);
     }
     handlers.declare_all(default.as_deref(), &mut document);
     add_derived_values(&facts, &mut document);
-    for route in read {
+    for route in imported_routes {
         let condition = facts.write_formula(&route.condition, "  when ".len(), 4);
         let ImportedRoute { head, target, comments, docs, .. } = route;
         let one_line = format!("{head} when {condition} -> {target}");
@@ -55,7 +55,7 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
         } else {
             format!("{head}\n  when {condition}\n  -> {target}")
         };
-        document.statements.push(ImportedStatement { comments, docs, body, close: false });
+        document.statements.push(ImportedStatement { comments, docs, body, is_adjacent: false });
     }
     if let Some(handler) = default {
         let body = format!("default -> {handler}");
@@ -86,10 +86,10 @@ fn read_route(
     if original.is_empty() {
         return node.refuse(message!("a route needs a name"));
     }
-    let written = names.unique_name(original);
-    document.record_rename(&written, original);
+    let new_name = names.unique_name(original);
+    document.record_rename(&new_name, original);
     let mut comments = Vec::new();
-    if written != original {
+    if new_name != original {
         comments.push(format!("Named {} in the original.", quote_for_comment(original)));
     }
     let priority = object.get("priority").map(|node| node.as_int()).transpose()?.unwrap_or(0);
@@ -106,7 +106,7 @@ fn read_route(
     );
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(ImportedRoute {
-        head: format!("route {}{priority}", quote_name(&written)),
+        head: format!("route {}{priority}", quote_name(&new_name)),
         condition,
         target: format!("{handler}{metadata}"),
         handler,
@@ -144,24 +144,29 @@ fn read_metadata(node: &JsonNode<'_>) -> ReadResult<String> {
     Ok(format!(" {{\n{}  }}", entries.concat()))
 }
 
-/// Adds `let` statements for the message's length and urgency. They compute the value from the text
-/// if the context lacks it.
+/// Adds `let` statements for the message's length and urgency. Each `let` takes the value from the
+/// context, or computes it from the message text if the context has no value.
 fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
-    let mut add = |comment: &str, body: String, close: bool| {
+    let mut add_statement = |comment: &str, body: String, is_adjacent: bool| {
         let comments = if comment.is_empty() { Vec::new() } else { vec![comment.to_owned()] };
-        document.statements.push(ImportedStatement { comments, body, close, ..ImportedStatement::default() });
+        document.statements.push(ImportedStatement {
+            comments,
+            body,
+            is_adjacent,
+            ..ImportedStatement::default()
+        });
     };
-    if facts.length {
+    if facts.reads_length {
         let comment = "The message's length in characters, where the context does not give one.";
-        add(comment, "let message_length = ctx.message_length ?? len(text)".to_owned(), false);
+        add_statement(comment, "let message_length = ctx.message_length ?? len(text)".to_owned(), false);
     }
-    if facts.urgency {
+    if facts.reads_urgency {
         let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
         let comment =
             "What makes a message urgent, where the context does not say: change the list as you like.";
-        add(comment, format!("list urgent_words = {}", write::write_list(&words, 0)), false);
+        add_statement(comment, format!("list urgent_words = {}", write::write_list(&words, 0)), false);
         let body = "let urgency = ctx.urgency\n  \
                     ?? [\"normal\", \"high\"][min(count term in urgent_words: text contains term ignoring case, 1)]";
-        add("", body.to_owned(), true);
+        add_statement("", body.to_owned(), true);
     }
 }

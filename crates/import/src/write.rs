@@ -6,37 +6,38 @@ pub(super) use rulec_syntax::write::{
 };
 use std::collections::HashSet;
 
-/// Maximum width of a line, where breaking is possible.
+/// Maximum width of a line. Only a line that cannot be broken is wider.
 const MAX_LINE_WIDTH: usize = 100;
 
 /// Allocates unique names for declarations. A name is kept if possible, and is written in
 /// backquotes if necessary. A name that is not valid even in backquotes is changed.
 #[derive(Default)]
 pub(super) struct NameAllocator {
-    taken: HashSet<String>,
+    used_names: HashSet<String>,
 }
 
 impl NameAllocator {
     /// Creates an allocator that never returns these names.
     pub(super) fn reserving(words: &[&str]) -> Self {
-        NameAllocator { taken: words.iter().map(|word| (*word).to_owned()).collect() }
+        NameAllocator { used_names: words.iter().map(|word| (*word).to_owned()).collect() }
     }
 
-    /// Returns a unique name for `wanted`, without backquotes.
-    pub(super) fn unique_name(&mut self, wanted: &str) -> String {
+    /// Returns `preferred` or a similar name, which is unique. The name has no backquotes.
+    pub(super) fn unique_name(&mut self, preferred: &str) -> String {
         let clean: String =
-            wanted.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
+            preferred.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
         self.unique_text(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
-    /// Returns a unique name: `clean`, if necessary followed by a number. Used where any quoted
-    /// text is valid.
-    pub(super) fn unique_text(&mut self, clean: &str) -> String {
-        let clean = clean.to_owned();
-        let numbered = (2..).map(|number| format!("{clean}_{number}"));
-        let free = std::iter::once(clean.clone()).chain(numbered).find(|name| !self.taken.contains(name));
-        let name = free.unwrap_or(clean);
-        self.taken.insert(name.clone());
+    /// Returns a unique name: `base`, followed by a number if necessary. Used directly where any
+    /// quoted text is a valid name.
+    pub(super) fn unique_text(&mut self, base: &str) -> String {
+        let base = base.to_owned();
+        let numbered_names = (2..).map(|number| format!("{base}_{number}"));
+        let unused =
+            std::iter::once(base.clone()).chain(numbered_names).find(|name| !self.used_names.contains(name));
+        let name = unused.unwrap_or(base);
+        self.used_names.insert(name.clone());
         name
     }
 }
@@ -73,10 +74,10 @@ pub(super) fn quote_for_comment(text: &str) -> String {
     format!("`{}`", truncate_text(text, 60).replace('`', "'"))
 }
 
-fn truncate_text(text: &str, longest: usize) -> String {
+fn truncate_text(text: &str, max_chars: usize) -> String {
     let mut out = String::new();
-    for (at, c) in text.chars().enumerate() {
-        if at == longest {
+    for (position, c) in text.chars().enumerate() {
+        if position == max_chars {
             out.push('…');
             break;
         }
@@ -85,13 +86,13 @@ fn truncate_text(text: &str, longest: usize) -> String {
     out
 }
 
-/// Formats comment lines, broken between words.
+/// Formats a text as comment lines, which are broken between words.
 pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
         // Continuation lines of a list item are indented below its first word.
-        let hanging = if paragraph.starts_with("- ") { "  " } else { "" };
+        let hanging_indent = if paragraph.starts_with("- ") { "  " } else { "" };
         let mut line = String::new();
         for word in paragraph.split_whitespace() {
             let word = truncate_text(word, usize::MAX);
@@ -100,7 +101,7 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
             {
                 out.push_str(&format!("{pad}{marker} {line}\n"));
                 line.clear();
-                line.push_str(hanging);
+                line.push_str(hanging_indent);
             } else if !line.is_empty() {
                 line.push(' ');
             }
@@ -120,11 +121,14 @@ mod tests {
     #[test]
     fn names_are_plain_quoted_or_changed() {
         let mut names = NameAllocator::reserving(&["default"]);
-        let taken: Vec<String> = ["a", "a", "查订单", "two words", "when", "default", "", "x`\ny"]
+        let used_names: Vec<String> = ["a", "a", "查订单", "two words", "when", "default", "", "x`\ny"]
             .iter()
-            .map(|wanted| quote_name(&names.unique_name(wanted)))
+            .map(|preferred| quote_name(&names.unique_name(preferred)))
             .collect();
-        assert_eq!(taken, ["a", "a_2", "查订单", "`two words`", "`when`", "default_2", "unnamed", "x__y"]);
+        assert_eq!(
+            used_names,
+            ["a", "a_2", "查订单", "`two words`", "`when`", "default_2", "unnamed", "x__y"]
+        );
     }
 
     #[test]

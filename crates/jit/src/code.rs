@@ -54,19 +54,19 @@ pub(super) mod layout {
     /// Tag in the cell of a slot that has not been read yet. Values never have this tag.
     pub const UNREAD_TAG: u8 = byte_at(&None::<Value<'static>>, 0);
 
-    /// Returns the byte at offset `at` of an item.
-    const fn byte_at<T>(it: &T, at: usize) -> u8 {
-        assert!(at < size_of::<T>());
+    /// Returns the byte of an item at an offset.
+    const fn byte_at<T>(item: &T, offset: usize) -> u8 {
+        assert!(offset < size_of::<T>());
         // SAFETY: the byte lies within the referenced item. The function runs at compile time,
         // where reading an uninitialized byte is an error.
-        unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at) }
+        unsafe { *std::ptr::from_ref(item).cast::<u8>().add(offset) }
     }
 
-    /// Returns the eight bytes at offset `at` of an item.
-    const fn word_at<T>(it: &T, at: usize) -> u64 {
-        assert!(at + 8 <= size_of::<T>() && at.is_multiple_of(8) && align_of::<T>() == 8);
+    /// Returns the eight bytes of an item that begin at an offset.
+    const fn word_at<T>(item: &T, offset: usize) -> u64 {
+        assert!(offset + 8 <= size_of::<T>() && offset.is_multiple_of(8) && align_of::<T>() == 8);
         // SAFETY: as for `byte_at`; the address is a multiple of eight.
-        unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at).cast::<u64>() }
+        unsafe { *std::ptr::from_ref(item).cast::<u8>().add(offset).cast::<u64>() }
     }
 
     // Checks what lowering assumes about the layout. A text's address cannot be read as a number at
@@ -142,8 +142,8 @@ pub struct JitCode {
     /// The segments (functions) of each table, in the order in which routes are tried. The last
     /// segment of a table also contains the table's default.
     tables: Vec<Box<[CodeSegment]>>,
-    /// Owns the memory of the code, and is otherwise unused. It is in a mutex because a module is
-    /// `Send` but not `Sync`.
+    /// Owns the memory of the code, and is otherwise unused. The mutex makes the type `Sync`,
+    /// because a module is `Send` but not `Sync`.
     _module: Mutex<OwnedModule>,
     size: usize,
 }
@@ -157,7 +157,7 @@ impl JitCode {
         tables: &[Vec<(u32, cranelift_module::FuncId)>],
         size: usize,
     ) -> Result<JitCode, JitError> {
-        let search = |id: cranelift_module::FuncId| {
+        let segment_function = |id: cranelift_module::FuncId| {
             // SAFETY: the module has compiled the function with this signature and the calling
             // convention of `extern "C"`, and finished it. Its memory lives as long as `module`,
             // which is freed only with the `JitCode`. Only `call_segment` calls the function.
@@ -167,7 +167,7 @@ impl JitCode {
                 )
             })
         };
-        let segment = |(first, id): &(u32, _)| CodeSegment { first: *first, search: search(*id) };
+        let segment = |(first, id): &(u32, _)| CodeSegment { first: *first, search: segment_function(*id) };
         let tables = tables.iter().map(|parts| parts.iter().map(segment).collect()).collect();
         Ok(JitCode { bytecode, tables, _module: Mutex::new(module), size })
     }
@@ -200,7 +200,7 @@ pub struct Machine<'a, M: Message<'a>> {
     /// The memo cells, stamped with the decision's epoch.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
-    /// The value that the last call of the helper [`HelperTable::eval`] computed.
+    /// The value that the last call of the helper [`HelperTable::eval_block`] computed.
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
@@ -211,11 +211,11 @@ pub struct Machine<'a, M: Message<'a>> {
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Cells for the slot values of one decision. Between decisions, `home` keeps the memory of the
-/// cells.
+/// Cells for the slot values of one decision. Between decisions, `storage` keeps the memory of the
+/// cells, so that the next decision reuses it.
 pub(super) struct SlotCells<'a> {
     pub cells: ValueCells<'a>,
-    pub home: &'a mut ValueCells<'static>,
+    pub storage: &'a mut ValueCells<'static>,
 }
 
 /// The helpers: functions that compiled code calls through a table, because they depend on the
@@ -223,29 +223,30 @@ pub(super) struct SlotCells<'a> {
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
     /// Reads a slot into its cell. The returned number has no meaning.
-    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    pub(super) read_slot: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a predicate with the VM, without memoization.
-    pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    pub(super) eval_test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a loop's condition over a list with the VM.
-    pub(super) each: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    pub(super) eval_loop: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Computes a value block with the VM, and returns the address of the value.
-    pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
-    /// Evaluates a text predicate on a slot's text, which is not normalized first.
-    pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Evaluates a text predicate on a slot's text, which is normalized first.
-    pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
+    pub(super) eval_block: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
+    /// Evaluates a text predicate on a slot's text without normalizing the text.
+    pub(super) matches_text: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,
+    /// Normalizes a slot's text, and evaluates a text predicate on the normalized text.
+    pub(super) matches_prepared_text:
+        extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
     /// Tests whether a slot's text contains the keyword of a searcher.
-    pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
+    pub(super) finds_keyword: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
     /// Tests whether a slot's list has an element that equals a text.
-    pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
+    pub(super) list_has_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests whether a slot's text is in a set.
-    pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
+    pub(super) set_has_text: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
     /// Tests whether a slot's text equals a constant.
-    pub(super) same: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
+    pub(super) equals_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Returns the order of an integer and a float: -1 for less, 0 for equal, 1 for greater.
-    pub(super) order: extern "C" fn(i64, f64) -> i64,
+    pub(super) order_int_float: extern "C" fn(i64, f64) -> i64,
     /// Returns the remainder of two floats.
-    pub(super) rem: extern "C" fn(f64, f64) -> f64,
+    pub(super) remainder: extern "C" fn(f64, f64) -> f64,
 }
 
 /// The compiled code of one table, for callers that repeatedly make decisions by this table.
@@ -256,9 +257,9 @@ pub struct EntryCode {
     /// The compiled function of the table's first segment (or of the whole table, if there is only
     /// one).
     search: SegmentFn,
-    /// Number of slots that the program has; `memo_len` is the number of memo cells that a decision
-    /// needs.
+    /// Number of slots of the program.
     pub(super) slots: usize,
+    /// Number of memo cells that a decision needs.
     pub(super) memo_len: usize,
 }
 
@@ -280,27 +281,27 @@ impl EntryCode {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Runs a segment of a table, beginning with its route `from`, and returns the encoded result.
-    /// `None` if there is no such segment.
+    /// Runs a segment of a table and returns the encoded result. The search begins with the
+    /// segment's route at index `first_route`. `None` if there is no such segment.
     #[inline]
-    pub(super) fn enter_segment(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
+    pub(super) fn enter_segment(&mut self, segment: usize, table: usize, first_route: usize) -> Option<u64> {
         let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
-        Some(self.call_segment(search, from))
+        Some(self.call_segment(search, first_route))
     }
 
     /// Calls a compiled function with this machine. The function must belong to the machine's own
     /// code.
     #[inline(always)]
-    fn call_segment(&mut self, SegmentFn(search): SegmentFn, from: usize) -> u64 {
+    fn call_segment(&mut self, SegmentFn(search): SegmentFn, first_route: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout. Its
         // first fields point to a value for every slot and a cell for every memoized result of that
         // bytecode, as its constructors ensure, and to helpers for its message type. The code
         // refers to constants of the bytecode, which `code` keeps alive. No helper unwinds.
-        let answer = unsafe { search(std::ptr::from_mut(self).cast(), from) };
+        let encoded_result = unsafe { search(std::ptr::from_mut(self).cast(), first_route) };
         if self.panic.is_some() {
             self.resume_panic();
         }
-        answer
+        encoded_result
     }
 
     /// Resumes the panic that a helper caught and stored, if there is one.

@@ -35,11 +35,11 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Creates a machine over slots that are read at their first use.
     #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, memory: DecisionMemory<'a>, message: M) -> Machine<'a, M> {
-        let DecisionMemory { hosts, memo, vm, cells: home, .. } = memory;
-        let mut cells: ValueCells<'a> = recycle_vec(std::mem::take(home));
+        let DecisionMemory { hosts, memo, vm, cells: storage, .. } = memory;
+        let mut cells: ValueCells<'a> = recycle_vec(std::mem::take(storage));
         cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
         let slots = cells.as_ptr().cast();
-        Machine::new(code, hosts, memo, LazyVm::new(message, vm), Some(SlotCells { cells, home }), slots)
+        Machine::new(code, hosts, memo, LazyVm::new(message, vm), Some(SlotCells { cells, storage }), slots)
     }
 
     // Inlined, because moving a machine, or a VM not yet created, copies all of it.
@@ -74,18 +74,18 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm_if_created().is_some() || self.cells.is_some()
     }
 
-    /// Runs the work of a helper and returns its result. Returns `otherwise` if the work returns
-    /// `None` or panics, or if an earlier helper panicked.
+    /// Runs the operation of a helper and returns its result. Returns `default_result` if the
+    /// operation returns `None` or panics. Does not call `operation` if an earlier helper panicked.
     #[inline]
-    fn run_guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {
+    fn run_guarded<T>(&mut self, default_result: T, operation: impl FnOnce(&mut Self) -> Option<T>) -> T {
         if self.panic.is_some() {
-            return otherwise;
+            return default_result;
         }
-        match catch_unwind(AssertUnwindSafe(|| work(self))) {
-            Ok(answer) => answer.unwrap_or(otherwise),
+        match catch_unwind(AssertUnwindSafe(|| operation(self))) {
+            Ok(result) => result.unwrap_or(default_result),
             Err(panic) => {
                 self.panic = Some(panic);
-                otherwise
+                default_result
             }
         }
     }
@@ -93,7 +93,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
 impl Drop for SlotCells<'_> {
     fn drop(&mut self) {
-        *self.home = recycle_vec(std::mem::take(&mut self.cells));
+        *self.storage = recycle_vec(std::mem::take(&mut self.cells));
     }
 }
 
@@ -102,21 +102,21 @@ const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 /// The helpers. The fields of [`HelperTable`] document them.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
-        load: Self::load,
-        test: Self::test,
-        each: Self::each,
-        eval: Self::eval,
-        holds: Self::holds,
-        prepared: Self::prepared,
-        find: Self::find,
-        has: Self::has,
-        member: Self::member,
-        same: Self::same,
-        order,
-        rem,
+        read_slot: Self::read_slot,
+        eval_test: Self::eval_test,
+        eval_loop: Self::eval_loop,
+        eval_block: Self::eval_block,
+        matches_text: Self::matches_text,
+        matches_prepared_text: Self::matches_prepared_text,
+        finds_keyword: Self::finds_keyword,
+        list_has_text: Self::list_has_text,
+        set_has_text: Self::set_has_text,
+        equals_text: Self::equals_text,
+        order_int_float,
+        remainder,
     };
 
-    extern "C" fn load(&mut self, slot: usize) -> u64 {
+    extern "C" fn read_slot(&mut self, slot: usize) -> u64 {
         let value = self.run_guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
         // The cell is filled in any case, because compiled code reads it again.
         if let Some(cell) = self.cells.as_ref().and_then(|slots| slots.cells.get(slot)) {
@@ -125,25 +125,30 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         0
     }
 
-    extern "C" fn test(&mut self, pred: usize) -> u64 {
+    extern "C" fn eval_test(&mut self, pred: usize) -> u64 {
         self.run_guarded(UNKNOWN_RESULT, |machine| Some(machine.vm()?.eval_test(pred) as u64))
     }
 
-    extern "C" fn each(&mut self, each: usize) -> u64 {
-        self.run_guarded(0, |machine| Some(machine.vm()?.eval_loop(each as u32).holds().into()))
+    extern "C" fn eval_loop(&mut self, loop_id: usize) -> u64 {
+        self.run_guarded(0, |machine| Some(machine.vm()?.eval_loop(loop_id as u32).holds().into()))
     }
 
-    extern "C" fn eval(&mut self, block: usize) -> *const Value<'a> {
+    extern "C" fn eval_block(&mut self, block: usize) -> *const Value<'a> {
         self.result =
             self.run_guarded(Value::Missing, |machine| Some(machine.vm()?.eval_block(block as u32)));
         &raw const self.result
     }
 
-    extern "C" fn holds(&mut self, matcher: &KeywordMatcher, value: &Value<'a>) -> u64 {
+    extern "C" fn matches_text(&mut self, matcher: &KeywordMatcher, value: &Value<'a>) -> u64 {
         self.run_guarded(0, |_| Some(matcher.is_match(value.as_str()?).into()))
     }
 
-    extern "C" fn prepared(&mut self, pred: &Pred, matcher: &KeywordMatcher, value: &Value<'a>) -> u64 {
+    extern "C" fn matches_prepared_text(
+        &mut self,
+        pred: &Pred,
+        matcher: &KeywordMatcher,
+        value: &Value<'a>,
+    ) -> u64 {
         self.run_guarded(0, |machine| {
             let (code, epoch) = (machine.code.bytecode(), machine.memo.epoch);
             let text = machine.vm.prepared_text(code, epoch, pred, value.as_str()?)?;
@@ -151,27 +156,27 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         })
     }
 
-    extern "C" fn find(&mut self, finder: &Finder<'static>, value: &Value<'a>) -> u64 {
+    extern "C" fn finds_keyword(&mut self, finder: &Finder<'static>, value: &Value<'a>) -> u64 {
         value.as_str().is_some_and(|text| finder.find(text.as_bytes()).is_some()).into()
     }
 
-    extern "C" fn has(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {
+    extern "C" fn list_has_text(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {
         self.run_guarded(UNKNOWN_RESULT, |_| Some(list_has_text(*list, text) as u64))
     }
 
-    extern "C" fn member(&mut self, set: &MemberSet, value: &Value<'a>) -> u64 {
+    extern "C" fn set_has_text(&mut self, set: &MemberSet, value: &Value<'a>) -> u64 {
         self.run_guarded(0, |_| Some(set.has_text(value.as_str()?).into()))
     }
 
-    extern "C" fn same(&mut self, text: &Arc<str>, value: &Value<'a>) -> u64 {
+    extern "C" fn equals_text(&mut self, text: &Arc<str>, value: &Value<'a>) -> u64 {
         (value.as_str() == Some(&**text)).into()
     }
 }
 
-extern "C" fn order(int: i64, float: f64) -> i64 {
+extern "C" fn order_int_float(int: i64, float: f64) -> i64 {
     compare_int_float(int, float) as i64
 }
 
-extern "C" fn rem(left: f64, right: f64) -> f64 {
+extern "C" fn remainder(left: f64, right: f64) -> f64 {
     left % right
 }

@@ -8,12 +8,12 @@
 //! | `helpers` | the functions that compiled code calls |
 //! | `run` | decisions by compiled code, values of outcomes, and bindings whose values change |
 //!
-//! The code of a rule set is one module, which is compiled at once and freed as a whole. The
-//! following is inline code: tests of a slot's type, number, boolean, presence, equality with a
-//! constant text, short lists and prefixes; arithmetic, memo cells and jumps. For everything else,
-//! the code calls the VM's own functions. So a new operator works at once, and inline code for it
-//! can be added later. The results are always the same as the VM's; the differential test checks
-//! this.
+//! The code of a rule set is one module, which is compiled at once and freed as a whole. Inline
+//! code exists for arithmetic, memo cells, jumps and simple tests of a slot. Such a test checks the
+//! slot's type, number, boolean or presence, or compares its text with constants, short lists and
+//! prefixes. For everything else, the code calls the VM's own functions. A new operator therefore
+//! works at once, and inline code for the operator can be added later. The results are always the
+//! same as the VM's, as the differential test checks.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -66,12 +66,12 @@ impl JitCode {
     /// If the processor or system is not supported, or the code generator fails.
     pub fn compile(bytecode: Arc<Bytecode>) -> Result<JitCode, JitError> {
         let isa = target_isa()?;
-        let work = || {
+        let compile = || {
             let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
             lower::lower_rule_set(bytecode, OwnedModule::new(JITModule::new(builder)))
         };
         // The code generator panics where it cannot continue, for example without memory.
-        catch_unwind(AssertUnwindSafe(work))
+        catch_unwind(AssertUnwindSafe(compile))
             .unwrap_or_else(|panic| Err(JitError::Failed(rulec_eval::host::panic_text(&*panic))))
     }
 }
@@ -90,7 +90,8 @@ fn target_isa() -> Result<OwnedTargetIsa, JitError> {
     if cfg!(not(target_pointer_width = "64")) {
         return Err(JitError::Unsupported("it does not have 64 bits".to_owned()));
     }
-    let host = cranelift_native::builder().map_err(|why| JitError::Unsupported(why.to_owned()))?;
+    let host =
+        cranelift_native::builder().map_err(|error_text| JitError::Unsupported(error_text.to_owned()))?;
     let mut flags = settings::builder();
     for (flag, value) in [
         ("opt_level", "speed"),

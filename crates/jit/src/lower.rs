@@ -8,7 +8,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this | modules, tables, condition blocks |
+//! | this file | modules, tables, condition blocks |
 //! | [`body`] | one function: the addresses of values, tags, helper calls |
 //! | [`test`] | tests and predicates |
 //! | [`text`] | tests of texts |
@@ -53,12 +53,12 @@ pub(super) const NOTHING_RESULT: u64 = u64::MAX;
 /// next segment.
 pub(super) const NEXT_SEGMENT_RESULT: u64 = u64::MAX - 1;
 
-/// Returns the encoded result of a search that ends with the instruction `instr` at address `at`.
-fn encode_result(instr: &Instr, at: u64) -> u64 {
+/// Returns the encoded result of a search that ends with the instruction `instr` at `address`.
+fn encode_result(instr: &Instr, address: u64) -> u64 {
     match instr {
         Instr::Choose { route } => ROUTE_RESULT << RESULT_KIND_SHIFT | u64::from(route.0),
         Instr::Default { table } => DEFAULT_RESULT << RESULT_KIND_SHIFT | u64::from(table.0),
-        _ => INSTRUCTION_RESULT << RESULT_KIND_SHIFT | at,
+        _ => INSTRUCTION_RESULT << RESULT_KIND_SHIFT | address,
     }
 }
 
@@ -66,28 +66,30 @@ fn encode_result(instr: &Instr, at: u64) -> u64 {
 struct Lowering<'c> {
     code: &'c Bytecode,
     module: OwnedModule,
-    /// For each condition block with a function, the id of the function. `pending` lists the
-    /// functions that are not compiled yet.
-    conditions: HashMap<BlockId, FuncId>,
-    pending: Vec<(BlockId, FuncId)>,
+    /// For each condition block with a function of its own, the id of the function.
+    condition_functions: HashMap<BlockId, FuncId>,
+    /// The condition blocks whose functions are not compiled yet.
+    pending_functions: Vec<(BlockId, FuncId)>,
     /// For each value block, its number of instructions if it is compiled inline, else `None`.
     arithmetic: Vec<Option<u32>>,
+    /// Number of bytes of the machine code so far.
     size: usize,
 }
 
 /// Compiles all tables and finishes the module.
 pub(super) fn lower_rule_set(code: Arc<Bytecode>, module: OwnedModule) -> Result<JitCode, JitError> {
     let arithmetic = arith::inline_sizes(code.chunk());
-    let (conditions, pending) = (HashMap::new(), Vec::new());
-    let mut lowering = Lowering { code: &code, module, conditions, pending, arithmetic, size: 0 };
+    let (condition_functions, pending_functions) = (HashMap::new(), Vec::new());
+    let mut lowering =
+        Lowering { code: &code, module, condition_functions, pending_functions, arithmetic, size: 0 };
     let mut context = lowering.module.make_context();
-    let mut room = FunctionBuilderContext::new();
+    let mut builder_context = FunctionBuilderContext::new();
     let mut tables = Vec::with_capacity(code.chunk().tables.len());
     for table in &code.chunk().tables {
-        tables.push(lowering.lower_table(table, &mut context, &mut room)?);
+        tables.push(lowering.lower_table(table, &mut context, &mut builder_context)?);
     }
-    while let Some((block, id)) = lowering.pending.pop() {
-        lowering.lower_condition(block, id, &mut context, &mut room)?;
+    while let Some((block, id)) = lowering.pending_functions.pop() {
+        lowering.lower_condition(block, id, &mut context, &mut builder_context)?;
     }
     lowering.module.finalize_definitions().map_err(compile_error)?;
     let Lowering { module, size, .. } = lowering;
@@ -98,8 +100,8 @@ fn compile_error(error: impl std::fmt::Display) -> JitError {
     JitError::Failed(error.to_string())
 }
 
-fn malformed_error(what: &str) -> JitError {
-    JitError::Failed(format!("malformed bytecode: {what}"))
+fn malformed_error(problem: &str) -> JitError {
+    JitError::Failed(format!("malformed bytecode: {problem}"))
 }
 
 impl Lowering<'_> {
@@ -115,13 +117,13 @@ impl Lowering<'_> {
     }
 
     fn condition_function(&mut self, block: BlockId) -> Result<FuncId, JitError> {
-        if let Some(id) = self.conditions.get(&block) {
+        if let Some(id) = self.condition_functions.get(&block) {
             return Ok(*id);
         }
         let signature = self.function_signature(1);
         let id = self.module.declare_anonymous_function(&signature).map_err(compile_error)?;
-        self.conditions.insert(block, id);
-        self.pending.push((block, id));
+        self.condition_functions.insert(block, id);
+        self.pending_functions.push((block, id));
         Ok(id)
     }
 
@@ -136,7 +138,7 @@ impl Lowering<'_> {
         &mut self,
         table: &TableCode,
         context: &mut Context,
-        room: &mut FunctionBuilderContext,
+        builder_context: &mut FunctionBuilderContext,
     ) -> Result<Vec<(u32, FuncId)>, JitError> {
         let mut segments = Vec::new();
         let mut first = 0;
@@ -153,7 +155,7 @@ impl Lowering<'_> {
             let signature = self.function_signature(2);
             let id = self.module.declare_anonymous_function(&signature).map_err(compile_error)?;
             context.func.signature = signature;
-            self.lower_segment(table, first, last, FunctionBuilder::new(&mut context.func, room))?;
+            self.lower_segment(table, first, last, FunctionBuilder::new(&mut context.func, builder_context))?;
             self.define_function(id, context)?;
             segments.push((first as u32, id));
             if last == table.routes.len() {
@@ -176,32 +178,32 @@ impl Lowering<'_> {
             *self.chunk().blocks.get(table.block as usize).ok_or_else(|| malformed_error("no block"))?;
         let mut body = Body::new(self, builder);
         let params = body.begin_outermost_function();
-        let from = params[1];
+        let first_route = params[1];
         // The start of each route, and the end after the last route.
         let starts: Vec<_> = (first..=last).map(|_| body.b.create_block()).collect();
-        let nothing = body.b.create_block();
+        let nothing_block = body.b.create_block();
         if let [start, _, ..] = &*starts {
             let dispatch = body.b.create_block();
-            body.b.ins().brif(from, dispatch, &[], *start, &[]);
+            body.b.ins().brif(first_route, dispatch, &[], *start, &[]);
             body.switch_to(dispatch);
         }
         let calls = starts.iter().map(|block| body.b.func.dfg.block_call(*block, &[] as &[BlockArg]));
         let calls: Vec<_> = calls.collect();
-        let otherwise = body.b.func.dfg.block_call(nothing, &[] as &[BlockArg]);
-        let jumps = body.b.create_jump_table(JumpTableData::new(otherwise, &calls));
-        let index = body.b.ins().ireduce(types::I32, from);
+        let nothing_call = body.b.func.dfg.block_call(nothing_block, &[] as &[BlockArg]);
+        let jumps = body.b.create_jump_table(JumpTableData::new(nothing_call, &calls));
+        let index = body.b.ins().ireduce(types::I32, first_route);
         body.b.ins().br_table(index, jumps);
 
-        for (at, route) in table.routes.get(first..last).unwrap_or_default().iter().enumerate() {
-            body.lower_instructions(route.start, route.end, starts[at], starts[at + 1])?;
+        for (route_index, route) in table.routes.get(first..last).unwrap_or_default().iter().enumerate() {
+            body.lower_instructions(route.start, route.end, starts[route_index], starts[route_index + 1])?;
         }
         body.switch_to(starts[last - first]);
         if last < table.routes.len() {
             body.emit_return(NEXT_SEGMENT_RESULT);
         } else {
             let end = block.end.wrapping_sub(1);
-            let plain = table.routes.last().map_or(block.start, |route| route.end) == end;
-            if !plain {
+            let ends_after_routes = table.routes.last().map_or(block.start, |route| route.end) == end;
+            if !ends_after_routes {
                 return Err(malformed_error("code behind the routes"));
             }
             let last = body
@@ -213,7 +215,7 @@ impl Lowering<'_> {
                 .ok_or_else(|| malformed_error("no end"))?;
             body.emit_return(encode_result(last, end.into()));
         }
-        body.switch_to(nothing);
+        body.switch_to(nothing_block);
         body.emit_return(NOTHING_RESULT);
         body.finish_function();
         Ok(())
@@ -224,20 +226,20 @@ impl Lowering<'_> {
         id: BlockId,
         function: FuncId,
         context: &mut Context,
-        room: &mut FunctionBuilderContext,
+        builder_context: &mut FunctionBuilderContext,
     ) -> Result<(), JitError> {
         let block = self.chunk().blocks.get(id as usize).copied();
         let Some(Block { start, end, kind: BlockKind::Condition, .. }) = block else {
             return Err(malformed_error("no condition"));
         };
         context.func.signature = self.function_signature(1);
-        let mut body = Body::new(self, FunctionBuilder::new(&mut context.func, room));
+        let mut body = Body::new(self, FunctionBuilder::new(&mut context.func, builder_context));
         body.begin_function();
-        let (enter, fails) = (body.b.create_block(), body.b.create_block());
-        body.b.ins().jump(enter, &[]);
-        body.lower_instructions(start, end, enter, fails)?;
+        let (entry_block, end_block) = (body.b.create_block(), body.b.create_block());
+        body.b.ins().jump(entry_block, &[]);
+        body.lower_instructions(start, end, entry_block, end_block)?;
         // Unreachable in verified code.
-        body.switch_to(fails);
+        body.switch_to(end_block);
         body.emit_return(0);
         body.finish_function();
         self.define_function(function, context)
@@ -246,54 +248,54 @@ impl Lowering<'_> {
 
 impl Body<'_, '_, '_> {
     /// Lowers the instructions of a route or condition block between the addresses `start` and
-    /// `end`. The code begins at block `enter`. A bytecode jump to `end` becomes a jump to block
-    /// `fails`.
+    /// `end`. The code begins at `entry_block`. A bytecode jump to `end` becomes a jump to
+    /// `end_block`.
     fn lower_instructions(
         &mut self,
         start: Pc,
         end: Pc,
-        enter: cranelift_codegen::ir::Block,
-        fails: cranelift_codegen::ir::Block,
+        entry_block: cranelift_codegen::ir::Block,
+        end_block: cranelift_codegen::ir::Block,
     ) -> Result<(), JitError> {
         let code = self.lowering.code;
         let instrs = code.chunk().instrs.get(start as usize..end as usize);
         let instrs = instrs.ok_or_else(|| malformed_error("a block outside the code"))?;
         let mut blocks: Vec<_> = instrs.iter().map(|_| None).collect();
-        blocks.push(Some(fails));
+        blocks.push(Some(end_block));
         if let Some(first) = blocks.first_mut() {
-            *first = Some(enter);
+            *first = Some(entry_block);
         }
-        for (at, instr) in instrs.iter().enumerate() {
-            let Some(block) = blocks[at] else { continue };
+        for (index, instr) in instrs.iter().enumerate() {
+            let Some(block) = blocks[index] else { continue };
             self.switch_to(block);
-            let next = *blocks[at + 1].get_or_insert_with(|| self.b.create_block());
-            let to = match instr.jump_target() {
-                Some(to) if to > start + at as u32 && to <= end => {
-                    *blocks[(to - start) as usize].get_or_insert_with(|| self.b.create_block())
+            let next = *blocks[index + 1].get_or_insert_with(|| self.b.create_block());
+            let target = match instr.jump_target() {
+                Some(target) if target > start + index as u32 && target <= end => {
+                    *blocks[(target - start) as usize].get_or_insert_with(|| self.b.create_block())
                 }
                 Some(_) => return Err(malformed_error("a jump out of its part")),
-                None => fails,
+                None => end_block,
             };
             match *instr {
                 Instr::Jump { .. } => {
-                    self.b.ins().jump(to, &[]);
+                    self.b.ins().jump(target, &[]);
                 }
                 Instr::Answer { holds } => self.emit_return(holds.into()),
                 Instr::Choose { .. } | Instr::Goto { .. } => {
-                    self.emit_return(encode_result(instr, u64::from(start) + at as u64));
+                    self.emit_return(encode_result(instr, u64::from(start) + index as u64));
                 }
-                _ => self.lower_test_instr(instr, to, next)?,
+                _ => self.lower_test_instr(instr, target, next)?,
             }
         }
-        // A block that follows an end of the code, and to which no jump leads, was created but is
-        // not needed.
-        for (at, block) in blocks.iter().enumerate().take(instrs.len()) {
+        // Fills each block that has no instructions yet, because a Cranelift block must not be
+        // empty. Such a block follows the end of a route's code, and no jump leads to it.
+        for (index, block) in blocks.iter().enumerate().take(instrs.len()) {
             if let Some(block) = block
                 && !self.b.func.layout.is_block_inserted(*block)
             {
-                debug_assert!(at > 0);
+                debug_assert!(index > 0);
                 self.switch_to(*block);
-                self.b.ins().jump(fails, &[]);
+                self.b.ins().jump(end_block, &[]);
             }
         }
         Ok(())

@@ -16,7 +16,7 @@ use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, SlotValues};
 use serde_json::Value as Json;
 
 impl JitCode {
-    /// Prepares a decision over slot values that were read from a message before. Each value is
+    /// Prepares a decision over slot values that were already read from a message. Each value is
     /// missing, or of a kind that the slot accepts. Slots beyond the end of `slots` are missing.
     #[inline(always)]
     pub fn over_slots<'a>(
@@ -26,7 +26,7 @@ impl JitCode {
         scratch: &'a mut Scratch,
     ) -> Machine<'a, SlotValues<'a>> {
         let (code, chunk) = (self.bytecode(), self.bytecode().chunk());
-        // Constructed in place in both branches, since passing it on would copy it.
+        // The machine is constructed in place in both branches, because moving it would copy it.
         if slots.values.len() >= chunk.slots.len() {
             Machine::over_values(self, scratch.start_decision(code, hosts, chunk.memo_len()), slots)
         } else {
@@ -46,8 +46,8 @@ impl JitCode {
         Machine::over_cells(self, memory, message)
     }
 
-    /// Prepares a decision by compiled code over a message and `bindings` bindings (names whose
-    /// values change). None of the bindings has a value yet.
+    /// Prepares a decision by compiled code over a message and bindings, which are names whose
+    /// values change. `bindings` is the number of bindings. No binding has a value yet.
     pub fn over_bindings<'a>(
         &'a self,
         hosts: &'a [Host],
@@ -84,8 +84,8 @@ impl EntryCode {
         }
         let memory = scratch.start_decision(self.code.bytecode(), hosts, self.memo_len);
         let mut machine = Machine::over_values(&self.code, memory, slots);
-        let answer = self.enter_table(&mut machine);
-        let end = machine.decode_result(self.table, 0, answer);
+        let encoded_result = self.enter_table(&mut machine);
+        let end = machine.decode_result(self.table, 0, encoded_result);
         let choice = table_search::resolve_choice(&mut machine, end);
         // Most decisions have nothing to release, so dropping every part of the machine would waste
         // time.
@@ -118,22 +118,24 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         if self.vm_if_created().is_some_and(|vm| vm.arena().is_repeated()) {
             return self.vm().map_or_else(Vec::new, |vm| vm.matched(entry));
         }
-        let (mut routes, mut from) = (Vec::new(), 0);
-        while let Some((position, route)) = self.first_match(entry, from) {
+        let (mut routes, mut next_position) = (Vec::new(), 0);
+        while let Some((position, route)) = self.first_match(entry, next_position) {
             routes.push(route);
-            from = position + 1;
+            next_position = position + 1;
         }
         routes
     }
 
-    /// Returns the first matching route of a table at or after position `from`, preceded by the
-    /// route's position.
-    pub(super) fn first_match(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
-        match self.search_from((table, from)) {
-            SearchResult::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),
+    /// Returns the position and the id of the first matching route of a table at or after the
+    /// position `start`.
+    pub(super) fn first_match(&mut self, table: TableId, start: u32) -> Option<(u32, RuleId)> {
+        match self.search_from((table, start)) {
+            SearchResult::Goto { route, resume: (_, resume_position), .. } => {
+                Some((resume_position - 1, route))
+            }
             SearchResult::Choose(route) => {
-                let mut order = self.code.bytecode().chunk().route_order(table.index()).skip(from as usize);
-                Some((from + order.position(|other| other == route)? as u32, route))
+                let mut order = self.code.bytecode().chunk().route_order(table.index()).skip(start as usize);
+                Some((start + order.position(|other| other == route)? as u32, route))
             }
             _ => None,
         }
@@ -143,16 +145,21 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// the position relative to the start of the segment.
     fn find_segment(&self, (table, position): RoutePosition) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
-        let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
-        Some((at, (position - segments.get(at)?.first) as usize))
+        let index = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
+        Some((index, (position - segments.get(index)?.first) as usize))
     }
 
-    /// Searches a table from the route `from` of a segment on, and continues in the following
-    /// segments as needed. Returns the result of the search.
+    /// Searches a table, beginning with the route at index `first_route` of a segment. Continues in
+    /// the following segments as needed. Returns the result of the search.
     #[inline(always)]
-    fn run_segments(&mut self, table: TableId, segment: usize, from: usize) -> SearchResult<RoutePosition> {
-        let answer = self.enter_segment(segment, table.index(), from);
-        self.decode_result(table, segment, answer)
+    fn run_segments(
+        &mut self,
+        table: TableId,
+        segment: usize,
+        first_route: usize,
+    ) -> SearchResult<RoutePosition> {
+        let encoded_result = self.enter_segment(segment, table.index(), first_route);
+        self.decode_result(table, segment, encoded_result)
     }
 
     /// Converts the encoded result of a segment to the result of the search in the table. Runs the
@@ -162,32 +169,32 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         &mut self,
         table: TableId,
         segment: usize,
-        mut answer: Option<u64>,
+        mut encoded_result: Option<u64>,
     ) -> SearchResult<RoutePosition> {
-        if answer == Some(NEXT_SEGMENT_RESULT) {
-            answer = self.enter_next_segments(table, segment);
+        if encoded_result == Some(NEXT_SEGMENT_RESULT) {
+            encoded_result = self.enter_next_segments(table, segment);
         }
-        let answer = answer.unwrap_or(NOTHING_RESULT);
-        let number = answer as u32;
-        match answer >> RESULT_KIND_SHIFT {
-            ROUTE_RESULT => SearchResult::Choose(RuleId(number)),
-            DEFAULT_RESULT => SearchResult::Default(TableId(number)),
-            INSTRUCTION_RESULT => self.result_at_instr(table, number),
+        let encoded_result = encoded_result.unwrap_or(NOTHING_RESULT);
+        let id_or_address = encoded_result as u32;
+        match encoded_result >> RESULT_KIND_SHIFT {
+            ROUTE_RESULT => SearchResult::Choose(RuleId(id_or_address)),
+            DEFAULT_RESULT => SearchResult::Default(TableId(id_or_address)),
+            INSTRUCTION_RESULT => self.result_at_instr(table, id_or_address),
             _ => SearchResult::Nothing,
         }
     }
 
-    /// Returns the result of a search in a table that ended with the instruction at address `at`.
+    /// Returns the result of a search in a table that ended with the instruction at `address`.
     #[inline(never)]
-    fn result_at_instr(&self, table: TableId, at: u32) -> SearchResult<RoutePosition> {
-        let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
-        let Some(instr) = chunk.instrs.get(at) else {
+    fn result_at_instr(&self, table: TableId, address: u32) -> SearchResult<RoutePosition> {
+        let (chunk, address) = (self.code.bytecode().chunk(), address as usize);
+        let Some(instr) = chunk.instrs.get(address) else {
             broken_invariant!("compiled code returns an instruction of its chunk");
             return SearchResult::Nothing;
         };
         let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
-        let before = |place| routes().partition_point(|route| (route.start as usize) < place);
-        SearchResult::from_instr(instr, at).map_position(|resume| (table, before(resume) as u32))
+        let routes_before = |pc| routes().partition_point(|route| (route.start as usize) < pc);
+        SearchResult::from_instr(instr, address).map_position(|resume| (table, routes_before(resume) as u32))
     }
 
     /// Runs the segments after `segment`, until one has another result than
@@ -198,7 +205,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
             segment += 1;
             match self.enter_segment(segment, table.index(), 0) {
                 Some(NEXT_SEGMENT_RESULT) => {}
-                answer => return answer,
+                encoded_result => return encoded_result,
             }
         }
     }
@@ -212,9 +219,9 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
         (table, 0)
     }
 
-    fn search_from(&mut self, place: RoutePosition) -> SearchResult<RoutePosition> {
-        let Some((segment, from)) = self.find_segment(place) else { return SearchResult::Nothing };
-        self.run_segments(place.0, segment, from)
+    fn search_from(&mut self, position: RoutePosition) -> SearchResult<RoutePosition> {
+        let Some((segment, first_route)) = self.find_segment(position) else { return SearchResult::Nothing };
+        self.run_segments(position.0, segment, first_route)
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
@@ -249,7 +256,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 }
 
-/// Compiled code over bindings, whose values can change between its runs.
+/// Access to the bindings of a machine. The value of a binding can change between runs of the
+/// compiled code.
 impl<'a> Machine<'a, BindingSlots<'a>> {
     /// Sets the value of a binding, which invalidates memoized results and slots.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
@@ -259,8 +267,8 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the repeated blocks of a payload that enclose the following work. The limits count the
-    /// work once for each repetition.
+    /// Sets the `each` blocks of a payload that enclose the expressions to be evaluated next. The
+    /// limits count the work of these expressions once for each repetition.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
             vm.arena().set_enclosing_blocks(blocks);

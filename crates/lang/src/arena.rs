@@ -1,5 +1,5 @@
-//! The arena: the memory for the values of one decision. All engines compute with it. Only this
-//! code checks values and work against the limits, so all engines apply the limits alike.
+//! The arena: the memory for the values of one decision. All engines compute with an arena. Only
+//! the arena checks values and work against the limits, so all engines apply the limits alike.
 
 use crate::limits::{COUNT, Exceeded, Limit, Limits, QUANTIFIER_VALUE_BYTES_FACTOR, TABLE};
 use crate::value::Value;
@@ -17,11 +17,11 @@ const MAX_RETAINED_BYTES: usize = 1 << 20;
 pub struct Arena {
     bump: Bump,
     limits: Limits,
-    /// Maximum number of times that the current expression is evaluated. This is the product of the
-    /// lengths of all lists that the enclosing quantifiers and `each` blocks iterate over.
+    /// Maximum number of times that the current expression is evaluated: the product of the list
+    /// lengths of all enclosing quantifiers and `each` blocks.
     repeats: Cell<RepeatCount>,
-    /// The enclosing `each` blocks. Their contents are evaluated again for each element of their
-    /// lists.
+    /// The `each` blocks that enclose the current expression. The content of a block is evaluated
+    /// for each element of the block's list.
     blocks: Cell<EachBlocks>,
     /// Whether the decision exceeded a limit.
     is_exceeded: Cell<bool>,
@@ -84,21 +84,22 @@ impl Arena {
     /// Returns every limit that the decision exceeded, with its amounts.
     pub fn exceeded(&self) -> Vec<Exceeded> {
         let rows = TABLE.iter().zip(&self.exceeded);
-        let all = rows.map(|(row, cell)| (row.limit, cell.get()));
-        let beyond = all.filter(|(_, (amount, _))| *amount > 0);
-        beyond.map(|(limit, (amount, most))| Exceeded { limit, amount, most }).collect()
+        let amounts = rows.map(|(row, cell)| (row.limit, cell.get()));
+        let exceeded = amounts.filter(|(_, (amount, _))| *amount > 0);
+        exceeded.map(|(limit, (amount, maximum))| Exceeded { limit, amount, most: maximum }).collect()
     }
 
-    /// Runs `work`. Also returns a limit that `work` exceeded, or `None` if `work` exceeded no
-    /// limit.
-    pub fn catch_exceeded<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
-        let before: Vec<(u64, u64)> = self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
-        let made = work();
-        let beyond = self.exceeded().into_iter().next();
-        for (cell, before) in self.exceeded.iter().zip(before) {
-            cell.set(cell.get().max(before));
+    /// Runs `evaluate` and returns its result. Also returns a limit that `evaluate` exceeded, or
+    /// `None` if it exceeded no limit.
+    pub fn catch_exceeded<T>(&self, evaluate: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
+        let earlier_amounts: Vec<(u64, u64)> =
+            self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
+        let result = evaluate();
+        let exceeded_limit = self.exceeded().into_iter().next();
+        for (cell, earlier) in self.exceeded.iter().zip(earlier_amounts) {
+            cell.set(cell.get().max(earlier));
         }
-        (made, beyond)
+        (result, exceeded_limit)
     }
 
     /// True if the current expression is evaluated for each element of an enclosing list.
@@ -107,15 +108,21 @@ impl Arena {
         self.repeats.get().0 != 1
     }
 
-    /// Enters a quantifier over a list with this number of elements; `None` if they exceed the
-    /// limit. `nest` is the nesting depth of quantifiers. If `alone`, the quantifier does not
-    /// depend on the enclosing quantifiers. Pass the result to [`Arena::leave_quantifier`].
+    /// Enters a quantifier over a list with this number of elements; `None` if the number exceeds
+    /// the limit. `depth` is the nesting depth of quantifiers. `is_independent` means that the
+    /// quantifier does not read the elements of enclosing quantifiers. Pass the result to
+    /// [`Arena::leave_quantifier`].
     #[inline]
-    pub fn enter_quantifier(&self, nest: u32, alone: bool, elements: usize) -> Option<SavedRepeats> {
+    pub fn enter_quantifier(
+        &self,
+        depth: u32,
+        is_independent: bool,
+        elements: usize,
+    ) -> Option<SavedRepeats> {
         let (elements, blocks, outer) = (elements as u64, self.blocks.get(), self.repeats.get());
-        self.check_quantifier_elements(nest.saturating_add(blocks.depth), elements)?;
-        let around = if alone { blocks.repeats.0 } else { outer.0 };
-        self.repeats.set(RepeatCount(around.saturating_mul(elements)));
+        self.check_quantifier_elements(depth.saturating_add(blocks.depth), elements)?;
+        let outer_repeats = if is_independent { blocks.repeats.0 } else { outer.0 };
+        self.repeats.set(RepeatCount(outer_repeats.saturating_mul(elements)));
         Some(SavedRepeats(outer))
     }
 
@@ -156,11 +163,11 @@ impl Arena {
         None
     }
 
-    /// Leaves a quantifier: restores the number of repetitions from before
-    /// [`Arena::enter_quantifier`].
+    /// Leaves a quantifier: restores the number of repetitions that [`Arena::enter_quantifier`] or
+    /// [`Arena::suspend_quantifiers`] saved.
     #[inline]
-    pub fn leave_quantifier(&self, walk: SavedRepeats) {
-        self.repeats.set(walk.0);
+    pub fn leave_quantifier(&self, saved: SavedRepeats) {
+        self.repeats.set(saved.0);
     }
 
     /// Enters an expression that depends on no element of a quantifier. The expression is evaluated
@@ -174,11 +181,11 @@ impl Arena {
     /// True if an amount is within a limit; otherwise records the limit as exceeded.
     #[inline]
     pub fn allows(&self, limit: Limit, amount: u64) -> bool {
-        let most = self.limits.get(limit);
-        if amount > most {
-            self.record_exceeded(limit, amount, most);
+        let maximum = self.limits.get(limit);
+        if amount > maximum {
+            self.record_exceeded(limit, amount, maximum);
         }
-        amount <= most
+        amount <= maximum
     }
 
     /// True if this amount of work, repeated for each element of the enclosing quantifiers, is
@@ -203,17 +210,17 @@ impl Arena {
     /// True if a value of this number of bytes may be built; otherwise records the limit as
     /// exceeded.
     pub fn allows_value_bytes(&self, bytes: u64) -> bool {
-        let most = self.max_value_bytes();
-        if bytes > most {
-            self.record_exceeded(Limit::ValueBytes, bytes, most);
+        let maximum = self.max_value_bytes();
+        if bytes > maximum {
+            self.record_exceeded(Limit::ValueBytes, bytes, maximum);
         }
-        bytes <= most
+        bytes <= maximum
     }
 
     /// Returns the maximum size in bytes of a value that the current expression builds.
     fn max_value_bytes(&self) -> u64 {
-        let most = self.limits.get(Limit::ValueBytes);
-        most.min(most.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))
+        let maximum = self.limits.get(Limit::ValueBytes);
+        maximum.min(maximum.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))
     }
 
     /// Builds a text of a known length in bytes; returns [`Value::Missing`] if it is too long.
@@ -221,24 +228,24 @@ impl Arena {
         if !self.allows_value_bytes(bytes as u64) {
             return Value::Missing;
         }
-        let mut made = BumpString::with_capacity_in(bytes, &self.bump);
-        build(&mut made);
-        Value::Str(made.into_bump_str())
+        let mut text = BumpString::with_capacity_in(bytes, &self.bump);
+        build(&mut text);
+        Value::Str(text.into_bump_str())
     }
 
-    /// Collects characters into a text; returns [`Value::Missing`] if it is too long. `about` is
-    /// the estimated length in bytes.
-    pub fn collect_text(&self, about: usize, chars: impl Iterator<Item = char>) -> Value<'_> {
-        let most = self.max_value_bytes();
-        let mut made = BumpString::with_capacity_in(about.min(most as usize), &self.bump);
+    /// Collects characters into a text; returns [`Value::Missing`] if the text is too long.
+    /// `estimated_bytes` is the estimated length in bytes.
+    pub fn collect_text(&self, estimated_bytes: usize, chars: impl Iterator<Item = char>) -> Value<'_> {
+        let maximum = self.max_value_bytes();
+        let mut text = BumpString::with_capacity_in(estimated_bytes.min(maximum as usize), &self.bump);
         let mut bytes = 0;
         for c in chars {
             bytes += c.len_utf8() as u64;
-            if bytes <= most {
-                made.push(c);
+            if bytes <= maximum {
+                text.push(c);
             }
         }
-        if self.allows_value_bytes(bytes) { Value::Str(made.into_bump_str()) } else { Value::Missing }
+        if self.allows_value_bytes(bytes) { Value::Str(text.into_bump_str()) } else { Value::Missing }
     }
 
     /// Builds a list; returns [`Value::Missing`] if it is too large.
@@ -256,12 +263,12 @@ impl Arena {
         items: impl IntoIterator<Item = T>,
         bytes: impl Fn(&T) -> usize,
     ) -> Option<&[T]> {
-        let most = self.max_value_bytes();
+        let maximum = self.max_value_bytes();
         let (mut list, mut size) = (bumpalo::collections::Vec::new_in(&self.bump), 0);
         for item in items {
             size += 8 + bytes(&item) as u64;
-            if size > most {
-                self.record_exceeded(Limit::ValueBytes, size, most);
+            if size > maximum {
+                self.record_exceeded(Limit::ValueBytes, size, maximum);
                 return None;
             }
             list.push(item);
@@ -270,11 +277,11 @@ impl Arena {
     }
 
     #[cold]
-    fn record_exceeded(&self, limit: Limit, amount: u64, most: u64) {
+    fn record_exceeded(&self, limit: Limit, amount: u64, maximum: u64) {
         self.is_exceeded.set(true);
         let cell = &self.exceeded[limit as usize];
         if amount > cell.get().0 {
-            cell.set((amount, most));
+            cell.set((amount, maximum));
         }
     }
 }

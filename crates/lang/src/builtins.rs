@@ -36,8 +36,8 @@ pub struct FnInfo {
     pub variadic: bool,
     pub result: FnResult,
     pub cost: Cost,
-    /// The implementation of the function. It returns missing if an argument is missing or of
-    /// another kind. New texts and lists are allocated in the arena.
+    /// The implementation, which returns missing if an argument is missing or of another kind. New
+    /// texts and lists are allocated in the arena.
     pub implementation: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
     /// One sentence about the function, for the reference page and the editor.
     pub doc: Message,
@@ -56,11 +56,11 @@ pub enum FnResult {
     ValuesOfFirst,
     /// The result has the same type as the first argument.
     LikeFirst,
-    /// The result is a number, of one of the kinds that the arguments have.
+    /// The result is a number of the same kind as one of the arguments.
     LikeArguments,
     /// The result has the element type of the first argument.
     ElementOfFirst,
-    /// The result has the type of a sum of elements of the first argument.
+    /// The result has the number type of the sum of the first argument's elements.
     SumOfFirst,
     /// The result is an int, or a number if the hash function of another system is selected.
     Bucket,
@@ -80,26 +80,26 @@ impl FnInfo {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }
 
-    /// Explains when the result is missing although no argument is missing; `None` if this never
-    /// happens.
+    /// Explains when the result is missing although no argument is missing; `None` if the result is
+    /// never missing in that case.
     pub fn missing_result_reason(&self) -> Option<&Message> {
         match &self.result {
-            FnResult::Maybe(_, why) => Some(why),
+            FnResult::Maybe(_, reason) => Some(reason),
             _ => None,
         }
     }
 
     /// True if the function can be called with this number of arguments.
     pub fn accepts_argument_count(&self, count: usize) -> bool {
-        let most = self.params.len();
-        count >= most - self.optional && (count <= most || self.variadic)
+        let param_count = self.params.len();
+        count >= param_count - self.optional && (count <= param_count || self.variadic)
     }
 
     /// Returns the signature of the function as shown to authors of rules.
     pub fn signature(&self) -> String {
-        let least = self.params.len() - self.optional;
-        let param = |(at, (name, kinds)): (usize, &(&str, KindSet))| {
-            format!("{name}{}: {kinds}", if at < least { "" } else { "?" })
+        let required_count = self.params.len() - self.optional;
+        let param = |(index, (name, kinds)): (usize, &(&str, KindSet))| {
+            format!("{name}{}: {kinds}", if index < required_count { "" } else { "?" })
         };
         let params: Vec<String> = self.params.iter().enumerate().map(param).collect();
         format!("{}({}{})", self.name, params.join(", "), if self.variadic { ", …" } else { "" })
@@ -110,9 +110,9 @@ impl FnResult {
     fn resolve_ty(&self, args: &[Ty]) -> Ty {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
         // If no element can be a number, the result type is `number`.
-        let numbers = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
+        let number_type = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
             KindSet::EMPTY => Ty::NUMBER,
-            numbers => Ty::from_kinds(numbers),
+            number_type => Ty::from_kinds(number_type),
         };
         match self {
             FnResult::Kinds(kinds) => Ty::from_kinds(*kinds),
@@ -121,13 +121,13 @@ impl FnResult {
             FnResult::ValuesOfFirst => Ty::list(element()),
             FnResult::ElementOfFirst => element(),
             // The sum of an empty list is the int 0.
-            FnResult::SumOfFirst => numbers(element().kinds.union(KindSet::INT)),
+            FnResult::SumOfFirst => number_type(element().kinds.union(KindSet::INT)),
             FnResult::Bucket if args.len() <= 2 => Ty::INT,
             FnResult::Bucket => Ty::NUMBER,
             FnResult::Maybe(result, _) => result.resolve_ty(args),
             FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
             FnResult::LikeArguments => {
-                numbers(args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds)))
+                number_type(args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds)))
             }
         }
     }
@@ -335,7 +335,7 @@ pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// True if this is the name of a function that reads the clock in another language.
+/// True if a function with this name exists in another language and reads the clock, such as `now`.
 pub fn reads_clock(name: &str) -> bool {
     let name = name.to_lowercase().replace('_', "");
     matches!(
@@ -405,7 +405,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn rows_stand_at_their_own_index() {
+    fn each_row_has_the_index_of_its_function() {
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.function as usize, index);
             assert_eq!(Function::from_name(row.name), Some(row.function));
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_compute_what_the_table_says() {
+    fn functions_return_the_expected_values() {
         let check = |name: &str, args: Json, expected: Json| {
             let arena = Arena::default();
             let args: Vec<Value> = args.as_array().unwrap().iter().map(Value::from_json).collect();

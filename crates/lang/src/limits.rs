@@ -74,8 +74,8 @@ limits! {
         "further violations are left out";
 }
 
-/// Maximum number of bytes that a function call inside quantifiers builds over all repetitions. It
-/// is given as a multiple of the limit `value_bytes`.
+/// Maximum number of bytes that a function call inside quantifiers builds over all repetitions, as
+/// a multiple of the limit `value_bytes`.
 pub const QUANTIFIER_VALUE_BYTES_FACTOR: u64 = 64;
 
 impl Limit {
@@ -105,8 +105,8 @@ impl Limits {
     }
 
     #[must_use]
-    pub fn with_limit(mut self, limit: Limit, most: u64) -> Limits {
-        self.0[limit as usize] = most;
+    pub fn with_limit(mut self, limit: Limit, maximum: u64) -> Limits {
+        self.0[limit as usize] = maximum;
         self
     }
 
@@ -116,15 +116,15 @@ impl Limits {
     }
 }
 
-/// Returns the greatest integer whose `power`-th power is at most `of`.
-fn integer_root(of: u64, power: u32) -> u64 {
-    let fits = |number: u64| number.checked_pow(power).is_some_and(|product| product <= of);
-    let (mut least, mut beyond) = (0, of.saturating_add(1));
-    while beyond - least > 1 {
-        let middle = least + (beyond - least) / 2;
-        if fits(middle) { least = middle } else { beyond = middle }
+/// Returns the greatest integer whose `power`-th power is at most `value`.
+fn integer_root(value: u64, power: u32) -> u64 {
+    let is_within = |number: u64| number.checked_pow(power).is_some_and(|product| product <= value);
+    let (mut low, mut high) = (0, value.saturating_add(1));
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_within(middle) { low = middle } else { high = middle }
     }
-    least
+    low
 }
 
 /// A limit that a decision exceeded. The value that was too large counts as missing.
@@ -158,11 +158,12 @@ impl Exceeded {
     }
 }
 
-/// Appends the limits in `more` to `all`. A limit that `all` already has is not added again.
-pub fn merge_exceeded(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
-    for exceeded in more {
-        if !all.iter().any(|known| known.limit == exceeded.limit) {
-            all.push(exceeded);
+/// Appends the exceeded limits in `added` to `target`. Limits that `target` already contains are
+/// skipped.
+pub fn merge_exceeded(target: &mut Vec<Exceeded>, added: Vec<Exceeded>) {
+    for exceeded in added {
+        if !target.iter().any(|listed| listed.limit == exceeded.limit) {
+            target.push(exceeded);
         }
     }
 }
@@ -184,14 +185,14 @@ impl Serialize for Exceeded {
 }
 
 impl rulec_base::codec::Codec for Limits {
-    fn write(&self, to: &mut rulec_base::codec::Writer) {
-        self.0.iter().for_each(|most| most.write(to));
+    fn write(&self, writer: &mut rulec_base::codec::Writer) {
+        self.0.iter().for_each(|maximum| maximum.write(writer));
     }
 
-    fn read(from: &mut rulec_base::codec::Reader<'_>) -> Result<Self, rulec_base::codec::DecodeError> {
+    fn read(reader: &mut rulec_base::codec::Reader<'_>) -> Result<Self, rulec_base::codec::DecodeError> {
         let mut limits = Limits::default();
-        for most in &mut limits.0 {
-            *most = rulec_base::codec::Codec::read(from)?;
+        for maximum in &mut limits.0 {
+            *maximum = rulec_base::codec::Codec::read(reader)?;
         }
         Ok(limits)
     }
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nest_reads_the_root_of_what_one_quantifier_reads() {
+    fn nested_quantifiers_read_at_most_the_root_of_the_limit() {
         let limits = Limits::default();
         let roots = [1, 2, 3, 4, 20, 64].map(|nest| limits.max_elements_per_quantifier(nest));
         assert_eq!(roots, [1_000_000, 1_000, 100, 31, 1, 1]);
@@ -214,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_exceeded_is_told_alike_however_it_is_asked() {
+    fn an_exceeded_limit_displays_its_message() {
         let exceeded = Exceeded { limit: Limit::QuantifierElements, amount: 7, most: 5 };
         assert_eq!(exceeded.to_string(), exceeded.to_message().to_string());
         assert!(exceeded.to_string().contains("quantifier_elements"), "{exceeded}");
     }
 
     #[test]
-    fn rows_stand_in_order() {
+    fn rows_are_in_the_order_of_limits() {
         for (at, row) in TABLE.iter().enumerate() {
             assert!(row.limit as usize == at && Limit::from_name(row.name) == Some(row.limit));
         }

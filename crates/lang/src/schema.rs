@@ -21,14 +21,15 @@ pub struct InputViolation {
     pub expected: String,
     /// The actual type of the value in the message, or `missing`.
     pub found: String,
-    /// A likely cause of the violation. It is a similarly spelled key, or the statement from whose
-    /// use the type of an undeclared field was inferred.
+    /// A likely cause of the violation. For a missing field, a key of the message with a similar
+    /// spelling. For a field whose type was inferred, the statement that determined the type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 /// The declared input, compiled to check many messages. Its fields are sorted by name, like the
-/// keys of a JSON object. A check therefore merges both sequences instead of looking up each field.
+/// keys of a JSON object. So one parallel pass over the fields and the keys replaces a lookup of
+/// each field.
 #[derive(Clone, Debug)]
 pub struct InputContract(Vec<ContractField>);
 
@@ -43,7 +44,7 @@ struct ContractField {
 impl InputContract {
     /// Compiles a declared input, or a record inside it, into a contract.
     pub fn new(record: &RecordType) -> InputContract {
-        let mut promises: Vec<ContractField> = record
+        let mut contract_fields: Vec<ContractField> = record
             .fields
             .iter()
             .map(|field| ContractField {
@@ -53,13 +54,13 @@ impl InputContract {
                 fields: field.ty.fields().map(InputContract::new),
             })
             .collect();
-        promises.sort_by(|a, b| a.name.cmp(&b.name));
-        InputContract(promises)
+        contract_fields.sort_by(|a, b| a.name.cmp(&b.name));
+        InputContract(contract_fields)
     }
 
-    /// A fast check: true if the message certainly satisfies the contract. False does not mean a
-    /// violation, because an object may have more keys, or the keys in another order. If the result
-    /// is false, [`find_input_violations`] decides.
+    /// A fast check: true if the message certainly satisfies the contract. False is no proof of a
+    /// violation: a message with many extra keys, or with unsorted keys, may satisfy the contract
+    /// too. If the result is false, [`find_input_violations`] decides.
     pub fn is_certainly_satisfied(&self, message: &Json) -> bool {
         matches!(message, Json::Object(map) if self.is_satisfied_by(map))
     }
@@ -69,21 +70,21 @@ impl InputContract {
             return false;
         }
         let mut entries = map.iter();
-        let mut next = entries.next();
-        self.0.iter().all(|promise| {
+        let mut next_entry = entries.next();
+        self.0.iter().all(|contract_field| {
             let mut value = None;
-            while let Some((key, json)) = next {
-                let order = key.as_str().cmp(&promise.name);
+            while let Some((key, json)) = next_entry {
+                let order = key.as_str().cmp(&contract_field.name);
                 if order == Ordering::Greater {
                     break;
                 }
-                next = entries.next();
+                next_entry = entries.next();
                 if order == Ordering::Equal {
                     value = Some(json);
                     break;
                 }
             }
-            promise.is_satisfied_by(value)
+            contract_field.is_satisfied_by(value)
         })
     }
 }
@@ -102,44 +103,45 @@ impl ContractField {
 /// dicts are not checked, and undeclared fields are allowed. Allocates only if there is a
 /// violation.
 pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputViolation> {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     match message {
-        Json::Object(map) => find_record_violations(input, map, &mut SmallVec::new(), &mut found),
-        other => found.push(InputViolation {
+        Json::Object(map) => find_record_violations(input, map, &mut SmallVec::new(), &mut violations),
+        other => violations.push(InputViolation {
             path: String::new(),
             expected: "an object".to_owned(),
             found: json_kind_name(other),
             hint: None,
         }),
     }
-    found
+    violations
 }
 
-/// Adds the violations in a record to `found`; `path` is the path of the record in the message.
+/// Adds the violations in a record to `violations`; `path` is the path of the record in the
+/// message.
 fn find_record_violations<'r>(
     record: &'r RecordType,
     map: &Map<String, Json>,
     path: &mut SmallVec<[&'r str; 8]>,
-    found: &mut Vec<InputViolation>,
+    violations: &mut Vec<InputViolation>,
 ) {
     for field in &record.fields {
         path.push(&field.name);
-        let mut breach = |kind: String| {
+        let mut add_violation = |kind: String| {
             // For a record, only `record` is shown: a list of its fields would hide the actual
             // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
             let hint = (kind == MISSING_KIND).then(|| suggest_misspelt_key(record, map, path)).flatten();
-            found.push(InputViolation { path: path.join("."), expected, found: kind, hint });
+            violations.push(InputViolation { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
             None | Some(Json::Null) if field.optional => {}
-            None | Some(Json::Null) => breach(MISSING_KIND.to_owned()),
+            None | Some(Json::Null) => add_violation(MISSING_KIND.to_owned()),
             Some(json) if Value::from_json(json).read_as(field.ty.kinds).is_missing() => {
-                breach(json_kind_name(json))
+                add_violation(json_kind_name(json))
             }
             Some(Json::Object(inner)) => {
                 if let Some(record) = field.ty.fields() {
-                    find_record_violations(record, inner, path, found);
+                    find_record_violations(record, inner, path, violations);
                 }
             }
             Some(_) => {}
@@ -155,14 +157,14 @@ const MAX_SUGGESTION_KEYS: usize = 64;
 /// Suggests a key of the message that is spelled like the missing field, whose name is the last
 /// element of `path`.
 fn suggest_misspelt_key(record: &RecordType, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
-    let (name, around) = path.split_last()?;
-    let strange = |key: &&str| {
+    let (name, parent_path) = path.split_last()?;
+    let is_undeclared = |key: &&str| {
         key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
     };
     // Skip null: it is not a value, and columnar data cannot distinguish it from an absent key.
     let keys = map.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.as_str());
-    let near = nearest(name, keys.filter(strange).take(MAX_SUGGESTION_KEYS))?;
-    let key: String = around.iter().flat_map(|part| [*part, "."]).chain([near]).collect();
+    let similar_key = nearest(name, keys.filter(is_undeclared).take(MAX_SUGGESTION_KEYS))?;
+    let key: String = parent_path.iter().flat_map(|part| [*part, "."]).chain([similar_key]).collect();
     Some(format!("the message has `{key}`: did you mean `{name}`?"))
 }
 
@@ -192,10 +194,10 @@ mod tests {
             field("user", Ty::record(user), true),
         ]);
         let check = |message: Json, expected: &[(&str, &str, &str)]| {
-            let found = find_input_violations(&input, &message);
-            let found: Vec<_> =
-                found.iter().map(|b| (b.path.as_str(), b.expected.as_str(), b.found.as_str())).collect();
-            assert_eq!(found, expected, "{message}");
+            let violations = find_input_violations(&input, &message);
+            let violations: Vec<_> =
+                violations.iter().map(|b| (b.path.as_str(), b.expected.as_str(), b.found.as_str())).collect();
+            assert_eq!(violations, expected, "{message}");
             assert_eq!(
                 InputContract::new(&input).is_certainly_satisfied(&message),
                 expected.is_empty(),

@@ -102,10 +102,10 @@ impl KindSet {
 impl KindSet {
     /// Returns the names of the kinds as shown in an error message.
     pub fn to_message(self) -> Message {
-        let mut words: Vec<&str> = Vec::new();
+        let mut kind_names: Vec<&str> = Vec::new();
         let number = KindSet::NUMBER.is_subset(self);
         for kind in self.iter() {
-            words.push(match kind {
+            kind_names.push(match kind {
                 Kind::Bool => "bool",
                 Kind::Int if number => "number",
                 Kind::Float if number => continue,
@@ -118,10 +118,10 @@ impl KindSet {
                 Kind::Version => "version",
             });
         }
-        match words.is_empty() {
+        match kind_names.is_empty() {
             _ if KindSet::ALL.is_subset(self) => Message::verbatim("any"),
             true => message!("nothing"),
-            false => list_alternatives(words),
+            false => list_alternatives(kind_names),
         }
     }
 }
@@ -154,7 +154,8 @@ pub struct Ty {
 /// The element type or the fields of a [`Ty`] that includes lists, dicts or records.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InnerType {
-    /// Neither element type nor fields are known; elements and fields count as `any`.
+    /// Neither the element type nor the fields are known. Every element or field then has the type
+    /// `any`.
     Unknown,
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
@@ -213,19 +214,22 @@ impl Ty {
         }
     }
     /// True if every value of this type is also a value of `other`. Element types and fields are
-    /// compared only if both types know them. An `int` is accepted for a `float`.
+    /// compared only if they are known for both types. An `int` is accepted for a `float`.
     pub fn is_subtype_of(&self, other: &Ty) -> bool {
-        let wanted = if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
-        if !self.kinds.is_subset(wanted) {
+        let accepted_kinds =
+            if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
+        if !self.kinds.is_subset(accepted_kinds) {
             return false;
         }
         match (&self.inner, &other.inner) {
             (InnerType::Element(a), InnerType::Element(b)) => a.is_subtype_of(b),
             (InnerType::Fields(a), InnerType::Fields(b)) => {
-                b.fields.iter().all(|wanted| match a.get(&wanted.name) {
-                    Some(given) => given.ty.is_subtype_of(&wanted.ty) && (wanted.optional || !given.optional),
-                    None => wanted.optional,
-                }) && a.fields.iter().all(|given| b.get(&given.name).is_some())
+                b.fields.iter().all(|other_field| match a.get(&other_field.name) {
+                    Some(field) => {
+                        field.ty.is_subtype_of(&other_field.ty) && (other_field.optional || !field.optional)
+                    }
+                    None => other_field.optional,
+                }) && a.fields.iter().all(|field| b.get(&field.name).is_some())
             }
             (InnerType::Fields(a), InnerType::Element(b)) => {
                 a.fields.iter().all(|field| field.ty.is_subtype_of(b))

@@ -66,7 +66,7 @@ impl From<bool> for Tri {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, u8)]
 pub enum Value<'a> {
-    /// The value is absent, null, or not of the type that it was read as.
+    /// The value is absent or null, or its type is not the type that the rules expect.
     Missing,
     Bool(bool),
     Int(i64),
@@ -143,7 +143,7 @@ impl<'a> Value<'a> {
 
     /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
     /// becomes a float if the kinds include floats but not ints. RFC 3339 text becomes a time if
-    /// they include times but not texts.
+    /// the kinds include times but not texts.
     #[must_use]
     #[inline]
     pub fn read_as(self, kinds: KindSet) -> Value<'a> {
@@ -171,7 +171,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Dict(map) => map.get(name).map_or(Value::Missing, Value::from_json),
             Value::Entries(entries) => match entries.binary_search_by_key(&name, |(key, _)| key) {
-                Ok(at) => entries[at].1,
+                Ok(position) => entries[position].1,
                 Err(_) => Value::Missing,
             },
             _ => Value::Missing,
@@ -211,12 +211,15 @@ impl<'a> Value<'a> {
     pub fn index(self, index: Value<'_>) -> Value<'a> {
         match (self, index) {
             (Value::Dict(_) | Value::Entries(_), Value::Str(key)) => self.field(key),
-            (Value::JsonList(items), Value::Int(at)) => {
-                usize::try_from(at).ok().and_then(|at| items.get(at)).map_or(Value::Missing, Value::from_json)
-            }
-            (Value::List(items), Value::Int(at)) => {
-                usize::try_from(at).ok().and_then(|at| items.get(at)).copied().unwrap_or(Value::Missing)
-            }
+            (Value::JsonList(items), Value::Int(position)) => usize::try_from(position)
+                .ok()
+                .and_then(|position| items.get(position))
+                .map_or(Value::Missing, Value::from_json),
+            (Value::List(items), Value::Int(position)) => usize::try_from(position)
+                .ok()
+                .and_then(|position| items.get(position))
+                .copied()
+                .unwrap_or(Value::Missing),
             _ => Value::Missing,
         }
     }
@@ -249,26 +252,26 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the size of the value including nested values. Stops early, with a size above
-    /// `most`, when the size exceeds `most`.
-    pub fn deep_size(self, most: u64) -> u64 {
-        let weight = self.own_size();
+    /// Returns the size of the value including nested values. If the size exceeds `max_size`, the
+    /// count stops early and returns some size above `max_size`.
+    pub fn deep_size(self, max_size: u64) -> u64 {
+        let own_size = self.own_size();
         match self {
-            Value::JsonList(items) => items
+            Value::JsonList(items) => items.iter().try_fold(own_size, |sum, item| {
+                add_size_within(sum, max_size, json_deep_size(item, max_size))
+            }),
+            Value::List(items) => items
                 .iter()
-                .try_fold(weight, |sum, item| add_size_within(sum, most, json_deep_size(item, most))),
-            Value::List(items) => {
-                items.iter().try_fold(weight, |sum, item| add_size_within(sum, most, item.deep_size(most)))
-            }
-            Value::Dict(map) => map.iter().try_fold(weight, |sum, (key, value)| {
-                add_size_within(sum, most, key.len() as u64 + json_deep_size(value, most))
+                .try_fold(own_size, |sum, item| add_size_within(sum, max_size, item.deep_size(max_size))),
+            Value::Dict(map) => map.iter().try_fold(own_size, |sum, (key, value)| {
+                add_size_within(sum, max_size, key.len() as u64 + json_deep_size(value, max_size))
             }),
-            Value::Entries(entries) => entries.iter().try_fold(weight, |sum, (key, value)| {
-                add_size_within(sum, most, key.len() as u64 + value.deep_size(most))
+            Value::Entries(entries) => entries.iter().try_fold(own_size, |sum, (key, value)| {
+                add_size_within(sum, max_size, key.len() as u64 + value.deep_size(max_size))
             }),
-            _ => Ok(weight),
+            _ => Ok(own_size),
         }
-        .unwrap_or_else(|beyond| beyond)
+        .unwrap_or_else(|exceeding_size| exceeding_size)
     }
 
     pub fn as_str(self) -> Option<&'a str> {
@@ -287,15 +290,15 @@ impl<'a> Value<'a> {
             Value::Int(value) => Json::from(value),
             Value::Float(value) => Json::from(value),
             Value::Str(text) | Value::Version(text) => Json::from(text),
-            Value::DateTime(at) => Json::from(format_datetime(at)),
+            Value::DateTime(time) => Json::from(format_datetime(time)),
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => {
                 // Convert ints directly, because a message may be one list of millions of numbers.
-                let json = |item: &Value<'_>| match *item {
+                let to_json_element = |item: &Value<'_>| match *item {
                     Value::Int(value) => Json::from(value),
                     item => item.to_json(),
                 };
-                Json::Array(items.iter().map(json).collect())
+                Json::Array(items.iter().map(to_json_element).collect())
             }
             Value::Dict(map) => Json::Object(map.clone()),
             Value::Entries(entries) => Json::Object(
@@ -320,24 +323,26 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Adds `more` to a sum of sizes. Returns the new sum; as an error if the sum exceeds `most`.
+/// Adds `added_size` to a sum of sizes. Returns the new sum: as `Err` if it exceeds `max_size`,
+/// otherwise as `Ok`.
 #[inline]
-fn add_size_within(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
-    let sum = sum.saturating_add(more);
-    if sum > most { Err(sum) } else { Ok(sum) }
+fn add_size_within(sum: u64, max_size: u64, added_size: u64) -> Result<u64, u64> {
+    let sum = sum.saturating_add(added_size);
+    if sum > max_size { Err(sum) } else { Ok(sum) }
 }
 
 #[inline]
-fn json_deep_size(json: &Json, most: u64) -> u64 {
+fn json_deep_size(json: &Json, max_size: u64) -> u64 {
     match json {
         Json::Null | Json::Bool(_) | Json::Number(_) => 0,
         Json::String(text) => text.len() as u64,
-        _ => Value::from_json(json).deep_size(most),
+        _ => Value::from_json(json).deep_size(max_size),
     }
 }
 
-/// Empties a vector and returns it with another element type, which differs only in its lifetime.
-/// The memory is reused without reallocating; a test checks that the standard library does so.
+/// Empties a vector and returns it with another element type. The two types differ only in a
+/// lifetime. The returned vector reuses the memory of the old one; a test checks that the standard
+/// library does so.
 #[inline]
 pub fn recycle_vec<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();
@@ -346,9 +351,9 @@ pub fn recycle_vec<T, U>(mut values: Vec<T>) -> Vec<U> {
 
 /// Grows a vector to at least `len` elements with default values.
 #[inline]
-pub fn grow_to_len<T: Default>(cells: &mut Vec<T>, len: usize) {
-    if cells.len() < len {
-        cells.resize_with(len, T::default);
+pub fn grow_to_len<T: Default>(values: &mut Vec<T>, len: usize) {
+    if values.len() < len {
+        values.resize_with(len, T::default);
     }
 }
 
@@ -356,8 +361,8 @@ pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()
 }
 
-pub fn format_datetime(at: OffsetDateTime) -> String {
-    at.format(&Rfc3339).unwrap_or_else(|_| at.to_string())
+pub fn format_datetime(time: OffsetDateTime) -> String {
+    time.format(&Rfc3339).unwrap_or_else(|_| time.to_string())
 }
 
 /// Compares an int and a float by their exact values: 2^53+1 is greater than 2^53 as a float.
@@ -370,8 +375,9 @@ pub fn compare_int_float(int: i64, float: f64) -> Ordering {
     if float < -9_223_372_036_854_775_808.0 {
         return Ordering::Greater;
     }
-    let whole = float.trunc();
-    int.cmp(&(whole as i64)).then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
+    let truncated = float.trunc();
+    int.cmp(&(truncated as i64))
+        .then_with(|| 0.0_f64.partial_cmp(&(float - truncated)).unwrap_or(Ordering::Equal))
 }
 
 /// Compares two numbers, times, versions or texts; `None` for values of other kinds or of different
@@ -391,8 +397,9 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     }
 }
 
-/// Equality that is true or false, never unknown, as used inside lists and dicts. Values of
-/// different kinds are unequal, and null equals null.
+/// Compares two values; the result is true or false, never unknown. Elements of lists and values of
+/// dicts are compared by this function. Values of different kinds are unequal, and null equals
+/// null.
 pub fn is_identical(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => a == b,
@@ -418,8 +425,8 @@ pub fn is_identical(left: Value<'_>, right: Value<'_>) -> bool {
     }
 }
 
-/// The equality of two operands of a condition: unknown if an operand is missing or if their kinds
-/// differ.
+/// Compares two operands of a condition for equality. The result is unknown if an operand is
+/// missing, or if the kinds of the operands are not comparable.
 #[inline]
 pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
     match (left.kind(), right.kind()) {
@@ -464,18 +471,21 @@ mod tests {
     #[test]
     fn a_computed_dict_is_like_one_of_the_message() {
         let bump = Bump::new();
-        let made = Value::dict_in(&bump, [("b", Value::Missing), ("a", Value::Int(1))]);
+        let computed_dict = Value::dict_in(&bump, [("b", Value::Missing), ("a", Value::Int(1))]);
         let json = json!({"b": null, "a": 1.0});
-        let read = Value::from_json(&json);
-        assert_eq!((equal(made, read), equal(read, made)), (Tri::True, Tri::True));
-        assert_eq!(equal(made, Value::dict_in(&bump, [("a", Value::Int(1))])), Tri::False);
+        let json_dict = Value::from_json(&json);
         assert_eq!(
-            (made.has_key("b"), made.has_key("c"), made.dict_len()),
+            (equal(computed_dict, json_dict), equal(json_dict, computed_dict)),
+            (Tri::True, Tri::True)
+        );
+        assert_eq!(equal(computed_dict, Value::dict_in(&bump, [("a", Value::Int(1))])), Tri::False);
+        assert_eq!(
+            (computed_dict.has_key("b"), computed_dict.has_key("c"), computed_dict.dict_len()),
             (Some(true), Some(false), Some(2))
         );
-        assert!(matches!(made.index(Value::Str("a")), Value::Int(1)));
-        assert!(made.field("b").is_missing() && made.field("c").is_missing());
-        assert_eq!(made.to_json(), json!({"a": 1, "b": null}));
+        assert!(matches!(computed_dict.index(Value::Str("a")), Value::Int(1)));
+        assert!(computed_dict.field("b").is_missing() && computed_dict.field("c").is_missing());
+        assert_eq!(computed_dict.to_json(), json!({"a": 1, "b": null}));
     }
 
     #[test]

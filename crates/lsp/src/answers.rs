@@ -1,5 +1,5 @@
-//! Handlers for each kind of request of the editor. Each answer comes from the analysis of the
-//! requested file.
+//! Handlers for the requests of the editor, one for each kind of request. Each handler answers from
+//! the analysis of the requested file.
 
 use super::capabilities::{RUN_TEST, token_type};
 use super::findings;
@@ -20,41 +20,43 @@ pub struct RequestRefusal(pub Message);
 pub type Answer<T> = Result<T, RequestRefusal>;
 
 impl From<rulec_ide::rename::RenameError> for RequestRefusal {
-    fn from(refused: rulec_ide::rename::RenameError) -> RequestRefusal {
-        RequestRefusal(refused.0)
+    fn from(error: rulec_ide::rename::RenameError) -> RequestRefusal {
+        RequestRefusal(error.0)
     }
 }
 
-fn resolve_position(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<RequestPosition> {
-    workspace.resolve_position(&at.text_document.uri, at.position)
+fn resolve_position(workspace: &Workspace, params: &TextDocumentPositionParams) -> Option<RequestPosition> {
+    workspace.resolve_position(&params.text_document.uri, params.position)
 }
 
 fn find_file(workspace: &Workspace, document: &TextDocumentIdentifier) -> Option<(Rc<AnalyzedFile>, FileId)> {
     workspace.find_analysis(&path_of(&document.uri))
 }
 
-fn to_location(known: &AnalyzedFile, span: Span) -> Option<Location> {
-    Some(Location { uri: known.uri(span.file)?, range: known.range(span) })
+fn to_location(analyzed_file: &AnalyzedFile, span: Span) -> Option<Location> {
+    Some(Location { uri: analyzed_file.uri(span.file)?, range: analyzed_file.range(span) })
 }
 
 pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>> {
-    let at = resolve_position(workspace, &params.text_document_position_params);
-    let found = at.and_then(|at| Some((at.known.analysis.hover(at.file, at.offset)?, at)));
-    Ok(found.map(|(found, at)| {
-        let mut value = format!("```rules\n{}\n```", found.code);
-        if !found.text.is_empty() {
-            value = format!("{value}\n\n{}", found.text.localized(at.known.language));
+    let position = resolve_position(workspace, &params.text_document_position_params);
+    let hover = position.and_then(|position| {
+        Some((position.analyzed_file.analysis.hover(position.file, position.offset)?, position))
+    });
+    Ok(hover.map(|(hover, position)| {
+        let mut value = format!("```rules\n{}\n```", hover.code);
+        if !hover.text.is_empty() {
+            value = format!("{value}\n\n{}", hover.text.localized(position.analyzed_file.language));
         }
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
-        Hover { contents, range: Some(at.known.range(found.span)) }
+        Hover { contents, range: Some(position.analyzed_file.range(hover.span)) }
     }))
 }
 
 pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Option<CompletionResponse>> {
-    let Some(at) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
-    let found = at.known.analysis.complete(at.file, at.offset);
-    let range = at.known.range(found.replaces);
-    let items = found.items.into_iter().map(|item| CompletionItem {
+    let Some(position) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
+    let completions = position.analyzed_file.analysis.complete(position.file, position.offset);
+    let range = position.analyzed_file.range(completions.replaces);
+    let items = completions.items.into_iter().map(|item| CompletionItem {
         kind: Some(match item.kind {
             CompletionKind::Field => CompletionItemKind::FIELD,
             CompletionKind::Value => CompletionItemKind::VARIABLE,
@@ -71,7 +73,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
         detail: Some(item.detail).filter(|detail| !detail.is_empty()),
         documentation: (!item.docs.is_empty()).then_some(Documentation::MarkupContent(MarkupContent {
             kind: MarkupKind::Markdown,
-            value: item.docs.localized(at.known.language).into_owned(),
+            value: item.docs.localized(position.analyzed_file.language).into_owned(),
         })),
         ..CompletionItem::default()
     });
@@ -80,66 +82,90 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
 
 /// Returns the symbol at the position of a request. Also returns the position as a byte offset in
 /// an analysed file.
-fn symbol_at(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(RequestPosition, SymbolId)> {
-    let at = resolve_position(workspace, at)?;
-    let found = at.known.analysis.index.occurrence_at(at.file, at.offset)?;
-    Some((at, found.symbol))
+fn symbol_at(
+    workspace: &Workspace,
+    params: &TextDocumentPositionParams,
+) -> Option<(RequestPosition, SymbolId)> {
+    let position = resolve_position(workspace, params)?;
+    let occurrence = position.analyzed_file.analysis.index.occurrence_at(position.file, position.offset)?;
+    Some((position, occurrence.symbol))
 }
 
 pub fn definition(
     workspace: &Workspace,
     params: GotoDefinitionParams,
 ) -> Answer<Option<GotoDefinitionResponse>> {
-    let found = symbol_at(workspace, &params.text_document_position_params).and_then(|(at, symbol)| {
-        let declared = at.known.analysis.index.symbols[symbol].declared.as_ref()?;
-        to_location(&at.known, declared.name)
-    });
-    Ok(found.map(GotoDefinitionResponse::Scalar))
+    let location =
+        symbol_at(workspace, &params.text_document_position_params).and_then(|(position, symbol)| {
+            let declaration = position.analyzed_file.analysis.index.symbols[symbol].declared.as_ref()?;
+            to_location(&position.analyzed_file, declaration.name)
+        });
+    Ok(location.map(GotoDefinitionResponse::Scalar))
 }
 
 pub fn references(workspace: &Workspace, params: ReferenceParams) -> Answer<Option<Vec<Location>>> {
-    let Some((at, symbol)) = symbol_at(workspace, &params.text_document_position) else { return Ok(None) };
-    let places = at.known.analysis.index.occurrences_of(symbol);
-    let wanted = places.filter(|one| params.context.include_declaration || !one.declares);
-    Ok(Some(wanted.filter_map(|one| to_location(&at.known, one.span)).collect()))
+    let Some((position, symbol)) = symbol_at(workspace, &params.text_document_position) else {
+        return Ok(None);
+    };
+    let occurrences = position.analyzed_file.analysis.index.occurrences_of(symbol);
+    let selected_occurrences =
+        occurrences.filter(|occurrence| params.context.include_declaration || !occurrence.declares);
+    Ok(Some(
+        selected_occurrences
+            .filter_map(|occurrence| to_location(&position.analyzed_file, occurrence.span))
+            .collect(),
+    ))
 }
 
 pub fn highlight(
     workspace: &Workspace,
     params: DocumentHighlightParams,
 ) -> Answer<Option<Vec<DocumentHighlight>>> {
-    let Some((at, symbol)) = symbol_at(workspace, &params.text_document_position_params) else {
+    let Some((position, symbol)) = symbol_at(workspace, &params.text_document_position_params) else {
         return Ok(None);
     };
-    let places = at.known.analysis.index.occurrences_of(symbol).filter(|one| one.span.file == at.file);
-    let highlight = |one: rulec_ide::Occurrence| DocumentHighlight {
-        range: at.known.range(one.span),
-        kind: Some(if one.declares { DocumentHighlightKind::WRITE } else { DocumentHighlightKind::READ }),
+    let occurrences = position
+        .analyzed_file
+        .analysis
+        .index
+        .occurrences_of(symbol)
+        .filter(|occurrence| occurrence.span.file == position.file);
+    let to_highlight = |occurrence: rulec_ide::Occurrence| DocumentHighlight {
+        range: position.analyzed_file.range(occurrence.span),
+        kind: Some(if occurrence.declares {
+            DocumentHighlightKind::WRITE
+        } else {
+            DocumentHighlightKind::READ
+        }),
     };
-    Ok(Some(places.map(highlight).collect()))
+    Ok(Some(occurrences.map(to_highlight).collect()))
 }
 
 pub fn prepare_rename(
     workspace: &Workspace,
     params: TextDocumentPositionParams,
 ) -> Answer<Option<PrepareRenameResponse>> {
-    let Some(at) = resolve_position(workspace, &params) else { return Ok(None) };
-    let found = at.known.analysis.renameable_at(at.file, at.offset)?;
-    let placeholder = at.known.analysis.index.symbols[found.symbol].name.clone();
-    Ok(Some(PrepareRenameResponse::RangeWithPlaceholder { range: at.known.range(found.span), placeholder }))
+    let Some(position) = resolve_position(workspace, &params) else { return Ok(None) };
+    let occurrence = position.analyzed_file.analysis.renameable_at(position.file, position.offset)?;
+    let placeholder = position.analyzed_file.analysis.index.symbols[occurrence.symbol].name.clone();
+    Ok(Some(PrepareRenameResponse::RangeWithPlaceholder {
+        range: position.analyzed_file.range(occurrence.span),
+        placeholder,
+    }))
 }
 
 pub fn rename(workspace: &Workspace, params: RenameParams) -> Answer<Option<WorkspaceEdit>> {
-    let Some(at) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
-    let edits = at.known.analysis.rename(at.file, at.offset, &params.new_name)?;
-    Ok(Some(workspace_edit(&at.known, &edits)))
+    let Some(position) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
+    let edits = position.analyzed_file.analysis.rename(position.file, position.offset, &params.new_name)?;
+    Ok(Some(workspace_edit(&position.analyzed_file, &edits)))
 }
 
-fn workspace_edit(known: &AnalyzedFile, edits: &[Edit]) -> WorkspaceEdit {
+fn workspace_edit(analyzed_file: &AnalyzedFile, edits: &[Edit]) -> WorkspaceEdit {
     let mut changes: HashMap<Uri, Vec<TextEdit>> = HashMap::new();
     for edit in edits {
-        if let Some(uri) = known.uri(edit.span.file) {
-            let text_edit = TextEdit { range: known.range(edit.span), new_text: edit.replacement.clone() };
+        if let Some(uri) = analyzed_file.uri(edit.span.file) {
+            let text_edit =
+                TextEdit { range: analyzed_file.range(edit.span), new_text: edit.replacement.clone() };
             changes.entry(uri).or_default().push(text_edit);
         }
     }
@@ -189,9 +215,9 @@ pub fn document_symbols(
     workspace: &Workspace,
     params: DocumentSymbolParams,
 ) -> Answer<Option<DocumentSymbolResponse>> {
-    Ok(find_file(workspace, &params.text_document).map(|(known, file)| {
-        let lines = known.lines(file);
-        let entries = known.analysis.index.outline(file);
+    Ok(find_file(workspace, &params.text_document).map(|(analyzed_file, file)| {
+        let lines = analyzed_file.lines(file);
+        let entries = analyzed_file.analysis.index.outline(file);
         DocumentSymbolResponse::Nested(
             entries.iter().map(|entry| to_document_symbol(&lines, entry)).collect(),
         )
@@ -205,53 +231,57 @@ pub fn workspace_symbols(
     workspace: &Workspace,
     params: WorkspaceSymbolParams,
 ) -> Answer<Option<WorkspaceSymbolResponse>> {
-    let wanted = params.query.to_lowercase();
-    let mut found: Vec<WorkspaceSymbol> = Vec::new();
-    for known in workspace.all_analyses() {
-        for symbol in &known.analysis.index.symbols {
-            let local = matches!(symbol.kind, DeclarationKind::Local | DeclarationKind::Parameter);
-            let (false, Some(declared)) = (local, &symbol.declared) else { continue };
-            if !symbol.name.to_lowercase().contains(&wanted) {
+    let query = params.query.to_lowercase();
+    let mut symbols: Vec<WorkspaceSymbol> = Vec::new();
+    for analyzed_file in workspace.all_analyses() {
+        for symbol in &analyzed_file.analysis.index.symbols {
+            let is_local = matches!(symbol.kind, DeclarationKind::Local | DeclarationKind::Parameter);
+            let (false, Some(declaration)) = (is_local, &symbol.declared) else { continue };
+            if !symbol.name.to_lowercase().contains(&query) {
                 continue;
             }
-            let Some(location) = to_location(&known, declared.name) else { continue };
-            let again =
-                found.iter().any(|one| matches!(&one.location, OneOf::Left(there) if *there == location));
-            if !again && found.len() < MAX_SYMBOLS {
-                found.push(WorkspaceSymbol {
+            let Some(location) = to_location(&analyzed_file, declaration.name) else { continue };
+            let is_listed =
+                symbols.iter().any(|listed| matches!(&listed.location, OneOf::Left(listed_location) if *listed_location == location));
+            if !is_listed && symbols.len() < MAX_SYMBOLS {
+                symbols.push(WorkspaceSymbol {
                     name: symbol.name.clone(),
                     kind: to_lsp_symbol_kind(symbol.kind),
                     tags: None,
-                    container_name: symbol.path.len().checked_sub(2).map(|at| symbol.path[at].clone()),
+                    container_name: symbol.path.len().checked_sub(2).map(|index| symbol.path[index].clone()),
                     location: OneOf::Left(location),
                     data: None,
                 });
             }
         }
     }
-    Ok(Some(WorkspaceSymbolResponse::Nested(found)))
+    Ok(Some(WorkspaceSymbolResponse::Nested(symbols)))
 }
 
 pub fn semantic_tokens(
     workspace: &Workspace,
     params: SemanticTokensParams,
 ) -> Answer<Option<SemanticTokensResult>> {
-    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let text = known.analysis.text(file);
-    let lines = known.lines(file);
-    let (mut data, mut last) = (Vec::new(), Position { line: 0, character: 0 });
-    for token in tokens::coloured_tokens(file, text, &known.analysis.index) {
+    let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
+    let text = analyzed_file.analysis.text(file);
+    let lines = analyzed_file.lines(file);
+    let (mut data, mut previous) = (Vec::new(), Position { line: 0, character: 0 });
+    for token in tokens::coloured_tokens(file, text, &analyzed_file.analysis.index) {
         // The protocol has no tokens that span several lines, so such a token is reported line by
         // line.
         let mut start = token.span.start;
         for part in text[token.span.range()].split_inclusive('\n') {
-            let at = lines.position(start);
+            let position = lines.position(start);
             start += part.len() as u32;
             let length = part.trim_end_matches(['\n', '\r']).encode_utf16().count() as u32;
             let (token_type, token_modifiers_bitset) = token_type(token.class, token.declares);
             if length > 0 {
-                let delta_line = at.line - last.line;
-                let delta_start = if delta_line == 0 { at.character - last.character } else { at.character };
+                let delta_line = position.line - previous.line;
+                let delta_start = if delta_line == 0 {
+                    position.character - previous.character
+                } else {
+                    position.character
+                };
                 data.push(SemanticToken {
                     delta_line,
                     delta_start,
@@ -259,7 +289,7 @@ pub fn semantic_tokens(
                     token_type,
                     token_modifiers_bitset,
                 });
-                last = at;
+                previous = position;
             }
         }
     }
@@ -267,10 +297,10 @@ pub fn semantic_tokens(
 }
 
 pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option<Vec<FoldingRange>>> {
-    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let text = known.analysis.text(file);
-    let lines = known.lines(file);
-    let fold = |fold: tokens::FoldRange| {
+    let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
+    let text = analyzed_file.analysis.text(file);
+    let lines = analyzed_file.lines(file);
+    let to_folding_range = |fold: tokens::FoldRange| {
         let (start, end) = (lines.position(fold.start).line, lines.position(fold.end).line);
         FoldingRange {
             start_line: start,
@@ -280,27 +310,30 @@ pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option
             ..FoldingRange::default()
         }
     };
-    Ok(Some(tokens::fold_ranges(text).into_iter().map(fold).collect()))
+    Ok(Some(tokens::fold_ranges(text).into_iter().map(to_folding_range).collect()))
 }
 
 pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<Option<CodeActionResponse>> {
-    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let lines = known.lines(file);
+    let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
+    let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    let all =
-        known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
+    let all_diagnostics = analyzed_file
+        .analysis
+        .diagnostics
+        .iter()
+        .chain(analyzed_file.findings().iter().map(|finding| &finding.diagnostic));
     let mut offers = Vec::new();
-    for found in all {
-        let meets = |span: Span| span.file == file && span.start <= end && start <= span.end;
-        if !found.span().is_some_and(meets) {
+    for diagnostic in all_diagnostics {
+        let overlaps_request = |span: Span| span.file == file && span.start <= end && start <= span.end;
+        if !diagnostic.span().is_some_and(overlaps_request) {
             continue;
         }
-        for action in actions::for_diagnostic(found, &known.analysis.sources) {
+        for action in actions::for_diagnostic(diagnostic, &analyzed_file.analysis.sources) {
             offers.push(CodeActionOrCommand::CodeAction(CodeAction {
-                title: action.title.localized(known.language).into_owned(),
+                title: action.title.localized(analyzed_file.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
-                diagnostics: Some(vec![findings::to_lsp_diagnostic(&known, found)]),
-                edit: Some(workspace_edit(&known, &action.edits)),
+                diagnostics: Some(vec![findings::to_lsp_diagnostic(&analyzed_file, diagnostic)]),
+                edit: Some(workspace_edit(&analyzed_file, &action.edits)),
                 is_preferred: Some(action.safe),
                 ..CodeAction::default()
             }));
@@ -310,46 +343,56 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
 }
 
 pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {
-    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let lines = known.lines(file);
+    let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
+    let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    let wanted = known.analysis.inlay_hints(file).into_iter().filter(|hint| (start..=end).contains(&hint.at));
-    let hint = |hint: rulec_ide::hints::InlayHint| InlayHint {
+    let visible_hints =
+        analyzed_file.analysis.inlay_hints(file).into_iter().filter(|hint| (start..=end).contains(&hint.at));
+    let to_lsp_hint = |hint: rulec_ide::hints::InlayHint| InlayHint {
         position: lines.position(hint.at),
         label: InlayHintLabel::String(hint.text),
         kind: None,
         text_edits: None,
-        tooltip: Some(InlayHintTooltip::String(hint.why.localized(known.language).into_owned())),
+        tooltip: Some(InlayHintTooltip::String(hint.why.localized(analyzed_file.language).into_owned())),
         padding_left: None,
         padding_right: None,
         data: None,
     };
-    Ok(Some(wanted.map(hint).collect()))
+    Ok(Some(visible_hints.map(to_lsp_hint).collect()))
 }
 
 pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Option<Vec<CodeLens>>> {
-    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
+    let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
-    let lens = |lens: rulec_ide::hints::CodeLens| {
+    let to_lsp_lens = |lens: rulec_ide::hints::CodeLens| {
         // The lens of a hidden route only shows text. Its command is empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),
         };
         // A title is plain text, not Markdown.
-        let title = lens.text.localized(known.language).replace('`', "");
+        let title = lens.text.localized(analyzed_file.language).replace('`', "");
         let command = Some(Command { title, command, arguments });
-        CodeLens { range: known.range(lens.span), command, data: None }
+        CodeLens { range: analyzed_file.range(lens.span), command, data: None }
     };
-    Ok(Some(known.analysis.code_lenses(file, known.findings()).into_iter().map(lens).collect()))
+    Ok(Some(
+        analyzed_file
+            .analysis
+            .code_lenses(file, analyzed_file.findings())
+            .into_iter()
+            .map(to_lsp_lens)
+            .collect(),
+    ))
 }
 
 pub fn diagnostics(
     workspace: &Workspace,
     params: DocumentDiagnosticParams,
 ) -> Answer<DocumentDiagnosticReportResult> {
-    let found = find_file(workspace, &params.text_document);
-    let items = found.map(|(known, file)| findings::file_diagnostics(&known, file)).unwrap_or_default();
+    let analysis_and_file = find_file(workspace, &params.text_document);
+    let items = analysis_and_file
+        .map(|(analyzed_file, file)| findings::file_diagnostics(&analyzed_file, file))
+        .unwrap_or_default();
     let report = FullDocumentDiagnosticReport { result_id: None, items };
     let report = RelatedFullDocumentDiagnosticReport {
         related_documents: None,
@@ -360,24 +403,29 @@ pub fn diagnostics(
 
 /// Formats the document. Returns one edit that covers the part in which the formatted text differs.
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
-    let Some((known, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let old = known.analysis.text(file);
-    let new = format::format(old).map_err(|changed| RequestRefusal(changed.to_message()))?.text;
-    if new == old {
+    let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
+    let original = analyzed_file.analysis.text(file);
+    let formatted = format::format(original).map_err(|error| RequestRefusal(error.to_message()))?.text;
+    if formatted == original {
         return Ok(Some(Vec::new()));
     }
-    let same = |(a, b): &(char, char)| a == b;
-    let start: usize = old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-    let behind = old[start..].chars().rev().zip(new[start..].chars().rev());
-    let end: usize = behind.take_while(same).map(|(c, _)| c.len_utf8()).sum();
-    let range = known.lines(file).range(start..old.len() - end);
-    Ok(Some(vec![TextEdit { range, new_text: new[start..new.len() - end].to_owned() }]))
+    let is_same = |(a, b): &(char, char)| a == b;
+    let prefix_len: usize =
+        original.chars().zip(formatted.chars()).take_while(is_same).map(|(c, _)| c.len_utf8()).sum();
+    let reversed_chars = original[prefix_len..].chars().rev().zip(formatted[prefix_len..].chars().rev());
+    let suffix_len: usize = reversed_chars.take_while(is_same).map(|(c, _)| c.len_utf8()).sum();
+    let range = analyzed_file.lines(file).range(prefix_len..original.len() - suffix_len);
+    Ok(Some(vec![TextEdit {
+        range,
+        new_text: formatted[prefix_len..formatted.len() - suffix_len].to_owned(),
+    }]))
 }
 
 /// Executes the command that runs a test. Returns the result of the test.
 pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Option<serde_json::Value>> {
-    let mut texts = params.arguments.iter().map(|argument| argument.as_str());
-    let (RUN_TEST, Some(Some(uri)), Some(Some(name))) = (params.command.as_str(), texts.next(), texts.next())
+    let mut text_arguments = params.arguments.iter().map(|argument| argument.as_str());
+    let (RUN_TEST, Some(Some(uri)), Some(Some(name))) =
+        (params.command.as_str(), text_arguments.next(), text_arguments.next())
     else {
         return Err(RequestRefusal(message!(
             "`{}` is not a command of this server, or its arguments are wrong",
@@ -386,15 +434,15 @@ pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Op
     };
     let uri: Uri =
         uri.parse().map_err(|_| RequestRefusal(message!("`{uri}` is not the address of a document")))?;
-    let Some((known, _)) = workspace.find_analysis(&path_of(&uri)) else {
+    let Some((analyzed_file, _)) = workspace.find_analysis(&path_of(&uri)) else {
         return Err(RequestRefusal(message!("the document cannot be found")));
     };
-    let Some(rules) = &known.analysis.rules else {
+    let Some(rules) = &analyzed_file.analysis.rules else {
         return Err(RequestRefusal(message!("the rules have errors, so their tests cannot run")));
     };
     let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
     let outcome = outcome.ok_or_else(|| RequestRefusal(message!("there is no test `{name}`")))?;
-    let (expected, actual) = (outcome.expected, outcome.actual.localized(known.language));
+    let (expected, actual) = (outcome.expected, outcome.actual.localized(analyzed_file.language));
     Ok(Some(
         serde_json::json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }),
     ))

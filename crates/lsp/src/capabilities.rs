@@ -25,10 +25,11 @@ fn token_types() -> Vec<SemanticTokenType> {
     ]
 }
 
-/// Returns the protocol's numbers for the token type and the token modifiers of a token class.
+/// Returns the protocol's number of a token class, and the bit set of the token's modifiers.
+/// `declares` is true for a token that declares a name.
 pub fn token_type(class: TokenClass, declares: bool) -> (u32, u32) {
-    let documents = class == TokenClass::Documentation;
-    (class as u32, u32::from(declares) | u32::from(documents) << 1)
+    let is_documentation = class == TokenClass::Documentation;
+    (class as u32, u32::from(declares) | u32::from(is_documentation) << 1)
 }
 
 pub fn capabilities() -> ServerCapabilities {

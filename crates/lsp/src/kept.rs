@@ -7,66 +7,71 @@ use ls_types::{Diagnostic, Uri};
 /// The analysis findings for a document, and the text that was analysed.
 pub struct KeptFindings {
     text: String,
-    found: Vec<Diagnostic>,
+    findings: Vec<Diagnostic>,
 }
 
 /// The equal lines at the start and at the end of two versions of a text.
 struct CommonLines {
     /// Number of equal lines at the start.
-    before: u32,
-    /// The first of the equal lines at the end, as a line number in the earlier version.
-    behind: u32,
-    /// Number of lines by which the later version is longer than the earlier one. May be negative.
-    moved: i64,
+    prefix_len: u32,
+    /// Number of the first of the equal lines at the end. The number counts lines of the earlier
+    /// version, from 0.
+    suffix_start: u32,
+    /// Number of lines of the later version minus number of lines of the earlier version.
+    line_delta: i64,
 }
 
 impl CommonLines {
     fn compare(earlier: &str, later: &str) -> CommonLines {
-        let (one, two): (Vec<&str>, Vec<&str>) = (earlier.split('\n').collect(), later.split('\n').collect());
-        let same = |(a, b): &(&&str, &&str)| a == b;
-        let before = one.iter().zip(&two).take_while(same).count();
-        let rest = (&one[before..], &two[before..]);
-        let behind = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(same).count();
+        let (earlier_lines, later_lines): (Vec<&str>, Vec<&str>) =
+            (earlier.split('\n').collect(), later.split('\n').collect());
+        let is_same = |(a, b): &(&&str, &&str)| a == b;
+        let prefix_len = earlier_lines.iter().zip(&later_lines).take_while(is_same).count();
+        let remaining = (&earlier_lines[prefix_len..], &later_lines[prefix_len..]);
+        let suffix_len = remaining.0.iter().rev().zip(remaining.1.iter().rev()).take_while(is_same).count();
         CommonLines {
-            before: before as u32,
-            behind: (one.len() - behind) as u32,
-            moved: two.len() as i64 - one.len() as i64,
+            prefix_len: prefix_len as u32,
+            suffix_start: (earlier_lines.len() - suffix_len) as u32,
+            line_delta: later_lines.len() as i64 - earlier_lines.len() as i64,
         }
     }
 
-    /// Moves a range to its position in the later version. Returns false if lines of the range have
-    /// changed.
+    /// Moves a range of the earlier version to its position in the later version. Returns false if
+    /// lines of the range have changed.
     fn shift(&self, range: &mut ls_types::Range) -> bool {
-        if range.end.line < self.before {
+        if range.end.line < self.prefix_len {
             return true;
         }
-        if range.start.line < self.behind {
+        if range.start.line < self.suffix_start {
             return false;
         }
-        for place in [&mut range.start, &mut range.end] {
-            place.line = u32::try_from(i64::from(place.line) + self.moved).unwrap_or(place.line);
+        for position in [&mut range.start, &mut range.end] {
+            position.line =
+                u32::try_from(i64::from(position.line) + self.line_delta).unwrap_or(position.line);
         }
         true
     }
 }
 
 impl KeptFindings {
-    pub fn new(text: &str, found: Vec<Diagnostic>) -> KeptFindings {
-        KeptFindings { text: text.to_owned(), found }
+    pub fn new(text: &str, findings: Vec<Diagnostic>) -> KeptFindings {
+        KeptFindings { text: text.to_owned(), findings }
     }
 
     /// Returns the findings that are still valid for a later version of the document. A finding is
     /// valid if the lines of all ranges that it refers to in the document are unchanged.
     pub fn valid_findings(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
         let common = CommonLines::compare(&self.text, text);
-        let still = |found: &Diagnostic| {
-            let mut found = found.clone();
-            let related = found.related_information.iter_mut().flatten();
-            let mut here = related.map(|one| &mut one.location).filter(|place| place.uri == *document);
-            let all = here.all(|place| common.shift(&mut place.range));
-            (all && common.shift(&mut found.range)).then_some(found)
+        let shift_if_valid = |finding: &Diagnostic| {
+            let mut finding = finding.clone();
+            let related = finding.related_information.iter_mut().flatten();
+            let mut locations = related
+                .map(|related_location| &mut related_location.location)
+                .filter(|location| location.uri == *document);
+            let all_unchanged = locations.all(|location| common.shift(&mut location.range));
+            (all_unchanged && common.shift(&mut finding.range)).then_some(finding)
         };
-        self.found.iter().filter_map(still).collect()
+        self.findings.iter().filter_map(shift_if_valid).collect()
     }
 }
 
@@ -80,11 +85,11 @@ mod tests {
     }
 
     /// Creates a finding about line `at` with related information about line `related`.
-    fn make_finding(at: u32, related: u32, uri: &Uri) -> Diagnostic {
-        let location = Location { uri: uri.clone(), range: line_range(related) };
+    fn make_finding(line: u32, related_line: u32, uri: &Uri) -> Diagnostic {
+        let location = Location { uri: uri.clone(), range: line_range(related_line) };
         let related = DiagnosticRelatedInformation { location, message: String::new() };
         Diagnostic {
-            range: line_range(at),
+            range: line_range(line),
             related_information: Some(vec![related]),
             ..Diagnostic::default()
         }
@@ -94,7 +99,7 @@ mod tests {
     fn findings_whose_lines_are_the_same_move_with_them() {
         let (uri, other): (Uri, Uri) =
             ("file:///a.rules".parse().expect("an address"), "file:///b.rules".parse().expect("an address"));
-        let kept = KeptFindings::new(
+        let kept_findings = KeptFindings::new(
             "0\n1\n2\n3\n4",
             vec![
                 make_finding(0, 1, &uri),
@@ -104,12 +109,16 @@ mod tests {
             ],
         );
         let lines = |text: &str| -> Vec<(u32, u32)> {
-            let related = |found: &Diagnostic| {
-                found.related_information.as_ref().map_or(0, |all| all[0].location.range.start.line)
+            let related_line = |finding: &Diagnostic| {
+                finding
+                    .related_information
+                    .as_ref()
+                    .map_or(0, |related_locations| related_locations[0].location.range.start.line)
             };
-            kept.valid_findings(&uri, text)
+            kept_findings
+                .valid_findings(&uri, text)
                 .iter()
-                .map(|found| (found.range.start.line, related(found)))
+                .map(|finding| (finding.range.start.line, related_line(finding)))
                 .collect()
         };
         assert_eq!(lines("0\n1\n2\n3\n4"), [(0, 1), (4, 0), (3, 2), (4, 2)]);

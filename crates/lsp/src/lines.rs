@@ -22,7 +22,7 @@ impl<'t> Lines<'t> {
         Lines::with_starts(text, line_starts(text))
     }
 
-    /// Creates the lines of a text from known line starts.
+    /// Creates the lines of a text from line starts that the caller has computed.
     pub fn with_starts(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
         Lines { text, starts }
     }
@@ -38,12 +38,12 @@ impl<'t> Lines<'t> {
     pub fn offset(&self, position: Position) -> u32 {
         let Some(start) = self.starts.get(position.line as usize) else { return self.text.len() as u32 };
         let line = self.line(position.line as usize).trim_end_matches(['\n', '\r']);
-        let mut units = 0;
-        for (at, c) in line.char_indices() {
-            if units + c.len_utf16() as u32 > position.character {
-                return start + at as u32;
+        let mut utf16_units = 0;
+        for (char_offset, c) in line.char_indices() {
+            if utf16_units + c.len_utf16() as u32 > position.character {
+                return start + char_offset as u32;
             }
-            units += c.len_utf16() as u32;
+            utf16_units += c.len_utf16() as u32;
         }
         start + line.len() as u32
     }
@@ -51,10 +51,11 @@ impl<'t> Lines<'t> {
     /// Returns the position of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
-        let within = self.line(line);
-        let inside = (offset - self.starts[line]) as usize;
-        let before = within.char_indices().take_while(|(at, _)| *at < inside);
-        Position { line: line as u32, character: before.map(|(_, c)| c.len_utf16() as u32).sum() }
+        let line_text = self.line(line);
+        let offset_in_line = (offset - self.starts[line]) as usize;
+        let chars_before =
+            line_text.char_indices().take_while(|(char_offset, _)| *char_offset < offset_in_line);
+        Position { line: line as u32, character: chars_before.map(|(_, c)| c.len_utf16() as u32).sum() }
     }
 
     pub fn range(&self, bytes: ops::Range<usize>) -> Range {
@@ -69,16 +70,21 @@ mod tests {
     #[test]
     fn places_are_counted_in_units_of_16_bits() {
         let lines = Lines::new("a\u{1F600}文\r\nb\n");
-        let at = |line, character| Position { line, character };
-        for (offset, position) in
-            [(0, at(0, 0)), (1, at(0, 1)), (5, at(0, 3)), (8, at(0, 4)), (10, at(1, 0)), (12, at(2, 0))]
-        {
+        let make_position = |line, character| Position { line, character };
+        for (offset, position) in [
+            (0, make_position(0, 0)),
+            (1, make_position(0, 1)),
+            (5, make_position(0, 3)),
+            (8, make_position(0, 4)),
+            (10, make_position(1, 0)),
+            (12, make_position(2, 0)),
+        ] {
             assert_eq!(lines.position(offset), position);
             assert_eq!(lines.offset(position), offset);
         }
         // Inside a character, past the end of a line, past the end of the text.
-        assert_eq!(lines.offset(at(0, 2)), 1);
-        assert_eq!(lines.offset(at(0, 99)), 8);
-        assert_eq!(lines.offset(at(9, 9)), 12);
+        assert_eq!(lines.offset(make_position(0, 2)), 1);
+        assert_eq!(lines.offset(make_position(0, 99)), 8);
+        assert_eq!(lines.offset(make_position(9, 9)), 12);
     }
 }

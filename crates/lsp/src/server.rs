@@ -28,7 +28,7 @@ use std::time::Duration;
 /// Minimum pause in typing before the rules are analysed.
 const ANALYSIS_DELAY: Duration = Duration::from_millis(250);
 
-/// The reason why the server ended before the editor shut it down.
+/// The reason why the server ended before the editor shut the server down.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -80,12 +80,20 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     connection.initialize_finish(id, serde_json::to_value(result).unwrap_or_default())?;
     let params: InitializeParams = serde_json::from_value(params).unwrap_or_default();
     let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
-    let (watches, refreshes) = (can_watch(&params.capabilities), can_refresh(&params.capabilities));
+    let (watches_files, refreshes_lenses) =
+        (can_watch(&params.capabilities), can_refresh(&params.capabilities));
     let workspace = Workspace::new(workspace_folders(params), language);
-    let (told, kept) = (BTreeMap::new(), BTreeMap::new());
-    let mut server =
-        Server { connection, workspace, told, kept, refreshes, refreshed: 0, stale: UnsentDiagnostics::No };
-    if watches {
+    let (sent, last_findings) = (BTreeMap::new(), BTreeMap::new());
+    let mut server = Server {
+        connection,
+        workspace,
+        sent,
+        last_findings,
+        refreshes_lenses,
+        refresh_count: 0,
+        unsent: UnsentDiagnostics::No,
+    };
+    if watches_files {
         server.register_file_watchers();
     }
     server.run()
@@ -118,7 +126,7 @@ fn workspace_folders(params: InitializeParams) -> Vec<PathBuf> {
     }
 }
 
-/// The diagnostics that have not been sent to the editor since the last change.
+/// Which diagnostics the server has not sent to the editor since the last change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnsentDiagnostics {
     No,
@@ -134,24 +142,25 @@ struct Server<'c> {
     connection: &'c Connection,
     workspace: Workspace,
     /// The diagnostics that were last sent to the editor, by document URI.
-    told: BTreeMap<String, SentDiagnostics>,
+    sent: BTreeMap<String, SentDiagnostics>,
     /// The findings of the last analysis, by document URI. They are shown until the next analysis
     /// ends.
-    kept: BTreeMap<String, KeptFindings>,
-    /// Whether the server can ask the editor to request code lenses again.
-    refreshes: bool,
-    /// Number of requests to refresh the code lenses that were sent so far.
-    refreshed: u32,
-    stale: UnsentDiagnostics,
+    last_findings: BTreeMap<String, KeptFindings>,
+    /// Whether the editor accepts the server's request to refresh its code lenses.
+    refreshes_lenses: bool,
+    /// Number of refresh requests for code lenses that the server has sent. The ids of the requests
+    /// contain this number.
+    refresh_count: u32,
+    unsent: UnsentDiagnostics,
 }
 
 impl Server<'_> {
     fn run(&mut self) -> Result<(), ServeError> {
         loop {
-            let message = match self.stale {
+            let message = match self.unsent {
                 UnsentDiagnostics::No => self.connection.receiver.recv().ok(),
-                stale => {
-                    let wait = if stale == UnsentDiagnostics::All { Duration::ZERO } else { ANALYSIS_DELAY };
+                unsent => {
+                    let wait = if unsent == UnsentDiagnostics::All { Duration::ZERO } else { ANALYSIS_DELAY };
                     match self.connection.receiver.recv_timeout(wait) {
                         Ok(message) => Some(message),
                         Err(error) if error.is_timeout() => {
@@ -268,20 +277,20 @@ impl Server<'_> {
                     let document = opened.text_document;
                     let (uri, text, version) = (document.uri, document.text, document.version);
                     self.workspace.open(Document { uri, text, version });
-                    self.stale = UnsentDiagnostics::All;
+                    self.unsent = UnsentDiagnostics::All;
                 }
             }
             notification::DidChangeTextDocument::METHOD => {
                 if let Some(changed) = parse_params::<notification::DidChangeTextDocument>(notification) {
                     let document = changed.text_document;
                     self.workspace.change(&document.uri, document.version, &changed.content_changes);
-                    self.stale = UnsentDiagnostics::All;
+                    self.unsent = UnsentDiagnostics::All;
                 }
             }
             notification::DidCloseTextDocument::METHOD => {
                 if let Some(closed) = parse_params::<notification::DidCloseTextDocument>(notification) {
                     self.workspace.close(&closed.text_document.uri);
-                    self.stale = UnsentDiagnostics::All;
+                    self.unsent = UnsentDiagnostics::All;
                 }
             }
             notification::DidChangeWorkspaceFolders::METHOD => {
@@ -289,103 +298,113 @@ impl Server<'_> {
                     let paths = |folders: &[WorkspaceFolder]| -> Vec<PathBuf> {
                         folders.iter().map(|folder| path_of(&folder.uri)).collect()
                     };
-                    let (gone, new) = (paths(&changed.event.removed), paths(&changed.event.added));
-                    self.workspace.change_folders(&gone, new);
-                    self.stale = UnsentDiagnostics::All;
+                    let (removed, added) = (paths(&changed.event.removed), paths(&changed.event.added));
+                    self.workspace.change_folders(&removed, added);
+                    self.unsent = UnsentDiagnostics::All;
                 }
             }
             notification::DidSaveTextDocument::METHOD | notification::DidChangeWatchedFiles::METHOD => {
                 self.workspace.discard_cached();
-                self.stale = UnsentDiagnostics::All;
+                self.unsent = UnsentDiagnostics::All;
             }
             _ => {}
         }
     }
 
-    /// Sends the diagnostics of open documents, and of other files in the same rule sets, if they
-    /// changed.
+    /// Sends the diagnostics of open documents, and of other files in the same rule sets. Unchanged
+    /// diagnostics are not sent again.
     fn publish(&mut self) {
-        let analysed = self.stale == UnsentDiagnostics::Analysis;
-        self.stale = if analysed { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };
-        let found = catch_unwind(AssertUnwindSafe(|| self.collect_diagnostics(analysed)));
+        let runs_analysis = self.unsent == UnsentDiagnostics::Analysis;
+        self.unsent = if runs_analysis { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };
+        let diagnostics_by_uri = catch_unwind(AssertUnwindSafe(|| self.collect_diagnostics(runs_analysis)));
         // After a panic, the editor continues to show the diagnostics that were last sent.
-        let Ok((mut found, kept)) = found else { return };
-        if analysed {
-            self.kept = kept;
+        let Ok((mut diagnostics_by_uri, new_findings)) = diagnostics_by_uri else { return };
+        if runs_analysis {
+            self.last_findings = new_findings;
         }
-        let gone: Vec<String> = self.told.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
-        found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
-        for (uri, diagnostics) in found {
+        let resolved_uris: Vec<String> =
+            self.sent.keys().filter(|uri| !diagnostics_by_uri.contains_key(*uri)).cloned().collect();
+        diagnostics_by_uri.extend(resolved_uris.into_iter().map(|uri| (uri, Vec::new())));
+        for (uri, diagnostics) in diagnostics_by_uri {
             // For an open document, diagnostics are sent for each version of the document. For
             // other files, diagnostics are sent only if they changed.
             let Ok(address) = uri.parse::<Uri>() else { continue };
             let version = self.workspace.documents().find(|(_, document)| document.uri == address);
             let version = version.map(|(_, document)| document.version);
-            let told = self.told.get(&uri);
-            let same = told.map_or(diagnostics.is_empty(), |(_, told)| *told == diagnostics);
-            if same && (version.is_none() || told.is_some_and(|(of, _)| *of == version)) {
+            let sent = self.sent.get(&uri);
+            let is_unchanged = sent.map_or(diagnostics.is_empty(), |(_, sent)| *sent == diagnostics);
+            if is_unchanged
+                && (version.is_none() || sent.is_some_and(|(sent_version, _)| *sent_version == version))
+            {
                 continue;
             }
             match diagnostics.is_empty() && version.is_none() {
-                true => drop(self.told.remove(&uri)),
-                false => drop(self.told.insert(uri, (version, diagnostics.clone()))),
+                true => drop(self.sent.remove(&uri)),
+                false => drop(self.sent.insert(uri, (version, diagnostics.clone()))),
             }
             let params = PublishDiagnosticsParams { uri: address, diagnostics, version };
             let method = notification::PublishDiagnostics::METHOD.to_owned();
             self.send(Message::Notification(Notification::new(method, params)));
         }
-        // A code lens can show which route hides another one. An edit of another file may change
-        // this.
-        if analysed && self.refreshes {
-            self.refreshed += 1;
+        // A code lens can show which route hides another route. An edit of another file may change
+        // which route hides the other.
+        if runs_analysis && self.refreshes_lenses {
+            self.refresh_count += 1;
             let method = request::CodeLensRefresh::METHOD.to_owned();
-            let id = format!("lenses-{}", self.refreshed);
+            let id = format!("lenses-{}", self.refresh_count);
             self.send(Message::Request(Request::new(id.into(), method, ())));
         }
     }
 
-    /// Returns two maps by document URI: all diagnostics, and the new analysis findings to keep. If
-    /// `analysed` is false, the diagnostics include the kept findings of the last analysis, and the
-    /// second map is empty.
+    /// Returns two maps by document URI: all diagnostics, and the findings of a new analysis. If
+    /// `runs_analysis` is false, no analysis runs: the diagnostics include the findings of the last
+    /// analysis, and the second map is empty.
     fn collect_diagnostics(
         &self,
-        analysed: bool,
+        runs_analysis: bool,
     ) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, KeptFindings>) {
-        let (mut all, mut mains, mut kept) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let mut of_file = |known: &AnalyzedFile, file, uri: &Uri| {
-            let mut found = findings::compile_diagnostics(known, file);
-            let text = known.analysis.text(file);
-            if analysed {
-                let of_analysis = findings::analysis_diagnostics(known, file);
-                found.extend(of_analysis.iter().cloned());
-                kept.insert(uri.to_string(), KeptFindings::new(text, of_analysis));
-            } else if let (true, Some(kept)) = (known.analysis.rules.is_some(), self.kept.get(uri.as_str())) {
-                found.extend(kept.valid_findings(uri, text));
+        let (mut diagnostics_by_uri, mut main_paths, mut new_findings) =
+            (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let mut collect_for_file = |analyzed_file: &AnalyzedFile, file, uri: &Uri| {
+            let mut diagnostics = findings::compile_diagnostics(analyzed_file, file);
+            let text = analyzed_file.analysis.text(file);
+            if runs_analysis {
+                let analysis_findings = findings::analysis_diagnostics(analyzed_file, file);
+                diagnostics.extend(analysis_findings.iter().cloned());
+                new_findings.insert(uri.to_string(), KeptFindings::new(text, analysis_findings));
+            } else if let (true, Some(last)) =
+                (analyzed_file.analysis.rules.is_some(), self.last_findings.get(uri.as_str()))
+            {
+                diagnostics.extend(last.valid_findings(uri, text));
             }
-            found
+            diagnostics
         };
         for (path, document) in self.workspace.documents() {
-            let Some((known, file)) = self.workspace.find_analysis(path) else { continue };
-            all.insert(document.uri.to_string(), of_file(&known, file, &document.uri));
-            if !mains.insert(known.path(rulec::FileId(0))) {
+            let Some((analyzed_file, file)) = self.workspace.find_analysis(path) else { continue };
+            diagnostics_by_uri
+                .insert(document.uri.to_string(), collect_for_file(&analyzed_file, file, &document.uri));
+            if !main_paths.insert(analyzed_file.path(rulec::FileId(0))) {
                 continue;
             }
-            if let Some(refused) = &known.refused
-                && let Some(uri) = uri_of(&refused.path)
+            if let Some(error) = &analyzed_file.settings_error
+                && let Some(uri) = uri_of(&error.path)
             {
-                all.insert(uri.to_string(), vec![findings::settings_diagnostic(refused, known.language)]);
+                diagnostics_by_uri.insert(
+                    uri.to_string(),
+                    vec![findings::settings_diagnostic(error, analyzed_file.language)],
+                );
             }
-            for (other, _) in known.analysis.sources.iter() {
-                let path = known.path(other);
-                let is_open = self.workspace.documents().any(|(open, _)| open == path);
-                let (false, Some(uri)) = (is_open, known.uri(other)) else { continue };
-                let found = of_file(&known, other, &uri);
-                if !found.is_empty() {
-                    all.insert(uri.to_string(), found);
+            for (other_file, _) in analyzed_file.analysis.sources.iter() {
+                let path = analyzed_file.path(other_file);
+                let is_open = self.workspace.documents().any(|(open_path, _)| open_path == path);
+                let (false, Some(uri)) = (is_open, analyzed_file.uri(other_file)) else { continue };
+                let diagnostics = collect_for_file(&analyzed_file, other_file, &uri);
+                if !diagnostics.is_empty() {
+                    diagnostics_by_uri.insert(uri.to_string(), diagnostics);
                 }
             }
         }
-        (all, kept)
+        (diagnostics_by_uri, new_findings)
     }
 }
 

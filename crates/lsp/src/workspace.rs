@@ -37,13 +37,14 @@ impl Document {
     }
 }
 
-/// The analysis of a main file and its imports, with the severities that the settings of its folder
-/// select. Warnings that the settings allow are removed.
+/// The analysis of a main file and its imports. The settings of the main file's folder determine
+/// the severity of each warning. Warnings that the settings allow are removed.
 pub struct AnalyzedFile {
     pub analysis: Analysis,
     settings: Settings,
-    /// The error if the settings file is invalid. The analysis then uses the default settings.
-    pub refused: Option<SettingsError>,
+    /// The error in the settings file; `None` if the file is valid. After an error, the analysis
+    /// uses the default settings.
+    pub settings_error: Option<SettingsError>,
     /// The language of the diagnostics.
     pub language: Language,
     /// The folder to which the file names of the analysis are relative.
@@ -94,7 +95,7 @@ impl AnalyzedFile {
     pub fn lines(&self, file: FileId) -> Lines<'_> {
         let text = self.analysis.text(file);
         match self.lines.get(file.0 as usize) {
-            Some(known) => Lines::with_starts(text, known.get_or_init(|| lines::line_starts(text)).clone()),
+            Some(starts) => Lines::with_starts(text, starts.get_or_init(|| lines::line_starts(text)).clone()),
             None => Lines::new(text),
         }
     }
@@ -102,7 +103,7 @@ impl AnalyzedFile {
 
 /// The position of a request, resolved to a byte offset in an analysed file.
 pub struct RequestPosition {
-    pub known: Rc<AnalyzedFile>,
+    pub analyzed_file: Rc<AnalyzedFile>,
     pub file: FileId,
     pub offset: u32,
 }
@@ -129,10 +130,10 @@ impl Workspace {
         self.language
     }
 
-    /// Removes the folders `gone` from the workspace and adds the folders `new`.
-    pub fn change_folders(&mut self, gone: &[PathBuf], new: impl IntoIterator<Item = PathBuf>) {
-        self.folders.retain(|folder| !gone.contains(folder));
-        self.folders.extend(new);
+    /// Removes the folders `removed` from the workspace and adds the folders `added`.
+    pub fn change_folders(&mut self, removed: &[PathBuf], added: impl IntoIterator<Item = PathBuf>) {
+        self.folders.retain(|folder| !removed.contains(folder));
+        self.folders.extend(added);
         self.discard_cached();
     }
 
@@ -146,7 +147,8 @@ impl Workspace {
         self.discard_cached();
     }
 
-    /// Applies changes to an open document. Discards only the analyses that contain the document.
+    /// Applies changes to an open document. Discards the cached analyses that contain the document,
+    /// and no others.
     pub fn change(&mut self, uri: &Uri, version: i32, changes: &[TextDocumentContentChangeEvent]) {
         let path = path_of(uri);
         let Some(document) = self.open.get_mut(&path) else { return };
@@ -155,7 +157,7 @@ impl Workspace {
         if let Some(imports) = self.imports.get_mut() {
             imports.insert(path.clone(), imported_paths(&document.text, &path));
         }
-        self.analyses.get_mut().retain(|_, known| known.file(&path).is_none());
+        self.analyses.get_mut().retain(|_, analyzed_file| analyzed_file.file(&path).is_none());
     }
 
     /// Discards all cached results, because files on disk or open documents have changed.
@@ -174,20 +176,20 @@ impl Workspace {
     /// if no analysis contains the file.
     pub fn find_analysis(&self, path: &Path) -> Option<(Rc<AnalyzedFile>, FileId)> {
         let main = self.find_main_file(path);
-        let judged = self.analyse_cached(&main);
-        if let Some(file) = judged.file(path) {
-            return Some((judged, file));
+        let main_analysis = self.analyse_cached(&main);
+        if let Some(file) = main_analysis.file(path) {
+            return Some((main_analysis, file));
         }
-        let own = self.analyse_cached(path);
-        let file = own.file(path)?;
-        Some((own, file))
+        let own_analysis = self.analyse_cached(path);
+        let file = own_analysis.file(path)?;
+        Some((own_analysis, file))
     }
 
     /// Resolves the position of a request in a document.
     pub fn resolve_position(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
-        let (known, file) = self.find_analysis(&path_of(uri))?;
-        let offset = known.lines(file).offset(position);
-        Some(RequestPosition { known, file, offset })
+        let (analyzed_file, file) = self.find_analysis(&path_of(uri))?;
+        let offset = analyzed_file.lines(file).offset(position);
+        Some(RequestPosition { analyzed_file, file, offset })
     }
 
     /// Returns the analyses of all main files, for requests about the whole workspace.
@@ -199,17 +201,17 @@ impl Workspace {
     }
 
     fn analyse_cached(&self, path: &Path) -> Rc<AnalyzedFile> {
-        if let Some(known) = self.analyses.borrow().get(path) {
-            return known.clone();
+        if let Some(analyzed_file) = self.analyses.borrow().get(path) {
+            return analyzed_file.clone();
         }
         let root = self.find_root(path);
         let files = WorkspaceLoader { workspace: self, disk: DiskLoader::new(&root).ok(), root: &root };
         let mut analysis = Analysis::new(&files, &relative_name(&root, path).unwrap_or_default());
-        let (settings, refused) = match self.settings.borrow_mut().for_file(path) {
+        let (settings, settings_error) = match self.settings.borrow_mut().for_file(path) {
             Ok(settings) => (settings, None),
-            Err(refused) => (Settings::default(), Some(refused)),
+            Err(settings_error) => (Settings::default(), Some(settings_error)),
         };
-        analysis.diagnostics.retain(|found| is_shown(&settings, found));
+        analysis.diagnostics.retain(|diagnostic| is_shown(&settings, diagnostic));
         let uri = |name: &str| {
             let path = root.join(name);
             self.open.get(&path).map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))
@@ -217,18 +219,26 @@ impl Workspace {
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
         let lines = vec![OnceCell::new(); analysis.sources.len()];
         let (language, findings) = (self.language, OnceCell::new());
-        let known =
-            Rc::new(AnalyzedFile { analysis, settings, refused, language, root, findings, lines, uris });
-        self.analyses.borrow_mut().insert(path.to_owned(), known.clone());
-        known
+        let analyzed_file = Rc::new(AnalyzedFile {
+            analysis,
+            settings,
+            settings_error,
+            language,
+            root,
+            findings,
+            lines,
+            uris,
+        });
+        self.analyses.borrow_mut().insert(path.to_owned(), analyzed_file.clone());
+        analyzed_file
     }
 
-    /// Returns the root folder of a file, relative to which imports are resolved. It is the
-    /// outermost workspace folder that contains the file, or else the file's own folder.
+    /// Returns the root folder of a file. Imports are resolved relative to the root folder. It is
+    /// the outermost workspace folder that contains the file, or else the file's own folder.
     fn find_root(&self, path: &Path) -> PathBuf {
-        let around = self.folders.iter().filter(|folder| path.starts_with(folder));
-        let widest = around.min_by_key(|folder| folder.components().count());
-        widest.cloned().unwrap_or_else(|| path.parent().unwrap_or(Path::new("/")).to_owned())
+        let containing_folders = self.folders.iter().filter(|folder| path.starts_with(folder));
+        let outermost = containing_folders.min_by_key(|folder| folder.components().count());
+        outermost.cloned().unwrap_or_else(|| path.parent().unwrap_or(Path::new("/")).to_owned())
     }
 
     /// Returns the main file with which a file is analysed. A main file imports the file directly
@@ -237,30 +247,32 @@ impl Workspace {
     fn find_main_file(&self, path: &Path) -> PathBuf {
         self.with_import_graph(|imports| {
             let importers = |path: &Path| {
-                let of = imports.iter().filter(|(_, imported)| imported.iter().any(|one| one == path));
-                of.map(|(importer, _)| importer.clone()).collect::<Vec<_>>()
+                let direct_importers = imports
+                    .iter()
+                    .filter(|(_, imported)| imported.iter().any(|imported_path| imported_path == path));
+                direct_importers.map(|(importer, _)| importer.clone()).collect::<Vec<_>>()
             };
-            let (mut seen, mut open) = (BTreeSet::from([path.to_owned()]), vec![path.to_owned()]);
-            let mut mains = BTreeSet::new();
-            while let Some(at) = open.pop() {
-                let importers = importers(&at);
+            let (mut visited, mut pending) = (BTreeSet::from([path.to_owned()]), vec![path.to_owned()]);
+            let mut main_files = BTreeSet::new();
+            while let Some(file) = pending.pop() {
+                let importers = importers(&file);
                 if importers.is_empty() {
-                    mains.insert(at);
+                    main_files.insert(file);
                     continue;
                 }
-                open.extend(importers.into_iter().filter(|importer| seen.insert(importer.clone())));
+                pending.extend(importers.into_iter().filter(|importer| visited.insert(importer.clone())));
             }
-            mains.into_iter().next().unwrap_or_else(|| path.to_owned())
+            main_files.into_iter().next().unwrap_or_else(|| path.to_owned())
         })
     }
 
-    fn with_import_graph<T>(&self, ask: impl FnOnce(&BTreeMap<PathBuf, Vec<PathBuf>>) -> T) -> T {
+    fn with_import_graph<T>(&self, query: impl FnOnce(&BTreeMap<PathBuf, Vec<PathBuf>>) -> T) -> T {
         let mut imports = self.imports.borrow_mut();
         let imports = imports.get_or_insert_with(|| {
             let mut files = BTreeSet::new();
             self.folders.iter().for_each(|folder| collect_rule_files(folder, &mut files));
             files.extend(self.open.keys().cloned());
-            let of = |path: PathBuf| {
+            let read_imports = |path: PathBuf| {
                 let text = match self.open.get(&path) {
                     Some(document) => document.text.clone(),
                     None => std::fs::read_to_string(&path).unwrap_or_default(),
@@ -268,29 +280,29 @@ impl Workspace {
                 let imported = imported_paths(&text, &path);
                 (path, imported)
             };
-            files.into_iter().map(of).collect()
+            files.into_iter().map(read_imports).collect()
         });
-        ask(imports)
+        query(imports)
     }
 }
 
-/// Adds the rule files below a folder to `found`. Hidden folders are skipped, and links to folders
+/// Adds the rule files below a folder to `files`. Hidden folders are skipped, and links to folders
 /// are not followed.
-fn collect_rule_files(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+fn collect_rule_files(folder: &Path, files: &mut BTreeSet<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let (path, is_dir) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
         let name = entry.file_name();
-        let passed = name.as_encoded_bytes().starts_with(b".")
+        let is_skipped = name.as_encoded_bytes().starts_with(b".")
             || matches!(name.to_str(), Some("target" | "node_modules"));
-        if found.len() >= MAX_FILES {
+        if files.len() >= MAX_FILES {
             return;
-        } else if is_dir && !passed {
-            collect_rule_files(&path, found);
+        } else if is_dir && !is_skipped {
+            collect_rule_files(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
-            found.insert(path);
+            files.insert(path);
         }
     }
 }
@@ -299,31 +311,31 @@ fn collect_rule_files(folder: &Path, found: &mut BTreeSet<PathBuf>) {
 /// line are found.
 fn imported_paths(text: &str, path: &Path) -> Vec<PathBuf> {
     let mut tokens = lex::tokenize(text, 0).filter(|token| token.kind != TokenKind::White).peekable();
-    let (mut found, mut begins) = (Vec::new(), true);
+    let (mut paths, mut at_line_start) = (Vec::new(), true);
     while let Some(token) = tokens.next() {
-        if begins
+        if at_line_start
             && token.text(text) == "import"
             && let Some(name) = tokens.next_if(|next| next.kind == TokenKind::String)
         {
             let name = name.text(text).trim_matches('"');
-            found.extend(path.parent().map(|folder| normalise_path(&folder.join(name))));
+            paths.extend(path.parent().map(|folder| normalise_path(&folder.join(name))));
         }
-        begins = token.kind == TokenKind::Newline;
+        at_line_start = token.kind == TokenKind::Newline;
     }
-    found
+    paths
 }
 
 /// Returns a path without `.` and `..` components.
 fn normalise_path(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+    let mut normalised = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
+            Component::ParentDir => drop(normalised.pop()),
+            part => normalised.push(part),
         }
     }
-    plain
+    normalised
 }
 
 /// Returns a path relative to a root folder, with `/` as the separator. `None` if the root does not
@@ -333,7 +345,7 @@ fn relative_name(root: &Path, path: &Path) -> Option<String> {
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))
 }
 
-/// Returns the path of a document. A document that is no file, such as an unsaved one, gets a
+/// Returns the path of a document. A document without a file, such as an unsaved document, gets a
 /// unique path.
 pub fn path_of(uri: &Uri) -> PathBuf {
     match uri.to_file_path() {
@@ -343,8 +355,8 @@ pub fn path_of(uri: &Uri) -> PathBuf {
 }
 
 /// True for every error, and for a warning unless the settings allow it.
-fn is_shown(settings: &Settings, found: &Diagnostic) -> bool {
-    found.is_error() || settings.level(found.code) != WarningLevel::Allow
+fn is_shown(settings: &Settings, diagnostic: &Diagnostic) -> bool {
+    diagnostic.is_error() || settings.level(diagnostic.code) != WarningLevel::Allow
 }
 
 pub fn uri_of(path: &Path) -> Option<Uri> {

@@ -16,47 +16,50 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 #[proc_macro]
 pub fn message_at(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(|(message, span)| {
-        let quoted = TokenTree::Literal(Literal::string(message));
+        let message_literal = TokenTree::Literal(Literal::string(message));
         let call: TokenStream = "::core::compile_error!".parse().unwrap_or_default();
-        let args = TokenTree::Group(Group::new(Delimiter::Parenthesis, quoted.into()));
-        call.into_iter().chain([args]).map(|token| at(token, span)).collect()
+        let args = TokenTree::Group(Group::new(Delimiter::Parenthesis, message_literal.into()));
+        call.into_iter().chain([args]).map(|token| with_span(token, span)).collect()
     })
 }
 
-type Mistake = (&'static str, Span);
+type TemplateError = (&'static str, Span);
 
-fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
+fn expand(input: TokenStream) -> Result<TokenStream, TemplateError> {
     let mut input = input.into_iter();
     let library: TokenStream = input.next().into_iter().collect();
-    let inside = |item: &str| library.clone().into_iter().chain(path(item)).collect::<TokenStream>();
-    let mut arguments = split(input.collect()).into_iter();
+    let library_path =
+        |item: &str| library.clone().into_iter().chain(parse_path(item)).collect::<TokenStream>();
+    let mut arguments = split_at_commas(input.collect()).into_iter();
     let first = arguments.next().unwrap_or_default();
     let literal =
         literal(first).ok_or(("a message begins with its template, a literal", Span::call_site()))?;
     let span = literal.span();
-    let (placeholders, braces) = placeholders(&literal.to_string()).map_err(|message| (message, span))?;
-    let (mut named, mut in_turn) = (Vec::new(), Vec::new());
+    let (placeholders, has_escaped_braces) =
+        placeholders(&literal.to_string()).map_err(|message| (message, span))?;
+    let (mut named_args, mut positional_args) = (Vec::new(), Vec::new());
     for argument in arguments {
-        match name_of(&argument) {
-            Some((name, value)) => named.push((name, value, false)),
-            None => in_turn.push(argument),
+        match split_named_argument(&argument) {
+            Some((name, value)) => named_args.push((name, value, false)),
+            None => positional_args.push(argument),
         }
     }
-    let (mut next, mut taken) = (0.., vec![false; in_turn.len()]);
+    let (mut next_number, mut used_positional_args) = (0.., vec![false; positional_args.len()]);
     let mut values = TokenStream::new();
     for placeholder in &placeholders {
-        let number = if placeholder.is_empty() { next.next() } else { placeholder.parse().ok() };
-        let value = if let Some(number) = number {
-            let value = in_turn.get(number).ok_or(("a placeholder has no argument", span))?;
-            taken[number] = true;
+        let index = if placeholder.is_empty() { next_number.next() } else { placeholder.parse().ok() };
+        let value = if let Some(index) = index {
+            let value = positional_args.get(index).ok_or(("a placeholder has no argument", span))?;
+            used_positional_args[index] = true;
             value.clone()
-        } else if let Some((_, value, used)) = named.iter_mut().find(|(name, ..)| name == placeholder) {
-            *used = true;
+        } else if let Some((_, value, is_used)) = named_args.iter_mut().find(|(name, ..)| name == placeholder)
+        {
+            *is_used = true;
             value.clone()
         } else {
             TokenTree::Ident(Ident::new(placeholder, span)).into()
         };
-        values.extend(inside("::diag::Argument::to_arg"));
+        values.extend(library_path("::diag::Argument::to_arg"));
         let value = TokenTree::Group(Group::new(Delimiter::Parenthesis, value));
         let reference = [TokenTree::Punct(Punct::new('&', Spacing::Alone)), value].into_iter().collect();
         values.extend([
@@ -64,36 +67,36 @@ fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
             TokenTree::Punct(Punct::new(',', Spacing::Alone)),
         ]);
     }
-    if taken.contains(&false) || named.iter().any(|(.., used)| !used) {
+    if used_positional_args.contains(&false) || named_args.iter().any(|(.., is_used)| !is_used) {
         return Err(("an argument has no placeholder", span));
     }
     let mut arguments: TokenStream = TokenTree::Literal(literal).into();
-    if placeholders.is_empty() && !braces {
-        return Ok(call(inside("::diag::Message::fixed"), arguments));
+    if placeholders.is_empty() && !has_escaped_braces {
+        return Ok(build_call(library_path("::diag::Message::fixed"), arguments));
     }
     let list = TokenTree::Group(Group::new(Delimiter::Bracket, values));
     arguments.extend([TokenTree::Punct(Punct::new(',', Spacing::Alone))]);
-    arguments.extend(path("::std::vec!"));
+    arguments.extend(parse_path("::std::vec!"));
     arguments.extend([list]);
-    Ok(call(inside("::diag::Message::new"), arguments))
+    Ok(build_call(library_path("::diag::Message::new"), arguments))
 }
 
-fn path(text: &str) -> TokenStream {
+fn parse_path(text: &str) -> TokenStream {
     text.parse().unwrap_or_default()
 }
 
-fn call(mut call: TokenStream, arguments: TokenStream) -> TokenStream {
+fn build_call(mut call: TokenStream, arguments: TokenStream) -> TokenStream {
     call.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, arguments))]);
     call
 }
 
-fn at(mut token: TokenTree, span: Span) -> TokenTree {
+fn with_span(mut token: TokenTree, span: Span) -> TokenTree {
     token.set_span(span);
     token
 }
 
 /// Splits the arguments of the macro at commas.
-fn split(input: TokenStream) -> Vec<TokenStream> {
+fn split_at_commas(input: TokenStream) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in input {
         match &token {
@@ -108,8 +111,8 @@ fn split(input: TokenStream) -> Vec<TokenStream> {
     parts.into_iter().filter(|part| !part.is_empty()).collect()
 }
 
-/// Returns the literal that the tokens consist of. If another macro passed the literal on, the
-/// literal is inside an invisible group.
+/// Returns the literal if the tokens are a single literal, otherwise `None`. A literal that another
+/// macro passed on is inside an invisible group; this function unwraps the group.
 fn literal(tokens: TokenStream) -> Option<Literal> {
     let mut tokens = tokens.into_iter();
     match (tokens.next()?, tokens.next()) {
@@ -121,7 +124,7 @@ fn literal(tokens: TokenStream) -> Option<Literal> {
 
 /// Splits a named argument `name = value` into its name and value. `None` for a positional
 /// argument.
-fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
+fn split_named_argument(argument: &TokenStream) -> Option<(String, TokenStream)> {
     let mut tokens = argument.clone().into_iter();
     match (tokens.next()?, tokens.next()?) {
         (TokenTree::Ident(name), TokenTree::Punct(sign))
@@ -134,14 +137,14 @@ fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
 }
 
 /// Returns the names of a template's placeholders, and whether the template has escaped braces.
-/// `written` is the source text of the template literal.
-fn placeholders(written: &str) -> Result<(Vec<String>, bool), &'static str> {
-    let raw = written.starts_with('r');
-    let (mut placeholders, mut braces) = (Vec::new(), false);
-    let mut chars = written.chars().peekable();
+/// `source` is the source text of the template literal.
+fn placeholders(source: &str) -> Result<(Vec<String>, bool), &'static str> {
+    let is_raw = source.starts_with('r');
+    let (mut placeholders, mut has_escaped_braces) = (Vec::new(), false);
+    let mut chars = source.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            '\\' if !raw => {
+            '\\' if !is_raw => {
                 let escaped = chars.next();
                 if escaped == Some('u') {
                     chars.by_ref().find(|c| *c == '}');
@@ -149,7 +152,7 @@ fn placeholders(written: &str) -> Result<(Vec<String>, bool), &'static str> {
             }
             '{' | '}' if chars.peek() == Some(&c) => {
                 chars.next();
-                braces = true;
+                has_escaped_braces = true;
             }
             '{' => {
                 let name: String = chars.by_ref().take_while(|c| *c != '}').collect();
@@ -162,5 +165,5 @@ fn placeholders(written: &str) -> Result<(Vec<String>, bool), &'static str> {
             _ => {}
         }
     }
-    Ok((placeholders, braces))
+    Ok((placeholders, has_escaped_braces))
 }

@@ -40,7 +40,8 @@ pub fn is_common_word(word: &[char]) -> bool {
     COMMON_WORD_SET.contains(word)
 }
 
-/// True if `c` is a common word or part of one, in a script without spaces between words.
+/// True if `c` is a common word or a part of a common word. Only scripts without spaces between
+/// words have such characters.
 pub fn is_common_char(c: char) -> bool {
     COMMON_CHAR_SET.contains(&c)
 }

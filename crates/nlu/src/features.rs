@@ -20,8 +20,8 @@
 use super::common::{is_common_char, is_common_word};
 use rulec_base::text::{NormalizationForm, TextMode, WordSearcher, is_word_char};
 
-/// Maximum number of bytes of a text that are read: 8 KiB. The limit applies to the original text
-/// and, because preparation can expand a text, again to the prepared text.
+/// Maximum number of bytes of a text that are read: 8 KiB. The limit applies to the original text,
+/// and again to the prepared text, because preparation can expand a text.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Lengths of character n-grams inside words.
@@ -47,21 +47,21 @@ pub const GROUP_COUNT: usize = 3;
 pub struct Feature {
     pub hash: u64,
     pub group: FeatureGroup,
-    /// Whether the feature consists of common words only, see [`super::common`].
+    /// Whether the feature consists only of common words; [`super::common`] lists these words.
     pub common: bool,
 }
 
 fn normalize_text(text: &str) -> String {
     let text = truncate_text(text.trim_start());
     let prepared = TextMode { fold: true, form: NormalizationForm::Nfkc }.prepare(text);
-    let mut out = String::with_capacity(prepared.len());
+    let mut normalized = String::with_capacity(prepared.len());
     for word in truncate_text(&prepared).split_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
+        if !normalized.is_empty() {
+            normalized.push(' ');
         }
-        out.push_str(word);
+        normalized.push_str(word);
     }
-    out
+    normalized
 }
 
 /// Returns at most the first [`MAX_TEXT_BYTES`] bytes of `text`, cut at a character boundary.
@@ -73,11 +73,12 @@ fn truncate_text(text: &str) -> &str {
     &text[..end]
 }
 
-/// The keywords of all intents, searched in one pass.
+/// Finds the keywords of all intents in one pass over a text.
 #[derive(Clone, Debug, Default)]
 pub struct KeywordFinder {
-    /// Searcher for all keywords. `None` if there are no keywords, or if building failed, which
-    /// needs billions of bytes. Without a searcher, keywords are only training sentences.
+    /// Searcher for all keywords. `None` if there are no keywords, or if building the searcher
+    /// failed, which only happens with billions of bytes of keywords. Without a searcher, a keyword
+    /// has an effect only as a training sentence.
     searcher: Option<WordSearcher<'static>>,
 }
 
@@ -127,8 +128,8 @@ impl FeatureExtractor {
         self.cut_into_tokens();
         self.add_word_features();
         if let Some(searcher) = &keywords.searcher {
-            searcher.any_match(&self.prepared, |_, place| {
-                let hash = self.prepared[place]
+            searcher.any_match(&self.prepared, |_, range| {
+                let hash = self.prepared[range]
                     .chars()
                     .fold(FeatureHash::KEYWORD_SEED, FeatureHash::add_char)
                     .finish();
@@ -142,10 +143,10 @@ impl FeatureExtractor {
 
     /// Splits the prepared text into `tokens`, and adds the n-grams to `features`.
     fn cut_into_tokens(&mut self) {
-        let mut rest = self.prepared.chars();
+        let mut remaining_chars = self.prepared.chars();
         // In `run`, a leading space marks a word; unspaced characters have no leading space.
         self.run.clear();
-        while let Some(c) = rest.next() {
+        while let Some(c) = remaining_chars.next() {
             if is_word_char(c) {
                 if self.run.first() != Some(&' ') {
                     end_unspaced_run(&mut self.run, &mut self.features);
@@ -154,7 +155,7 @@ impl FeatureExtractor {
                 self.run.push(c);
             } else if matches!(c, '\'' | '’') && self.run.first() == Some(&' ') {
                 // An apostrophe inside a word is dropped; after a word it ends the word.
-                if !rest.clone().next().is_some_and(is_word_char) {
+                if !remaining_chars.clone().next().is_some_and(is_word_char) {
                     end_word(&mut self.run, &mut self.tokens, &mut self.features);
                 }
             } else {
@@ -178,8 +179,8 @@ impl FeatureExtractor {
         }
     }
 
-    /// Adds the features of the group [`FeatureGroup::Word`]: tokens, pairs, and the first and last
-    /// token.
+    /// Adds the features of the group [`FeatureGroup::Word`]: each token, each pair of adjacent
+    /// tokens, the first token and the last token.
     fn add_word_features(&mut self) {
         let word =
             |hash: FeatureHash, common| Feature { hash: hash.finish(), group: FeatureGroup::Word, common };
@@ -244,8 +245,8 @@ fn is_symbol(c: char) -> bool {
 struct FeatureHash(u64);
 
 impl FeatureHash {
-    /// Initial hashes, a different one for each kind of hashed text. So the word `to` and the
-    /// n-gram `to` are different features.
+    /// Initial hash of a token. Each kind of hashed text has another initial hash, so that the word
+    /// `to` and the n-gram `to` are different features.
     const TOKEN_SEED: FeatureHash = FeatureHash(0xcbf2_9ce4_8422_2325);
     const WORD_SEED: FeatureHash = FeatureHash(0x9e37_79b9_7f4a_7c15);
     const PAIR_SEED: FeatureHash = FeatureHash(0x3c6e_f372_fe94_f82a);
@@ -279,8 +280,8 @@ mod tests {
     fn count(text: &str, keywords: &[&str]) -> ([usize; GROUP_COUNT], usize) {
         let keywords = KeywordFinder::new(keywords.iter().copied());
         let mut counts = [0; GROUP_COUNT];
-        let mut reader = FeatureExtractor::default();
-        let features = reader.extract(text, &keywords);
+        let mut extractor = FeatureExtractor::default();
+        let features = extractor.extract(text, &keywords);
         assert!(features.is_sorted());
         features.iter().for_each(|feature| counts[feature.group as usize] += 1);
         (counts, features.iter().filter(|feature| feature.common).count())
@@ -352,10 +353,10 @@ mod tests {
         for (unit, name) in [("word ", "words"), ("x", "one word"), ("退", "unspaced"), ("ﷺ ", "expanding")]
         {
             let long = unit.repeat(300_000);
-            let mut reader = FeatureExtractor::default();
-            let features = reader.extract(&long, &KeywordFinder::default()).len();
+            let mut extractor = FeatureExtractor::default();
+            let features = extractor.extract(&long, &KeywordFinder::default()).len();
             assert!((1000..8 * MAX_TEXT_BYTES).contains(&features), "{name}: {features}");
-            assert!((MAX_TEXT_BYTES - 8..=MAX_TEXT_BYTES).contains(&reader.prepared.len()), "{name}");
+            assert!((MAX_TEXT_BYTES - 8..=MAX_TEXT_BYTES).contains(&extractor.prepared.len()), "{name}");
         }
         // Leading white space does not count towards the limit.
         assert_eq!(extract_features(&format!("{}refund", " ".repeat(1 << 20))), extract_features("refund"));

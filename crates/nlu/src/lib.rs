@@ -81,7 +81,7 @@ pub const MAX_TRAINING_SIZE: usize = 1 << 26;
 /// An intent as the author declares it. Each of its texts counts as one sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intent {
-    /// The id that [`Verdict::chosen`] returns; unique among the intents.
+    /// The id of the intent, which [`Verdict::chosen`] returns; unique among the intents.
     pub id: String,
     /// A sentence that describes the intent. May be empty.
     pub description: String,
@@ -130,8 +130,8 @@ impl Intent {
     }
 }
 
-/// The thresholds for abstaining. A higher threshold or margin gives fewer wrong answers, but also
-/// fewer answers.
+/// The score limits below which the classifier abstains. A higher threshold or margin gives fewer
+/// wrong answers, but also fewer answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Minimum score of the chosen intent, from 0 to 1.
@@ -149,8 +149,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns the best intent of `ranked`, which is sorted best first. Returns `None` if the score
-    /// or the lead is too low, or the score is 0.
+    /// Returns the best intent of `ranked`, which is sorted by descending score. Returns `None` if
+    /// its score is 0 or below the threshold, or if its lead is below the margin.
     pub fn choose<'a, 'c>(&self, ranked: &'a [Ranked<'c>]) -> Option<&'a Ranked<'c>> {
         let best = ranked.first()?;
         let lead = best.score - ranked.get(1).map_or(0.0, |second| second.score);
@@ -170,7 +170,7 @@ impl Options {
     }
 }
 
-/// Why a classifier could not be trained.
+/// The reason why a classifier could not be trained.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -254,7 +254,8 @@ impl<'c> Verdict<'c> {
         &self.ranked
     }
 
-    /// Returns the score of the best intent, whether chosen or not; 0 if there is none.
+    /// Returns the score of the best intent, even if the classifier abstains; 0 if no intent is
+    /// ranked.
     pub fn score(&self) -> f64 {
         self.ranked.first().map_or(0.0, |best| best.score)
     }
@@ -275,9 +276,9 @@ impl Classifier {
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
         options.check_options()?;
         let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();
-        let mut seen = hashbrown::HashSet::new();
-        if let Some(twice) = intents.iter().find(|intent| !seen.insert(intent.id.as_str())) {
-            return Err(TrainError::Duplicate { id: twice.id.clone() });
+        let mut known_ids = hashbrown::HashSet::new();
+        if let Some(duplicate) = intents.iter().find(|intent| !known_ids.insert(intent.id.as_str())) {
+            return Err(TrainError::Duplicate { id: duplicate.id.clone() });
         }
         let sentences: Vec<(&str, usize)> = intents
             .iter()
@@ -290,23 +291,23 @@ impl Classifier {
         let keywords =
             KeywordFinder::new(intents.iter().flat_map(|intent| &intent.keywords).map(String::as_str));
 
-        let mut reader = FeatureExtractor::default();
+        let mut extractor = FeatureExtractor::default();
         let mut has_text = vec![false; ids.len()];
-        let mut counting = vocabulary::FeatureCounter::default();
+        let mut counter = vocabulary::FeatureCounter::default();
         for &(sentence, label) in &sentences {
-            let features = reader.extract(sentence, &keywords);
+            let features = extractor.extract(sentence, &keywords);
             has_text[label] |= !features.is_empty();
-            counting.add_sentence(features);
+            counter.add_sentence(features);
         }
         if let Some((id, _)) = ids.iter().zip(&has_text).find(|(_, has_text)| !**has_text) {
             return Err(TrainError::NoText { id: id.clone() });
         }
-        let vocabulary = counting.into_vocabulary();
+        let vocabulary = counter.into_vocabulary();
 
         let rows: Vec<linear::TrainingRow> = sentences
             .iter()
             .map(|&(sentence, label)| {
-                let vector = vocabulary.to_vector(reader.extract(sentence, &keywords));
+                let vector = vocabulary.to_vector(extractor.extract(sentence, &keywords));
                 linear::TrainingRow { vector, label }
             })
             .collect();
@@ -317,8 +318,8 @@ impl Classifier {
     /// Finds the intent that `text` expresses. The result depends only on the text, not on earlier
     /// calls.
     pub fn classify(&self, text: &str) -> Verdict<'_> {
-        let mut reader = FeatureExtractor::default();
-        let features = reader.extract(text, &self.keywords);
+        let mut extractor = FeatureExtractor::default();
+        let features = extractor.extract(text, &self.keywords);
         if features.is_empty() {
             return Verdict::default();
         }
@@ -326,9 +327,9 @@ impl Classifier {
 
         let mut best: SmallVec<[(f32, usize); MAX_RANKED + 1]> = SmallVec::new();
         for (index, &score) in scores.iter().enumerate() {
-            let place = best.iter().position(|&(other, _)| score > other).unwrap_or(best.len());
-            if place < MAX_RANKED {
-                best.insert(place, (score, index));
+            let rank = best.iter().position(|&(ranked_score, _)| score > ranked_score).unwrap_or(best.len());
+            if rank < MAX_RANKED {
+                best.insert(rank, (score, index));
                 best.truncate(MAX_RANKED);
             }
         }

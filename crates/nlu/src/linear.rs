@@ -21,8 +21,8 @@ const OTHER_LABEL_COST: f32 = 1.0;
 
 /// Training ends after a pass in which no α changes by more than this tolerance.
 const TOLERANCE: f32 = 1e-3;
-/// Number of visits to sentences that training aims for, over all passes. The number of passes
-/// stays within [`MIN_MAX_PASSES`]. With few sentences, many passes cost little. With many
+/// Target number of visits to sentences, summed over all passes. It determines the number of
+/// passes, within [`MIN_MAX_PASSES`]. With few sentences, many passes cost little. With many
 /// sentences, many passes gain little.
 const TARGET_VISITS: usize = 40_000;
 /// Minimum and maximum number of passes over the sentences.
@@ -57,16 +57,16 @@ impl LinearModel {
             sums: vec![0.0; labels],
             steps: vec![0.0; labels],
         };
-        let mut order: Vec<usize> = (0..rows.len()).collect();
+        let mut row_order: Vec<usize> = (0..rows.len()).collect();
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
         let passes = (TARGET_VISITS / rows.len().max(1)).clamp(MIN_MAX_PASSES.0, MIN_MAX_PASSES.1);
         for _ in 0..passes {
-            random.shuffle(&mut order);
-            let mut largest = 0.0_f32;
-            for &i in &order {
-                largest = largest.max(fitting.update_row(i, &rows[i]));
+            random.shuffle(&mut row_order);
+            let mut largest_change = 0.0_f32;
+            for &i in &row_order {
+                largest_change = largest_change.max(fitting.update_row(i, &rows[i]));
             }
-            if largest < TOLERANCE {
+            if largest_change < TOLERANCE {
                 break;
             }
         }
@@ -98,9 +98,10 @@ struct LinearTraining {
     weights: Vec<f32>,
     /// A row of variables α for each sentence, with one variable per label.
     alphas: Vec<f32>,
-    /// Buffers of the current visit to a sentence. `sums` holds the value of each function, and the
-    /// other buffer the change of the sentence's contribution to each function.
+    /// Buffer of the current visit to a sentence: the value of each intent's function.
     sums: Vec<f32>,
+    /// Buffer of the current visit: for each intent, the factor with which the sentence's vector is
+    /// added to the weights.
     steps: Vec<f32>,
 }
 
@@ -115,30 +116,32 @@ impl LinearTraining {
                 *sum += value * weight;
             }
         }
-        let square: f32 = row.vector.iter().map(|(_, value)| value * value).sum();
+        let squared_length: f32 = row.vector.iter().map(|(_, value)| value * value).sum();
         let alphas = &mut self.alphas[i * labels..][..labels];
 
         // The function of the sentence's intent should have w·x ≥ 1. The new α is computed first,
         // so that the loop below can treat all labels alike.
-        let own = alphas[row.label];
+        let old_alpha = alphas[row.label];
         let ridge = 0.5 / OWN_LABEL_COST;
-        let own_new = (own + (1.0 - self.sums[row.label] - ridge * own) / (square + ridge)).max(0.0);
+        let new_alpha = (old_alpha
+            + (1.0 - self.sums[row.label] - ridge * old_alpha) / (squared_length + ridge))
+            .max(0.0);
 
         // The functions of the other intents should have w·x ≤ 0.
         let ridge = 0.5 / OTHER_LABEL_COST;
-        let factor = 1.0 / (square + ridge);
-        let mut largest = 0.0_f32;
+        let factor = 1.0 / (squared_length + ridge);
+        let mut largest_change = 0.0_f32;
         for ((step, sum), alpha) in self.steps.iter_mut().zip(&self.sums).zip(alphas.iter_mut()) {
             let new = (*alpha + (sum - ridge * *alpha) * factor).max(0.0);
             *step = *alpha - new;
             *alpha = new;
         }
-        alphas[row.label] = own_new;
-        self.steps[row.label] = own_new - own;
+        alphas[row.label] = new_alpha;
+        self.steps[row.label] = new_alpha - old_alpha;
         for step in &self.steps {
-            largest = largest.max(step.abs());
+            largest_change = largest_change.max(step.abs());
         }
-        if largest > 0.0 {
+        if largest_change > 0.0 {
             for &(feature, value) in &row.vector {
                 let weights = &mut self.weights[feature as usize * labels..][..labels];
                 for (weight, step) in weights.iter_mut().zip(&self.steps) {
@@ -146,7 +149,7 @@ impl LinearTraining {
                 }
             }
         }
-        largest
+        largest_change
     }
 
     fn into_model(self) -> LinearModel {
@@ -193,11 +196,11 @@ mod tests {
     #[test]
     fn separates() {
         let linear = LinearModel::train(&rows(), 3, 2);
-        for (vector, own, other) in
+        for (vector, own_label, other_label) in
             [(vec![(0, 0.8), (2, 0.6)], 0, 1), (vec![(1, 0.8), (2, 0.6)], 1, 0), (vec![(0, 1.0)], 0, 1)]
         {
             let scores = linear.label_scores(&vector);
-            assert!(scores[own] > 0.7 && scores[other] < 0.2, "{vector:?}: {scores:?}");
+            assert!(scores[own_label] > 0.7 && scores[other_label] < 0.2, "{vector:?}: {scores:?}");
         }
         let shared = linear.label_scores(&[(2, 1.0)]);
         assert!((shared[0] - shared[1]).abs() < 0.02 && shared[0] < 0.5, "{shared:?}");
@@ -232,11 +235,14 @@ mod tests {
     fn odd_shapes() {
         assert_eq!(LinearModel::train(&[], 0, 0).label_scores(&[]), Vec::<f32>::new());
         assert_eq!(LinearModel::train(&[row(0, &[])], 1, 1).label_scores(&[(0, 1.0)]), [0.0]);
-        let alone = LinearModel::train(&[row(0, &[(0, 1.0)])], 1, 1).label_scores(&[(0, 1.0)]);
-        assert!(alone[0] > 0.85 && alone[0] <= 1.0, "{alone:?}");
-        let torn =
+        let single_row_scores = LinearModel::train(&[row(0, &[(0, 1.0)])], 1, 1).label_scores(&[(0, 1.0)]);
+        assert!(single_row_scores[0] > 0.85 && single_row_scores[0] <= 1.0, "{single_row_scores:?}");
+        let conflicting_scores =
             LinearModel::train(&[row(0, &[(0, 1.0)]), row(1, &[(0, 1.0)])], 1, 2).label_scores(&[(0, 1.0)]);
-        assert!((torn[0] - torn[1]).abs() < 0.02, "the same sentence in two intents: {torn:?}");
+        assert!(
+            (conflicting_scores[0] - conflicting_scores[1]).abs() < 0.02,
+            "the same sentence in two intents: {conflicting_scores:?}"
+        );
     }
 
     #[test]

@@ -39,14 +39,14 @@ const SAMPLE_TEXTS: [&str; 10] = [
 
 #[test]
 fn the_same_intents_give_the_same_bits() {
-    let (one, two) = (train_classifier(), train_classifier());
+    let (first_classifier, second_classifier) = (train_classifier(), train_classifier());
     for text in SAMPLE_TEXTS {
         let bits = |classifier: &Classifier| {
             let verdict = classifier.classify(text);
             let ranked = verdict.ranked().iter().map(|ranked| (ranked.index, ranked.score.to_bits()));
             (ranked.collect::<Vec<_>>(), verdict.chosen().map(str::to_owned))
         };
-        assert_eq!(bits(&one), bits(&two), "{text}");
+        assert_eq!(bits(&first_classifier), bits(&second_classifier), "{text}");
     }
 }
 
@@ -56,9 +56,9 @@ fn golden_scores() {
     let classifier = train_classifier();
     for (text, chosen, scores) in GOLDEN {
         let verdict = classifier.classify(text);
-        let mut found = [0.0; 3];
-        verdict.ranked().iter().for_each(|ranked| found[ranked.index] = ranked.score);
-        assert_eq!((verdict.chosen(), found), (chosen, scores), "{text}");
+        let mut actual_scores = [0.0; 3];
+        verdict.ranked().iter().for_each(|ranked| actual_scores[ranked.index] = ranked.score);
+        assert_eq!((verdict.chosen(), actual_scores), (chosen, scores), "{text}");
     }
 }
 
@@ -129,35 +129,37 @@ fn knows_its_own_sentences() {
 
 #[test]
 fn texts_without_words_are_abstained_from() {
-    let all = Classifier::train(&sample_intents(), Options { threshold: 0.0, margin: 0.0 }).unwrap();
+    let eager_classifier =
+        Classifier::train(&sample_intents(), Options { threshold: 0.0, margin: 0.0 }).unwrap();
     for text in ["", " ", "\u{3000}\n", "?!…", "\0", "'", "\u{200b}"] {
-        assert_eq!(all.classify(text), Verdict::default(), "{text:?}");
+        assert_eq!(eager_classifier.classify(text), Verdict::default(), "{text:?}");
     }
     // An intent with score 0 is not chosen either, although it is ranked.
-    let verdict = all.classify("qqq");
+    let verdict = eager_classifier.classify("qqq");
     assert_eq!((verdict.chosen(), verdict.score(), verdict.ranked().len()), (None, 0.0, 3));
 }
 
 #[test]
 fn few_texts_are_enough() {
-    let one = [Intent::new("invoice").description("Questions about invoices and bills")];
-    let two = [one[0].clone(), Intent::new("parking").description("Where to park the car, parking fees")];
-    let keyword =
+    let one_intent = [Intent::new("invoice").description("Questions about invoices and bills")];
+    let two_intents =
+        [one_intent[0].clone(), Intent::new("parking").description("Where to park the car, parking fees")];
+    let keyword_intents =
         [Intent::new("invoice").keywords(["invoice"]), Intent::new("parking").keywords(["parking"])];
     for (name, intents, text, expected) in [
-        ("one intent", &one[..], "a question about my invoices", Some("invoice")),
-        ("one intent", &one, "sing a song", None),
-        ("descriptions", &two, "invoices and bills please", Some("invoice")),
-        ("descriptions", &two, "where can i park my car", Some("parking")),
-        ("descriptions", &two, "sing a song", None),
+        ("one intent", &one_intent[..], "a question about my invoices", Some("invoice")),
+        ("one intent", &one_intent, "sing a song", None),
+        ("descriptions", &two_intents, "invoices and bills please", Some("invoice")),
+        ("descriptions", &two_intents, "where can i park my car", Some("parking")),
+        ("descriptions", &two_intents, "sing a song", None),
         (
             "keywords",
-            &keyword,
+            &keyword_intents,
             "there is something strange about the invoice that came today",
             Some("invoice"),
         ),
-        ("keywords", &keyword, "is there parking", Some("parking")),
-        ("keywords", &keyword, "sing a song", None),
+        ("keywords", &keyword_intents, "is there parking", Some("parking")),
+        ("keywords", &keyword_intents, "sing a song", None),
         ("none", &[], "sing a song", None),
     ] {
         let classifier = Classifier::train(intents, Options::default()).unwrap();
@@ -173,9 +175,10 @@ fn repeating_an_example_changes_little() {
     for intent in &mut repeated {
         intent.examples = intent.examples.iter().flat_map(|example| vec![example.clone(); 3]).collect();
     }
-    let (once, thrice) = (train_classifier(), Classifier::train(&repeated, Options::default()).unwrap());
+    let (classifier, repeated_classifier) =
+        (train_classifier(), Classifier::train(&repeated, Options::default()).unwrap());
     for text in SAMPLE_TEXTS {
-        let (a, b) = (once.classify(text), thrice.classify(text));
+        let (a, b) = (classifier.classify(text), repeated_classifier.classify(text));
         assert_eq!(a.chosen(), b.chosen(), "{text}: {a:?} {b:?}");
         assert!((a.score() - b.score()).abs() < 0.15, "{text}: {a:?} {b:?}");
     }
@@ -193,7 +196,7 @@ fn a_sentence_of_two_intents_is_abstained_from() {
 
 #[test]
 fn threshold_and_margin() {
-    let ranked = |scores: &[f64]| -> Vec<Ranked<'static>> {
+    let make_ranking = |scores: &[f64]| -> Vec<Ranked<'static>> {
         scores.iter().enumerate().map(|(index, &score)| Ranked { index, id: "x", score }).collect()
     };
     for (threshold, margin, scores, expected) in [
@@ -207,7 +210,7 @@ fn threshold_and_margin() {
         (0.0, 0.0, &[], false),
         (1.0, 1.0, &[1.0, 0.0], true),
     ] {
-        let chosen = Options { threshold, margin }.choose(&ranked(scores)).map(|best| best.index);
+        let chosen = Options { threshold, margin }.choose(&make_ranking(scores)).map(|best| best.index);
         assert_eq!(chosen, expected.then_some(0), "{threshold} {margin} {scores:?}");
     }
 }
@@ -216,7 +219,8 @@ fn threshold_and_margin() {
 fn errors_name_the_intent_and_the_remedy() {
     let options = |threshold, margin| Options { threshold, margin };
     let [good, blank] = [Intent::new("good").examples(["fine"]), Intent::new("blank").examples(["", " "])];
-    let many: Vec<Intent> = (0..8193).map(|i| Intent::new(i.to_string()).examples(["x"])).collect();
+    let too_many_intents: Vec<Intent> =
+        (0..8193).map(|i| Intent::new(i.to_string()).examples(["x"])).collect();
     for (intents, options, expected) in [
         (vec![good.clone(), blank], Options::default(), "intent `blank` has nothing to learn from"),
         (
@@ -228,7 +232,7 @@ fn errors_name_the_intent_and_the_remedy() {
         (vec![good.clone()], options(1.5, 0.0), "`threshold` is 1.5, but must be"),
         (vec![good.clone()], options(0.5, f64::NAN), "`margin` is NaN, but must be"),
         (vec![], options(-0.1, 0.0), "`threshold` is -0.1"),
-        (many, Options::default(), "8193 intents with 8193 sentences are too many"),
+        (too_many_intents, Options::default(), "8193 intents with 8193 sentences are too many"),
     ] {
         let error = Classifier::train(&intents, options).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");

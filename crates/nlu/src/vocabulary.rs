@@ -18,37 +18,37 @@ pub type SparseVector = Vec<(u32, f32)>;
 
 type FeatureMap<V> = HashMap<u64, V, foldhash::fast::FixedState>;
 
-/// Counter of the number of sentences that contain each feature.
+/// For each feature, counts the sentences that contain the feature.
 #[derive(Debug, Default)]
 pub struct FeatureCounter {
     sentences: u32,
-    found: FeatureMap<(u32, bool)>,
+    sentence_counts: FeatureMap<(u32, bool)>,
 }
 
 impl FeatureCounter {
-    /// Adds a sentence, given by its sorted features.
+    /// Adds a sentence; `features` are the sorted features of the sentence.
     pub fn add_sentence(&mut self, features: &[Feature]) {
         self.sentences += 1;
-        for same in features.chunk_by(|a, b| a.hash == b.hash) {
-            self.found.entry(same[0].hash).or_insert((0, same[0].common)).0 += 1;
+        for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
+            self.sentence_counts.entry(occurrences[0].hash).or_insert((0, occurrences[0].common)).0 += 1;
         }
     }
 
     pub fn into_vocabulary(self) -> Vocabulary {
-        let mut found: Vec<(u64, (u32, bool))> = self.found.into_iter().collect();
+        let mut counted_features: Vec<(u64, (u32, bool))> = self.sentence_counts.into_iter().collect();
         // Ties in frequency are broken by the hash: arbitrary but deterministic, and without a bias
         // against the intents declared last.
-        found.sort_unstable_by_key(|&(hash, (count, _))| (std::cmp::Reverse(count), hash));
-        found.truncate(MAX_FEATURES);
+        counted_features.sort_unstable_by_key(|&(hash, (count, _))| (std::cmp::Reverse(count), hash));
+        counted_features.truncate(MAX_FEATURES);
         let idf = |count: u32, common: bool| {
             let prior = if common { PRIOR_COMMON_SENTENCES } else { 0.0 };
             let sentences = f64::from(self.sentences) + PRIOR_SENTENCES;
             (1.0 + portable_ln((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
         };
         Vocabulary {
-            weights: found.iter().map(|&(_, (count, common))| idf(count, common)).collect(),
-            unknown: [idf(0, false), idf(0, true)],
-            numbers: found.iter().zip(0..).map(|(&(hash, _), number)| (hash, number)).collect(),
+            weights: counted_features.iter().map(|&(_, (count, common))| idf(count, common)).collect(),
+            unknown_weights: [idf(0, false), idf(0, true)],
+            ids: counted_features.iter().zip(0..).map(|(&(hash, _), id)| (hash, id)).collect(),
         }
     }
 }
@@ -56,12 +56,12 @@ impl FeatureCounter {
 /// The features of the training sentences, with their weights.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    numbers: FeatureMap<u32>,
+    ids: FeatureMap<u32>,
     /// Weights by feature id.
     weights: Vec<f32>,
-    /// Weights of features outside the vocabulary: first of features with an uncommon word, then of
-    /// features that consist of common words only.
-    unknown: [f32; 2],
+    /// Weights of features outside the vocabulary. The first is for features with an uncommon word,
+    /// the second for features that consist only of common words.
+    unknown_weights: [f32; 2],
 }
 
 impl Vocabulary {
@@ -72,31 +72,35 @@ impl Vocabulary {
 
     /// Returns the approximate memory use in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.numbers.allocation_size() + size_of_val(self.weights.as_slice())
+        self.ids.allocation_size() + size_of_val(self.weights.as_slice())
     }
 
-    /// Converts a text, given by its sorted features, to a vector of length at most 1.
+    /// Converts a text to a vector of length at most 1; `features` are the sorted features of the
+    /// text.
     pub fn to_vector(&self, features: &[Feature]) -> SparseVector {
         let mut vector = Vec::with_capacity(features.len());
         let mut squares = [0.0_f32; GROUP_COUNT];
-        // Until the group lengths are known, the low bits of a feature id store the feature's
+        // Until the group lengths are computed, the low bits of a feature id store the feature's
         // group.
-        for same in features.chunk_by(|a, b| a.hash == b.hash) {
-            let Feature { hash, group, common } = same[0];
-            let number = self.numbers.get(&hash);
-            let idf = number.map_or(self.unknown[usize::from(common)], |&n| self.weights[n as usize]);
-            let weight =
-                if same.len() == 1 { idf } else { idf * (1.0 + portable_ln(same.len() as f64) as f32) };
+        for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
+            let Feature { hash, group, common } = occurrences[0];
+            let id = self.ids.get(&hash);
+            let idf = id.map_or(self.unknown_weights[usize::from(common)], |&n| self.weights[n as usize]);
+            let weight = if occurrences.len() == 1 {
+                idf
+            } else {
+                idf * (1.0 + portable_ln(occurrences.len() as f64) as f32)
+            };
             squares[group as usize] += weight * weight;
-            if let Some(&number) = number {
-                vector.push((number << GROUP_BITS | group as u32, weight));
+            if let Some(&id) = id {
+                vector.push((id << GROUP_BITS | group as u32, weight));
             }
         }
         let groups = squares.iter().filter(|&&square| square > 0.0).count() as f32;
         let scales = squares.map(|square| 1.0 / (square * groups).sqrt());
-        for (number, weight) in &mut vector {
-            *weight *= scales[(*number & GROUP_MASK) as usize];
-            *number >>= GROUP_BITS;
+        for (id, weight) in &mut vector {
+            *weight *= scales[(*id & GROUP_MASK) as usize];
+            *id >>= GROUP_BITS;
         }
         vector
     }
@@ -117,9 +121,9 @@ fn portable_ln(x: f64) -> f64 {
     if m > std::f64::consts::SQRT_2 {
         (m, e) = (m / 2.0, e + 1);
     }
-    let t = (m - 1.0) / (m + 1.0);
-    let series = (0..=10).rev().fold(0.0, |sum, k| sum * (t * t) + 1.0 / f64::from(2 * k + 1));
-    2.0 * t * series + e as f64 * std::f64::consts::LN_2
+    let ratio = (m - 1.0) / (m + 1.0);
+    let series = (0..=10).rev().fold(0.0, |sum, k| sum * (ratio * ratio) + 1.0 / f64::from(2 * k + 1));
+    2.0 * ratio * series + e as f64 * std::f64::consts::LN_2
 }
 
 #[cfg(test)]
@@ -143,24 +147,24 @@ mod tests {
     }
 
     fn vocabulary(sentences: &[&str]) -> Vocabulary {
-        let mut counting = FeatureCounter::default();
+        let mut counter = FeatureCounter::default();
         for sentence in sentences {
-            counting.add_sentence(FeatureExtractor::default().extract(sentence, &KeywordFinder::default()));
+            counter.add_sentence(FeatureExtractor::default().extract(sentence, &KeywordFinder::default()));
         }
-        counting.into_vocabulary()
+        counter.into_vocabulary()
     }
 
     fn length(vocabulary: &Vocabulary, text: &str) -> f32 {
         let vector =
             vocabulary.to_vector(FeatureExtractor::default().extract(text, &KeywordFinder::default()));
-        assert!(vector.iter().all(|&(number, _)| (number as usize) < vocabulary.len()), "{text}");
+        assert!(vector.iter().all(|&(id, _)| (id as usize) < vocabulary.len()), "{text}");
         vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt()
     }
 
     #[test]
     fn vectors_have_the_length_of_what_is_known() {
-        let known = vocabulary(&["open the red door", "红色的门"]);
-        for (text, from, to) in [
+        let trained_vocabulary = vocabulary(&["open the red door", "红色的门"]);
+        for (text, min_length, max_length) in [
             ("open the red door", 0.9999, 1.0001),
             ("open the red door open the red door", 0.9, 1.0001),
             ("红色的门", 0.9999, 1.0001),
@@ -168,15 +172,15 @@ mod tests {
             ("zzz", 0.0, 0.0),
             ("", 0.0, 0.0),
         ] {
-            let length = length(&known, text);
-            assert!((from..=to).contains(&length), "{text}: {length}");
+            let length = length(&trained_vocabulary, text);
+            assert!((min_length..=max_length).contains(&length), "{text}: {length}");
         }
     }
 
     #[test]
     fn rare_features_weigh_more_and_common_words_less() {
-        let known = vocabulary(&["pay the bill", "pay the rent", "pay the price"]);
-        let alone = |text| length(&known, &format!("{text} zzz qqq"));
+        let vocabulary = vocabulary(&["pay the bill", "pay the rent", "pay the price"]);
+        let alone = |text| length(&vocabulary, &format!("{text} zzz qqq"));
         assert!(alone("bill") > alone("pay"));
         assert!(alone("pay") > alone("the"));
     }
@@ -185,11 +189,12 @@ mod tests {
     fn the_vocabulary_is_bounded() {
         let sentences: Vec<String> = (0..40_000).map(|i| format!("often w{i}")).collect();
         let sentences: Vec<&str> = sentences.iter().map(String::as_str).collect();
-        let known = vocabulary(&sentences);
-        assert_eq!(known.len(), MAX_FEATURES);
-        assert!(length(&known, "often") > 0.7, "the frequent ones are kept");
-        let kept =
-            (0..40_000).filter(|i| length(&known, &format!("qqq w{i}")) > length(&known, "qqq w")).count();
-        assert!(kept > 1000, "{kept}");
+        let vocabulary = vocabulary(&sentences);
+        assert_eq!(vocabulary.len(), MAX_FEATURES);
+        assert!(length(&vocabulary, "often") > 0.7, "the frequent ones are kept");
+        let kept_features = (0..40_000)
+            .filter(|i| length(&vocabulary, &format!("qqq w{i}")) > length(&vocabulary, "qqq w"))
+            .count();
+        assert!(kept_features > 1000, "{kept_features}");
     }
 }

@@ -1,7 +1,7 @@
 //! Decides record batches with `rulec-arrow`. Python passes and receives the batches over Arrow's C
 //! data interface.
 
-use super::error::{RulecError, failed, unknown};
+use super::error::{RulecError, library_error, unknown_name_error};
 use super::judge::Judge;
 use super::rules::Rules;
 use super::shutdown::without_gil;
@@ -22,40 +22,40 @@ create_exception!(
     "Columns that the rules cannot read, with all that is wrong."
 );
 
-/// A function that decides or checks the rows of one batch. No two threads use the same worker at
-/// the same time.
+/// A function that decides or checks the rows of one batch. Two threads never use the same worker
+/// at the same time.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
 struct Workers {
-    make: Box<dyn Fn() -> Worker + Send + Sync>,
+    create_worker: Box<dyn Fn() -> Worker + Send + Sync>,
     /// Workers that are currently idle.
-    free: Mutex<Vec<Worker>>,
+    idle: Mutex<Vec<Worker>>,
 }
 
 impl Workers {
-    fn new(make: impl Fn() -> Worker + Send + Sync + 'static) -> Workers {
-        Workers { make: Box::new(make), free: Mutex::default() }
+    fn new(create_worker: impl Fn() -> Worker + Send + Sync + 'static) -> Workers {
+        Workers { create_worker: Box::new(create_worker), idle: Mutex::default() }
     }
 
     fn answer(&self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut worker = free.unwrap_or_else(|| (self.make)());
+        let idle_worker = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = idle_worker.unwrap_or_else(|| (self.create_worker)());
         let answers = worker(batch);
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         answers
     }
 }
 
-/// A set of rules, or a checker of payloads, bound to the columns of a schema.
+/// A rule set or a payload checker that is bound to the columns of a schema.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,
     schema: SchemaRef,
 }
 
-fn mismatch(error: &ColumnsError) -> PyErr {
+fn columns_error(error: &ColumnsError) -> PyErr {
     match error {
-        ColumnsError::Entry(error) => unknown(error),
+        ColumnsError::Entry(error) => unknown_name_error(error),
         error => ColumnsMismatch::new_err(error.to_string()),
     }
 }
@@ -82,13 +82,13 @@ impl Columns {
     ) -> PyResult<Columns> {
         let options = options(json, allow_missing, matched);
         let decider = Decider::new(&rules.get().rules, entry, Arc::new(schema.0), &options);
-        let decider = decider.map_err(|error| mismatch(&error))?;
+        let decider = decider.map_err(|error| columns_error(&error))?;
         let (schema, template) = (decider.schema(), Mutex::new(decider));
-        let make = move || -> Worker {
+        let create_worker = move || -> Worker {
             let mut decider = template.lock().unwrap_or_else(PoisonError::into_inner).clone_for_thread();
             Box::new(move |batch| decider.decide(batch))
         };
-        Ok(Columns { workers: Arc::new(Workers::new(make)), schema })
+        Ok(Columns { workers: Arc::new(Workers::new(create_worker)), schema })
     }
 
     /// Binds a checker of payloads to the columns of a schema. `json` names the columns whose texts
@@ -99,11 +99,11 @@ impl Columns {
         let (judge, columns, options) =
             (judge.get().0.clone(), Arc::new(schema.0), options(json, true, false));
         let schema = PayloadJudge::new(judge.clone(), columns.clone(), &options).schema();
-        let make = move || -> Worker {
-            let mut judging = PayloadJudge::new(judge.clone(), columns.clone(), &options);
-            Box::new(move |batch| judging.judge(batch))
+        let create_worker = move || -> Worker {
+            let mut payload_judge = PayloadJudge::new(judge.clone(), columns.clone(), &options);
+            Box::new(move |batch| payload_judge.judge(batch))
         };
-        Columns { workers: Arc::new(Workers::new(make)), schema }
+        Columns { workers: Arc::new(Workers::new(create_worker)), schema }
     }
 
     /// The schema of the answers.
@@ -115,7 +115,7 @@ impl Columns {
     /// Decides or checks each row of a batch. Returns the answers in row order.
     fn answer(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<PyArrowType<RecordBatch>> {
         let answers = without_gil(py, || self.workers.answer(&batch.0));
-        answers.map(PyArrowType).map_err(|error| mismatch(&error))
+        answers.map(PyArrowType).map_err(|error| columns_error(&error))
     }
 
     /// Returns a stream of answers. Each batch of `stream` is read and answered when its answers
@@ -137,8 +137,8 @@ impl Columns {
     }
 }
 
-/// Returns answers as the JSON lines that `rulec run` prints for the same messages; `first` is the
-/// first line's number.
+/// Returns the answers as JSON lines, equal to the output of `rulec run` for the same messages.
+/// `first` is the number of the first line.
 #[pyfunction]
 #[pyo3(signature = (answers, first = 1))]
 pub fn json_lines<'py>(
@@ -147,6 +147,6 @@ pub fn json_lines<'py>(
     first: u64,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mut lines = Vec::new();
-    without_gil(py, || write_lines(&answers.0, first, &mut lines)).map_err(failed)?;
+    without_gil(py, || write_lines(&answers.0, first, &mut lines)).map_err(library_error)?;
     Ok(PyBytes::new(py, &lines))
 }

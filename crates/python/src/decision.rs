@@ -1,6 +1,6 @@
 //! Decisions and explanations.
 
-use super::error::failed;
+use super::error::library_error;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::RenderOptions;
@@ -14,7 +14,7 @@ pub struct Decision(pub rulec::Decision);
 
 /// Serializes a value of the library as JSON text.
 pub fn json_text(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(failed)
+    serde_json::to_string(value).map_err(library_error)
 }
 
 #[pymethods]
@@ -51,7 +51,7 @@ impl Decision {
 
     #[getter]
     fn requires(&self) -> Vec<&str> {
-        self.0.required_permissions().iter().map(|one| &**one).collect()
+        self.0.required_permissions().iter().map(|permission| &**permission).collect()
     }
 
     #[getter]
@@ -69,7 +69,7 @@ impl Decision {
         self.0.to_user()
     }
 
-    /// The id of the flow whose pattern matched; None if no pattern matched.
+    /// The id of the flow whose pattern matched the message; None if no pattern matched.
     #[getter]
     fn flow(&self) -> Option<&str> {
         self.0.flow().map(|hit| hit.id)
@@ -115,10 +115,14 @@ impl Decision {
     /// Host functions that failed, as pairs of the function's name and the exception's text.
     #[getter]
     fn failures(&self) -> Vec<(String, String)> {
-        self.0.failures().iter().map(|one| (one.function.to_string(), one.message.clone())).collect()
+        self.0
+            .failures()
+            .iter()
+            .map(|failure| (failure.function.to_string(), failure.message.clone()))
+            .collect()
     }
 
-    /// Returns the decision as JSON text, as `rulec run` prints it.
+    /// Returns the decision as the JSON text that `rulec run` prints.
     fn to_json(&self) -> PyResult<String> {
         json_text(&self.0)
     }

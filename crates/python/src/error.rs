@@ -151,31 +151,31 @@ impl Diagnostic {
     }
 }
 
-/// Creates the exception for rules that do not compile. Its text is the rendered diagnostics, and
-/// an attribute contains them as data.
+/// Creates the exception for rules that do not compile. The exception's text shows the diagnostics.
+/// Its attribute `diagnostics` contains the diagnostics as data.
 pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
-    let found = Diagnostic::all(error.diagnostics(), error.sources());
+    let diagnostics = Diagnostic::all(error.diagnostics(), error.sources());
     let rendered = error.render();
-    let raised = CompileError::new_err((rendered.clone(),));
-    let value = raised.value(py);
-    match value.setattr("diagnostics", found).and_then(|()| value.setattr("rendered", rendered)) {
-        Ok(()) => raised,
+    let exception = CompileError::new_err((rendered.clone(),));
+    let value = exception.value(py);
+    match value.setattr("diagnostics", diagnostics).and_then(|()| value.setattr("rendered", rendered)) {
+        Ok(()) => exception,
         Err(error) => error,
     }
 }
 
 /// Creates the exception for a name that the rules do not declare.
-pub fn unknown(error: impl Display) -> PyErr {
+pub fn unknown_name_error(error: impl Display) -> PyErr {
     UnknownName::new_err(error.to_string())
 }
 
 /// Creates the exception for any other error of the library.
-pub fn failed(error: impl Display) -> PyErr {
+pub fn library_error(error: impl Display) -> PyErr {
     RulecError::new_err(error.to_string())
 }
 
-/// Returns the text of a Python exception: its class and its message.
-pub fn words(py: Python<'_>, error: &PyErr) -> String {
+/// Returns the text of a Python exception: the name of its class, followed by its message.
+pub fn exception_text(py: Python<'_>, error: &PyErr) -> String {
     let class =
         error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string());
     match error.value(py).str() {

@@ -59,7 +59,8 @@ impl Flows {
         })
     }
 
-    /// Returns the intent flows most similar to a text, best first; empty if `find` returns a flow.
+    /// Returns the intent flows that are most similar to a text, best first. Empty if `find`
+    /// returns a flow for the text.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
         without_gil(py, || match self.0.find(text) {
             FlowSelection::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
@@ -130,8 +131,8 @@ impl Question {
         Ok(pythonize(py, &self.0.tool().to_json())?)
     }
 
-    /// Returns the other fields of a message as JSON text for the model. The fields `text` and
-    /// `answers` are left out, and private values are masked. None if no fields remain.
+    /// Returns the fields of a message as JSON text for the model. The fields `text` and `answers`
+    /// are left out, and private values are masked. None if no other fields exist.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         Ok(self.0.known(&object(message)?))
     }

@@ -1,8 +1,8 @@
 //! Python functions that rules call through `extern fn`. An exception is handled like any failure
 //! of a host function: the result is missing, and the decision reports the failure.
 
-use super::error::words;
-use super::message::{named, tree};
+use super::error::exception_text;
+use super::message::{mapping_entries, tree};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyTuple};
@@ -11,12 +11,15 @@ use rulec::Compiler;
 use serde_json::Value as Json;
 
 /// Registers host functions with the compiler. `functions` maps their names to Python functions.
-pub fn offer(mut compiler: Compiler, functions: Option<&Bound<'_, PyMapping>>) -> PyResult<Compiler> {
-    for (name, function) in named(functions)? {
+pub fn register_functions(
+    mut compiler: Compiler,
+    functions: Option<&Bound<'_, PyMapping>>,
+) -> PyResult<Compiler> {
+    for (name, function) in mapping_entries(functions)? {
         let arity = arity(&function);
         let function = function.unbind();
         let call = move |args: &[Json]| {
-            Python::attach(|py| call(py, &function, args).map_err(|error| words(py, &error)))
+            Python::attach(|py| call(py, &function, args).map_err(|error| exception_text(py, &error)))
         };
         compiler = compiler.untyped_function(&name, arity, call);
     }
@@ -34,12 +37,12 @@ fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
     let inspect = py.import(intern!(py, "inspect")).ok()?;
     let signature = inspect.call_method1(intern!(py, "signature"), (function,)).ok()?;
     let class = inspect.getattr(intern!(py, "Parameter")).ok()?;
-    let (empty, mut count) = (class.getattr(intern!(py, "empty")).ok()?, 0);
+    let (no_default, mut count) = (class.getattr(intern!(py, "empty")).ok()?, 0);
     for parameter in signature.getattr("parameters").ok()?.call_method0("values").ok()?.try_iter().ok()? {
         let parameter = parameter.ok()?;
         match parameter.getattr("kind").ok()?.extract::<u8>().ok()? {
             // A positional parameter without a default.
-            0 | 1 if parameter.getattr("default").ok()?.is(&empty) => count += 1,
+            0 | 1 if parameter.getattr("default").ok()?.is(&no_default) => count += 1,
             // A keyword-only parameter does not affect the arity.
             3 => {}
             _ => return None,

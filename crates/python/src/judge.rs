@@ -23,8 +23,8 @@ impl Judge {
     fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
         if let Ok(text) = payload.cast::<PyString>() {
             let text = text.to_str()?;
-            let judged = without_gil(py, || self.0.judge_text(text));
-            return judged.map(Judgement).map_err(|error| MessageError::new_err(error.to_string()));
+            let judgement = without_gil(py, || self.0.judge_text(text));
+            return judgement.map(Judgement).map_err(|error| MessageError::new_err(error.to_string()));
         }
         let payload = tree(payload, "the payload")?;
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
@@ -57,13 +57,13 @@ impl Violation {
 }
 
 fn all(violations: &[payload::Violation]) -> Vec<Violation> {
-    let one = |violation: &payload::Violation| Violation {
+    let to_python_violation = |violation: &payload::Violation| Violation {
         rule: violation.rule.to_string(),
         path: violation.path.clone(),
         message: violation.message.to_string(),
         repair: violation.repair.to_string(),
     };
-    violations.iter().map(one).collect()
+    violations.iter().map(to_python_violation).collect()
 }
 
 /// The result of checking a payload.
@@ -114,7 +114,7 @@ impl Judgement {
         Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)
     }
 
-    /// The payload kind to use instead if this payload is rejected.
+    /// The payload kind that replaces a rejected payload; None if there is no fallback kind.
     #[getter]
     fn fallback(&self) -> Option<&str> {
         self.0.fallback()

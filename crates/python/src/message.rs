@@ -18,26 +18,26 @@ create_exception!(
     "A message that cannot be decided on, with the place of what is wrong."
 );
 
-/// A Python value that is read without a JSON tree: a dict, a list or a scalar.
-pub struct Plain<'a, 'py> {
+/// A Python dict, list or scalar that the engine reads directly, without an intermediate JSON tree.
+pub struct DirectValue<'a, 'py> {
     value: &'a Bound<'py, PyAny>,
     depth: usize,
 }
 
-impl<'a, 'py> Plain<'a, 'py> {
+impl<'a, 'py> DirectValue<'a, 'py> {
     /// Creates the root of a message.
     pub fn new(value: &'a Bound<'py, PyAny>) -> Self {
-        Plain { value, depth: 0 }
+        DirectValue { value, depth: 0 }
     }
 }
 
-/// Returns the error for a value that cannot be read directly and must be converted to a JSON tree.
-/// The conversion reports whether the value is invalid.
+/// Returns the error for a value that cannot be read directly. The caller then converts the value
+/// to a JSON tree. That conversion reports an error if the value is invalid.
 fn other<E: Error>() -> E {
     E::custom("not plain")
 }
 
-impl Serialize for Plain<'_, '_> {
+impl Serialize for DirectValue<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = self.value;
         if let Ok(text) = value.cast::<PyString>() {
@@ -49,7 +49,7 @@ impl Serialize for Plain<'_, '_> {
             for (key, value) in dict {
                 let key = key.cast::<PyString>().map_err(|_| other())?;
                 map.serialize_key(key.to_str().map_err(|_| other())?)?;
-                map.serialize_value(&Plain { value: &value, depth })?;
+                map.serialize_value(&DirectValue { value: &value, depth })?;
             }
             return map.end();
         }
@@ -74,7 +74,7 @@ impl Serialize for Plain<'_, '_> {
             let depth = self.enter()?;
             let mut seq = serializer.serialize_seq(Some(list.len()))?;
             for value in list {
-                seq.serialize_element(&Plain { value: &value, depth })?;
+                seq.serialize_element(&DirectValue { value: &value, depth })?;
             }
             return seq.end();
         }
@@ -82,7 +82,7 @@ impl Serialize for Plain<'_, '_> {
             let depth = self.enter()?;
             let mut seq = serializer.serialize_seq(Some(tuple.len()))?;
             for value in tuple {
-                seq.serialize_element(&Plain { value: &value, depth })?;
+                seq.serialize_element(&DirectValue { value: &value, depth })?;
             }
             return seq.end();
         }
@@ -90,7 +90,7 @@ impl Serialize for Plain<'_, '_> {
     }
 }
 
-impl Plain<'_, '_> {
+impl DirectValue<'_, '_> {
     /// Returns the nesting depth of the values inside this list or dict; an error if the depth
     /// exceeds the limit.
     fn enter<E: Error>(&self) -> Result<usize, E> {
@@ -98,10 +98,9 @@ impl Plain<'_, '_> {
     }
 }
 
-/// Returns the message as a dict if it is one or is a pydantic model; other values are returned
-/// unchanged.
+/// Converts a pydantic model to a dict; a dict or another value is returned unchanged.
 pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dumped(message) }
+    if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dump_model(message) }
 }
 
 /// Converts a pydantic model to a dict of JSON types; other values are returned unchanged.
@@ -109,18 +108,18 @@ fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let name = intern!(value.py(), "model_dump");
     // A model class has the method too, but is not a model.
     match value.getattr_opt(name)? {
-        Some(dump) if value.cast::<pyo3::types::PyType>().is_err() => {
+        Some(model_dump) if value.cast::<pyo3::types::PyType>().is_err() => {
             let options = PyDict::new(value.py());
             options.set_item(intern!(value.py(), "mode"), intern!(value.py(), "json"))?;
-            dump.call((), Some(&options))
+            model_dump.call((), Some(&options))
         }
         _ => Ok(value.clone()),
     }
 }
 
 /// Converts a Python value to a JSON tree; `what` names the value in errors.
-pub fn tree(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Json> {
-    Tree { what, path: Vec::new() }.value(value)
+pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
+    TreeConverter { what: value_name, path: Vec::new() }.value(value)
 }
 
 /// Converts a message to a JSON tree; a value that is not an object is an error.
@@ -138,7 +137,9 @@ pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
 }
 
 /// Returns the entries of a Python mapping from names to values; none if there is no mapping.
-pub fn named<'py>(mapping: Option<&Bound<'py, PyMapping>>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+pub fn mapping_entries<'py>(
+    mapping: Option<&Bound<'py, PyMapping>>,
+) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     match mapping {
         Some(mapping) => mapping.items()?.iter().map(|item| item.extract()).collect(),
         None => Ok(Vec::new()),
@@ -149,13 +150,13 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// Converter to a JSON tree; keeps the path of the current value for errors.
-struct Tree<'w> {
+/// Converts Python values to a JSON tree. Keeps the path of the current value for error messages.
+struct TreeConverter<'w> {
     what: &'w str,
     path: Vec<String>,
 }
 
-impl Tree<'_> {
+impl TreeConverter<'_> {
     fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         if value.is_none() {
             return Ok(Json::Null);
@@ -163,7 +164,9 @@ impl Tree<'_> {
         if let Ok(text) = value.cast::<PyString>() {
             return match text.to_str() {
                 Ok(text) => Ok(text.into()),
-                Err(_) => Err(self.wrong("is a text with half a surrogate pair, which UTF-8 cannot hold")),
+                Err(_) => {
+                    Err(self.error_at_path("is a text with half a surrogate pair, which UTF-8 cannot hold"))
+                }
             };
         }
         if let Ok(value) = value.cast::<PyBool>() {
@@ -175,7 +178,7 @@ impl Tree<'_> {
                 (_, Ok(int)) => Ok(int.into()),
                 _ => match int.extract::<f64>() {
                     Ok(float) => Ok(float.into()),
-                    Err(_) => Err(self.wrong("is a number beyond the range of a 64-bit float")),
+                    Err(_) => Err(self.error_at_path("is a number beyond the range of a 64-bit float")),
                 },
             };
         }
@@ -184,23 +187,23 @@ impl Tree<'_> {
             return Ok(Number::from_f64(float.value()).map_or(Json::Null, Json::Number));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            return self.inside(|tree| tree.dict(&dict.items()));
+            return self.convert_nested(|tree| tree.dict(&dict.items()));
         }
         if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
-            return self.inside(|tree| tree.list(value));
+            return self.convert_nested(|tree| tree.list(value));
         }
-        self.inside(|tree| tree.other(value))
+        self.convert_nested(|tree| tree.other(value))
     }
 
     /// Calls `work` to convert a value inside the current value. Returns an error if the nesting is
     /// too deep.
-    fn inside(&mut self, work: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
+    fn convert_nested(&mut self, convert: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
         if self.path.len() >= MAX_DEPTH {
-            return Err(
-                self.wrong(format!("lies deeper than {MAX_DEPTH} lists and dicts; does it hold itself?"))
-            );
+            return Err(self.error_at_path(format!(
+                "lies deeper than {MAX_DEPTH} lists and dicts; does it hold itself?"
+            )));
         }
-        work(self)
+        convert(self)
     }
 
     fn dict(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
@@ -208,7 +211,9 @@ impl Tree<'_> {
         for item in items.try_iter()? {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
             let Ok(key) = key.extract::<String>() else {
-                return Err(self.wrong(format!("has a key of type `{}`; keys are texts", type_name(&key))));
+                return Err(
+                    self.error_at_path(format!("has a key of type `{}`; keys are texts", type_name(&key)))
+                );
             };
             self.path.push(format!(".{key}"));
             map.insert(key, self.value(&value)?);
@@ -219,8 +224,8 @@ impl Tree<'_> {
 
     fn list(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
         let mut list = Vec::new();
-        for (at, item) in items.try_iter()?.enumerate() {
-            self.path.push(format!("[{at}]"));
+        for (index, item) in items.try_iter()?.enumerate() {
+            self.path.push(format!("[{index}]"));
             list.push(self.value(&item?)?);
             self.path.pop();
         }
@@ -230,9 +235,9 @@ impl Tree<'_> {
     /// Converts a value whose type JSON does not have, such as a time or a dataclass.
     fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         let py = value.py();
-        let plain = dumped(value)?;
-        if !plain.is(value) {
-            return self.value(&plain);
+        let dumped = dump_model(value)?;
+        if !dumped.is(value) {
+            return self.value(&dumped);
         }
         let class = value.get_type();
         if let Some(fields) = class.getattr_opt(intern!(py, "__dataclass_fields__"))? {
@@ -242,23 +247,23 @@ impl Tree<'_> {
             });
             return self.dict(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.as_any());
         }
-        match kind_of(value)? {
-            Some(Like::Member) => self.value(&value.getattr(intern!(py, "value"))?),
-            Some(Like::Moment) => {
+        match conversion_of(value)? {
+            Some(Conversion::EnumMember) => self.value(&value.getattr(intern!(py, "value"))?),
+            Some(Conversion::DateTime) => {
                 let zone = value.call_method0(intern!(py, "utcoffset"))?;
                 if zone.is_none() {
                     let help = "give it one: `.replace(tzinfo=timezone.utc)`";
-                    return Err(self.wrong(format!("is a time without a time zone; {help}")));
+                    return Err(self.error_at_path(format!("is a time without a time zone; {help}")));
                 }
                 self.value(&value.call_method0(intern!(py, "isoformat"))?)
             }
-            Some(Like::Day) => self.value(&value.call_method0(intern!(py, "isoformat"))?),
-            Some(Like::Text) => self.value(value.str()?.as_any()),
-            Some(Like::Number) => self.value(&value.call_method0(intern!(py, "__float__"))?),
-            Some(Like::Scalar) => self.value(&value.call_method0(intern!(py, "item"))?),
-            Some(Like::Mapping) => self.dict(&value.call_method0(intern!(py, "items"))?),
-            Some(Like::List) => self.list(value),
-            None => Err(self.wrong(format!(
+            Some(Conversion::Date) => self.value(&value.call_method0(intern!(py, "isoformat"))?),
+            Some(Conversion::Text) => self.value(value.str()?.as_any()),
+            Some(Conversion::Number) => self.value(&value.call_method0(intern!(py, "__float__"))?),
+            Some(Conversion::Scalar) => self.value(&value.call_method0(intern!(py, "item"))?),
+            Some(Conversion::Mapping) => self.dict(&value.call_method0(intern!(py, "items"))?),
+            Some(Conversion::List) => self.list(value),
+            None => Err(self.error_at_path(format!(
                 "is a value of type `{}`, which JSON has no form for; give text, a number, a list or a dict",
                 type_name(value)
             ))),
@@ -266,24 +271,24 @@ impl Tree<'_> {
     }
 
     /// Returns an error about the value at the current path.
-    fn wrong(&self, what: impl Display) -> PyErr {
+    fn error_at_path(&self, problem: impl Display) -> PyErr {
         let path = self.path.concat();
-        let place = if path.is_empty() {
+        let location = if path.is_empty() {
             self.what.to_owned()
         } else {
             format!("`{}`", path.trim_start_matches('.'))
         };
-        MessageError::new_err(format!("{place} {what}"))
+        MessageError::new_err(format!("{location} {problem}"))
     }
 }
 
-/// How a value of a type that JSON lacks is converted.
+/// The conversion of a Python value whose type JSON does not have.
 #[derive(Clone, Copy)]
-enum Like {
+enum Conversion {
     /// A member of a Python enumeration; its value is converted.
-    Member,
-    Moment,
-    Day,
+    EnumMember,
+    DateTime,
+    Date,
     Text,
     Number,
     /// A NumPy scalar; the equal Python scalar is converted.
@@ -292,24 +297,24 @@ enum Like {
     List,
 }
 
-/// Classes with a JSON conversion: module, class name and conversion. The first class that matches
-/// a value is used.
-const CLASSES: [(&str, &str, Like); 12] = [
-    ("enum", "Enum", Like::Member),
-    ("datetime", "datetime", Like::Moment),
-    ("datetime", "date", Like::Day),
-    ("datetime", "time", Like::Day),
-    ("decimal", "Decimal", Like::Number),
-    ("fractions", "Fraction", Like::Number),
-    ("uuid", "UUID", Like::Text),
-    ("pathlib", "PurePath", Like::Text),
-    ("collections.abc", "Mapping", Like::Mapping),
-    ("collections.abc", "Set", Like::List),
-    ("collections.abc", "Sequence", Like::List),
-    ("numpy", "generic", Like::Scalar),
+/// Classes with a JSON conversion: the module, the class name and the conversion. A value is
+/// converted by the first entry whose class it is an instance of.
+const CLASSES: [(&str, &str, Conversion); 12] = [
+    ("enum", "Enum", Conversion::EnumMember),
+    ("datetime", "datetime", Conversion::DateTime),
+    ("datetime", "date", Conversion::Date),
+    ("datetime", "time", Conversion::Date),
+    ("decimal", "Decimal", Conversion::Number),
+    ("fractions", "Fraction", Conversion::Number),
+    ("uuid", "UUID", Conversion::Text),
+    ("pathlib", "PurePath", Conversion::Text),
+    ("collections.abc", "Mapping", Conversion::Mapping),
+    ("collections.abc", "Set", Conversion::List),
+    ("collections.abc", "Sequence", Conversion::List),
+    ("numpy", "generic", Conversion::Scalar),
 ];
 
-fn kind_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Like>> {
+fn conversion_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Conversion>> {
     if value.cast::<PyBytes>().is_ok() {
         return Ok(None);
     }

@@ -3,8 +3,8 @@
 //! longer waits is cancelled.
 
 use super::decision::json_text;
-use super::error::{RulecError, words};
-use super::message::{as_dict, named, object, tree};
+use super::error::{RulecError, exception_text};
+use super::message::{as_dict, mapping_entries, object, tree};
 use super::rules::Rules;
 use super::shutdown::{attached, start_future, without_gil};
 use pyo3::create_exception;
@@ -31,8 +31,8 @@ fn router_error(error: impl ToString) -> PyErr {
 }
 
 fn seconds(seconds: f64) -> PyResult<Duration> {
-    let wrong = |error| router_error(format!("{seconds} is no number of seconds: {error}"));
-    Duration::try_from_secs_f64(seconds).map_err(wrong)
+    let to_error = |error| router_error(format!("{seconds} is no number of seconds: {error}"));
+    Duration::try_from_secs_f64(seconds).map_err(to_error)
 }
 
 /// The policy for a handler that is slow or fails. Times are in seconds.
@@ -67,9 +67,9 @@ impl Policy {
     }
 }
 
-/// A message that is being routed: the original Python object, and the event loop that runs its
-/// handlers.
-struct Call {
+/// A message that is being routed. Contains the original Python object, and the event loop that
+/// runs the handlers of the message.
+struct RoutedMessage {
     locals: TaskLocals,
     message: Py<PyAny>,
     /// The exception of the handler that raised most recently.
@@ -79,15 +79,15 @@ struct Call {
 /// The messages that are being routed. A message's key is the address of its JSON tree, which the
 /// router passes to handlers.
 #[derive(Clone, Default)]
-struct Calls(Arc<Mutex<HashMap<usize, Arc<Call>>>>);
+struct RoutedMessages(Arc<Mutex<HashMap<usize, Arc<RoutedMessage>>>>);
 
-impl Calls {
-    fn with<T>(&self, work: impl FnOnce(&mut HashMap<usize, Arc<Call>>) -> T) -> T {
+impl RoutedMessages {
+    fn with_lock<T>(&self, work: impl FnOnce(&mut HashMap<usize, Arc<RoutedMessage>>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn find(&self, message: &Arc<Json>) -> Option<Arc<Call>> {
-        self.with(|calls| calls.get(&address(message)).cloned())
+    fn find(&self, message: &Arc<Json>) -> Option<Arc<RoutedMessage>> {
+        self.with_lock(|calls| calls.get(&address(message)).cloned())
     }
 }
 
@@ -95,26 +95,27 @@ fn address(message: &Arc<Json>) -> usize {
     Arc::as_ptr(message) as usize
 }
 
-/// Guard that removes a message from [`Calls`] on drop, even if the caller has stopped waiting.
-struct Entered {
-    calls: Calls,
+/// Guard that removes a message from [`RoutedMessages`] on drop, even if the caller has stopped
+/// waiting.
+struct RoutingGuard {
+    calls: RoutedMessages,
     /// The message's JSON tree; kept alive so that its address stays unique.
     message: Arc<Json>,
 }
 
-impl Drop for Entered {
+impl Drop for RoutingGuard {
     fn drop(&mut self) {
-        let call = self.calls.with(|calls| calls.remove(&address(&self.message)));
+        let call = self.calls.with_lock(|calls| calls.remove(&address(&self.message)));
         drop(call);
     }
 }
 
 /// Cancels a Python task when the future that awaits it is dropped.
-struct Cancel {
+struct CancelOnDrop {
     call: Option<Py<PyAny>>,
 }
 
-impl Drop for Cancel {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
         // If the interpreter or the loop has ended, the task has ended too.
@@ -129,32 +130,32 @@ impl Drop for Cancel {
 }
 
 /// Calls a Python handler on the event loop of the message's caller.
-async fn handle(
+async fn call_handler(
     function: Arc<Py<PyAny>>,
-    calls: Calls,
+    calls: RoutedMessages,
     request: route::Request,
 ) -> Result<Json, HandlerError> {
     let call = calls.find(&request.message).ok_or("the message has gone")?;
-    let begun = attached(|py| -> PyResult<_> {
+    let started = attached(|py| -> PyResult<_> {
         let request = Bound::new(py, Request::new(&call, request))?;
-        let running = py.import("rulec._call")?.getattr("Call")?;
-        let running = running.call1((call.locals.event_loop(py), function.bind(py), request))?;
-        let awaited = running.call_method0("run")?;
-        Ok((running.unbind(), pyo3_async_runtimes::into_future_with_locals(&call.locals, awaited)?))
+        let python_call = py.import("rulec._call")?.getattr("Call")?;
+        let python_call = python_call.call1((call.locals.event_loop(py), function.bind(py), request))?;
+        let awaitable = python_call.call_method0("run")?;
+        Ok((python_call.unbind(), pyo3_async_runtimes::into_future_with_locals(&call.locals, awaitable)?))
     });
-    let ended = match begun {
-        Ok((running, future)) => {
-            let mut cancel = Cancel { call: Some(running) };
-            let ended = future.await;
+    let result = match started {
+        Ok((python_call, future)) => {
+            let mut cancel = CancelOnDrop { call: Some(python_call) };
+            let result = future.await;
             cancel.call = None;
-            ended
+            result
         }
         Err(error) => Err(error),
     };
     attached(|py| {
-        let reply = ended.and_then(|reply| tree(reply.bind(py), "the reply"));
+        let reply = result.and_then(|reply| tree(reply.bind(py), "the reply"));
         reply.map_err(|error| {
-            let text = words(py, &error);
+            let text = exception_text(py, &error);
             *call.raised.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(error.into_value(py).into_any());
             text.into()
@@ -170,14 +171,14 @@ pub struct Request {
 }
 
 impl Request {
-    fn new(call: &Call, request: route::Request) -> Request {
+    fn new(call: &RoutedMessage, request: route::Request) -> Request {
         Request { message: Python::attach(|py| call.message.clone_ref(py)), request }
     }
 }
 
 #[pymethods]
 impl Request {
-    /// The message as it was given to the router.
+    /// The original Python object that the caller passed to the router.
     #[getter]
     fn message(&self, py: Python<'_>) -> Py<PyAny> {
         self.message.clone_ref(py)
@@ -295,12 +296,12 @@ impl Outcome {
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
     router: route::Router,
-    calls: Calls,
+    calls: RoutedMessages,
 }
 
 /// Returns the permissions that a Python function grants to a message's sender. If the function
 /// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
-fn granted(function: &Py<PyAny>, message: &Json) -> Permissions {
+fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permissions {
     attached(|py| {
         let names =
             pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
@@ -329,21 +330,21 @@ impl Router {
         permissions: Option<Py<PyAny>>,
         log: Option<PathBuf>,
     ) -> PyResult<Router> {
-        let calls = Calls::default();
+        let calls = RoutedMessages::default();
         let mut builder = route::Router::builder(rules.get().rules.clone());
-        for (name, function) in named(Some(handlers))? {
+        for (name, function) in mapping_entries(Some(handlers))? {
             let (function, calls) = (Arc::new(function.unbind()), calls.clone());
-            let handler = move |request| handle(function.clone(), calls.clone(), request);
+            let handler = move |request| call_handler(function.clone(), calls.clone(), request);
             builder = builder.handler(name, handler);
         }
-        for (name, policy) in named(policies)? {
+        for (name, policy) in mapping_entries(policies)? {
             builder = builder.policy(name, policy.cast::<Policy>()?.get().0.clone());
         }
         if let Some(entry) = entry {
             builder = builder.entry(entry);
         }
         if let Some(function) = permissions {
-            builder = builder.permissions(move |message| granted(&function, message));
+            builder = builder.permissions(move |message| call_permission_function(&function, message));
         }
         if let Some(path) = log {
             builder = builder.log(DecisionLog::to_file(path)?);
@@ -361,19 +362,20 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = message.py();
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
-        let tree = Arc::new(object(&as_dict(message)?)?);
-        let call = Arc::new(Call { locals, message: message.clone().unbind(), raised: Mutex::default() });
-        self.calls.with(|calls| calls.insert(address(&tree), call.clone()));
-        let entered = Entered { calls: self.calls.clone(), message: tree.clone() };
+        let message_json = Arc::new(object(&as_dict(message)?)?);
+        let call =
+            Arc::new(RoutedMessage { locals, message: message.clone().unbind(), raised: Mutex::default() });
+        self.calls.with_lock(|calls| calls.insert(address(&message_json), call.clone()));
+        let guard = RoutingGuard { calls: self.calls.clone(), message: message_json.clone() };
         let (router, permissions) = (self.router.clone(), permissions.map(Permissions::from_iter));
         start_future(py, async move {
-            let _entered = entered;
+            let _guard = guard;
             let outcome = match &permissions {
-                Some(permissions) => router.route_as(tree, permissions).await,
-                None => router.route(tree).await,
+                Some(permissions) => router.route_as(message_json, permissions).await,
+                None => router.route(message_json).await,
             };
-            let raised = call.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Ok(Outcome { raised: raised.filter(|_| outcome.reply().is_none()), outcome })
+            let exception = call.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Ok(Outcome { raised: exception.filter(|_| outcome.reply().is_none()), outcome })
         })
     }
 

@@ -1,11 +1,11 @@
 //! Python classes for compiled rule sets and prepared messages.
 
 use super::decision::{Decision, Explanation};
-use super::error::{Diagnostic, compile_error, failed, unknown};
+use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::flows::{Flows, Question};
-use super::host::offer;
+use super::host::register_functions;
 use super::judge::Judge;
-use super::message::{MessageError, Plain, as_dict, named, object, tree};
+use super::message::{DirectValue, MessageError, as_dict, mapping_entries, object, tree};
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
@@ -17,10 +17,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// File name that diagnostics show for a text that has no file.
-const TEXT: &str = "<text>";
+const UNNAMED_TEXT: &str = "<text>";
 
-/// A compiled rule set. It is cheap to copy, can be shared between threads, and is pickled as an
-/// artifact.
+/// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
+/// as an artifact.
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
@@ -28,24 +28,24 @@ pub struct Rules {
     functions: Option<Py<PyMapping>>,
 }
 
-/// Result of `__reduce__`: a function that loads the rules, and the arguments of that function,
-/// which are the artifact and the host functions.
+/// Result of `__reduce__`: a function that loads the rules, and the arguments of that function. The
+/// arguments are the artifact and the host functions.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>));
 
 /// Registers the host functions, then runs `compile` without the GIL.
-fn compiled(
+fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
     compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
 ) -> PyResult<Rules> {
-    let compiler = offer(Compiler::new(), functions.as_ref())?;
+    let compiler = register_functions(Compiler::new(), functions.as_ref())?;
     let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
     Ok(Rules { rules, functions: functions.map(Bound::unbind) })
 }
 
 impl Rules {
     fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
-        name.map_or_else(|| Ok(self.rules.main()), |name| self.rules.entry(name).map_err(unknown))
+        name.map_or_else(|| Ok(self.rules.main()), |name| self.rules.entry(name).map_err(unknown_name_error))
     }
 }
 
@@ -61,7 +61,7 @@ fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> 
     let message = as_dict(message)?;
     if message.cast::<PyDict>().is_ok()
         && let Ok(decision) =
-            entry.decide_value_without_lock(&Plain::new(&message), |decide| without_gil(py, decide))
+            entry.decide_value_without_lock(&DirectValue::new(&message), |decide| without_gil(py, decide))
     {
         return Ok(Decision(decision));
     }
@@ -80,13 +80,13 @@ impl Rules {
         functions: Option<Bound<'_, PyMapping>>,
         root: Option<PathBuf>,
     ) -> PyResult<Rules> {
-        compiled(py, functions, |compiler| match root {
+        compile_rules(py, functions, |compiler| match root {
             Some(root) => compiler.root(root).compile_path(path),
             None => compiler.compile_path(path),
         })
     }
 
-    /// Compiles a text; `imports` maps the paths that the text may import to the imported texts.
+    /// Compiles a text. `imports` maps each path that the text may import to the text of that file.
     #[staticmethod]
     #[pyo3(signature = (text, *, functions = None, imports = None))]
     fn from_text(
@@ -95,9 +95,10 @@ impl Rules {
         functions: Option<Bound<'_, PyMapping>>,
         imports: Option<HashMap<String, String>>,
     ) -> PyResult<Rules> {
-        let own = MemoryLoader::new().with(TEXT, text);
-        let loader = imports.into_iter().flatten().fold(own, |loader, (path, text)| loader.with(path, text));
-        compiled(py, functions, |compiler| compiler.compile_with(&loader, TEXT))
+        let main_loader = MemoryLoader::new().with(UNNAMED_TEXT, text);
+        let loader =
+            imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
+        compile_rules(py, functions, |compiler| compiler.compile_with(&loader, UNNAMED_TEXT))
     }
 
     /// Loads an artifact of `rulec build` or `to_artifact`, from bytes or a file. `trusted` are
@@ -111,14 +112,14 @@ impl Rules {
         trusted: Option<Vec<String>>,
     ) -> PyResult<Rules> {
         let keys = trusted.iter().flatten().map(|pem| VerifyingKey::from_pem(pem));
-        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        let trusting = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
+        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(library_error)?;
+        let with_trusted_keys = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            return compiled(py, functions, |compiler| trusting(compiler).load_artifact(bytes));
+            return compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact(bytes));
         }
         let path: PathBuf = artifact.extract()?;
-        compiled(py, functions, |compiler| trusting(compiler).load_artifact_path(path))
+        compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact_path(path))
     }
 
     /// Returns the rules as an artifact; `sign` is a private key as PEM text.
@@ -129,7 +130,7 @@ impl Rules {
         strip_source: bool,
         sign: Option<&str>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let key = sign.map(SigningKey::from_pem).transpose().map_err(failed)?;
+        let key = sign.map(SigningKey::from_pem).transpose().map_err(library_error)?;
         let artifact = without_gil(py, || match &key {
             Some(key) => self.rules.to_signed_artifact(strip_source, key),
             None => self.rules.to_artifact(strip_source),
@@ -159,7 +160,8 @@ impl Rules {
         decision.map(Decision).map_err(|error| MessageError::new_err(error.to_string()))
     }
 
-    /// Decides each of many messages; the error for an invalid message contains its index.
+    /// Decides a sequence of messages. The error for an invalid message contains the index of the
+    /// message.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
         &self,
@@ -168,10 +170,10 @@ impl Rules {
         entry: Option<&str>,
     ) -> PyResult<Vec<Decision>> {
         let entry = self.entry(entry)?;
-        let decide = |(at, message): (usize, PyResult<Bound<'_, PyAny>>)| {
+        let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
             decide_one(py, &entry, &message?).map_err(|error| {
                 match error.is_instance_of::<MessageError>(py) {
-                    true => MessageError::new_err(format!("message {at}: {}", error.value(py))),
+                    true => MessageError::new_err(format!("message {index}: {}", error.value(py))),
                     false => error,
                 }
             })
@@ -187,7 +189,7 @@ impl Rules {
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Vec<String>> {
-        let (entry, message) = (self.entry(entry)?, whole(message)?);
+        let (entry, message) = (self.entry(entry)?, message_to_json(message)?);
         Ok(without_gil(py, || entry.matched(&message).into_iter().map(str::to_owned).collect()))
     }
 
@@ -199,7 +201,7 @@ impl Rules {
         entry: Option<&str>,
         show_private: bool,
     ) -> PyResult<Explanation> {
-        let (entry, message) = (self.entry(entry)?, whole(message)?);
+        let (entry, message) = (self.entry(entry)?, message_to_json(message)?);
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
@@ -232,7 +234,7 @@ impl Rules {
 
     /// Returns the permissions that a handler requires.
     fn required_permissions(&self, handler: &str) -> Vec<&str> {
-        self.rules.required_permissions(handler).iter().map(|one| &**one).collect()
+        self.rules.required_permissions(handler).iter().map(|permission| &**permission).collect()
     }
 
     /// The names of the payload kinds.
@@ -251,29 +253,29 @@ impl Rules {
         options: Option<&Bound<'_, PyAny>>,
         strict: bool,
     ) -> PyResult<Judge> {
-        let mut judge = payload::Judge::new(&self.rules, kind).map_err(unknown)?;
-        for (name, value) in named(inputs)? {
-            judge = judge.input(&name, tree(&value, &name)?).map_err(failed)?;
+        let mut judge = payload::Judge::new(&self.rules, kind).map_err(unknown_name_error)?;
+        for (name, value) in mapping_entries(inputs)? {
+            judge = judge.input(&name, tree(&value, &name)?).map_err(library_error)?;
         }
         if let Some(options) = options {
-            judge = judge.options(tree(options, "options")?).map_err(failed)?;
+            judge = judge.options(tree(options, "options")?).map_err(library_error)?;
         }
         Ok(Judge(if strict { judge.strict() } else { judge }))
     }
 
     /// Returns the JSON Schema of a payload kind.
     fn schema<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown)?)?)
+        Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown_name_error)?)?)
     }
 
     /// Creates a finder of flows, which uses the built-in classifier for intent flows.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
-        without_gil(py, || Flows::new(&self.rules)).map_err(failed)
+        without_gil(py, || Flows::new(&self.rules)).map_err(library_error)
     }
 
     /// Returns the question that a language model answers to make the choice `name`.
     fn question(&self, name: &str) -> PyResult<Question> {
-        choice::Question::new(&self.rules, name).map(Question).map_err(unknown)
+        choice::Question::new(&self.rules, name).map(Question).map_err(unknown_name_error)
     }
 
     /// The questions of all choices that a language model makes.
@@ -290,13 +292,16 @@ impl Rules {
 
     /// Returns the definition of a choice as a tool that a language model may call.
     fn choice_tool<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &choice::tool(&self.rules, name).map_err(unknown)?)?)
+        Ok(pythonize(py, &choice::tool(&self.rules, name).map_err(unknown_name_error)?)?)
     }
 
     /// Explains the outcome of a choice as text for the user, one sentence per reason.
     fn reasons(&self, name: &str, message: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-        let message = whole(message)?;
-        Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.map(Into::into).collect())
+        let message = message_to_json(message)?;
+        Ok(choice::reasons(&self.rules, name, &message)
+            .map_err(unknown_name_error)?
+            .map(Into::into)
+            .collect())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
@@ -318,7 +323,7 @@ impl Rules {
 
 /// Returns a message as a JSON tree. The message may be a prepared message or any other Python
 /// value.
-fn whole(message: &Bound<'_, PyAny>) -> PyResult<Json> {
+fn message_to_json(message: &Bound<'_, PyAny>) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
         Err(_) => object(&as_dict(message)?),

@@ -9,31 +9,32 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// Id of the thread that ends the interpreter; empty before shutdown.
+/// Id of the thread that ends the interpreter; unset before shutdown.
 static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
-/// Number of running calls. The number changes only while the GIL is held or while shutdown waits.
-static BUSY: AtomicUsize = AtomicUsize::new(0);
+/// Number of running calls of this module's functions. The number changes only while the GIL is
+/// held or while shutdown waits.
+static RUNNING_CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Whether a future was started, so that the tokio runtime exists.
-static STARTED: AtomicBool = AtomicBool::new(false);
+static FUTURE_STARTED: AtomicBool = AtomicBool::new(false);
 /// Maximum time that shutdown waits for running calls.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum time that shutdown then waits for tasks. Some tasks, such as the writer of a log, may
-/// never end.
-const LINGER: Duration = Duration::from_millis(250);
-/// Time that shutdown gives the threads which have just delivered a result. Such a thread needs the
-/// GIL once more, to release it, and the runtime does not report it as a task.
-const GRACE: Duration = Duration::from_millis(50);
+const MAX_CALL_WAIT: Duration = Duration::from_secs(5);
+/// Maximum time that shutdown waits for tokio tasks, after the wait for running calls. Some tasks,
+/// such as the writer of a log, may never end.
+const MAX_TASK_WAIT: Duration = Duration::from_millis(250);
+/// Time that shutdown gives to threads that have just delivered a result. Such a thread must still
+/// acquire the GIL once. The tokio runtime does not report the thread as a task.
+const RESULT_DELIVERY_TIME: Duration = Duration::from_millis(50);
 
-/// Guard of a running call; dropping the guard decrements [`BUSY`].
-struct Busy;
+/// Guard of a running call; dropping the guard decrements [`RUNNING_CALLS`].
+struct CallGuard;
 
-impl Drop for Busy {
+impl Drop for CallGuard {
     fn drop(&mut self) {
-        BUSY.fetch_sub(1, Ordering::Release);
+        RUNNING_CALLS.fetch_sub(1, Ordering::Release);
     }
 }
 
-fn enter(py: Python<'_>) -> Busy {
+fn begin_call(py: Python<'_>) -> CallGuard {
     if ENDED_BY.get().is_some_and(|ender| *ender != thread::current().id()) {
         py.detach(|| {
             loop {
@@ -41,20 +42,20 @@ fn enter(py: Python<'_>) -> Busy {
             }
         });
     }
-    BUSY.fetch_add(1, Ordering::Acquire);
-    Busy
+    RUNNING_CALLS.fetch_add(1, Ordering::Acquire);
+    CallGuard
 }
 
 /// Runs work without the GIL, and counts the work as a running call.
 pub fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    let _busy = enter(py);
+    let _busy = begin_call(py);
     py.detach(work)
 }
 
 /// Runs work with the GIL on a thread of the tokio runtime, and counts the work as a running call.
 pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(|py| {
-        let _busy = enter(py);
+        let _busy = begin_call(py);
         work(py)
     })
 }
@@ -67,7 +68,7 @@ pub fn start_future<'py, T>(
 where
     T: for<'any> IntoPyObject<'any> + Send + 'static,
 {
-    STARTED.store(true, Ordering::Relaxed);
+    FUTURE_STARTED.store(true, Ordering::Relaxed);
     future_into_py(py, future)
 }
 
@@ -79,15 +80,16 @@ fn wait_while(condition: impl Fn() -> bool, limit: Duration) {
     }
 }
 
-/// Waits for running calls and blocks new ones; called by `atexit`.
+/// Waits for running calls, and blocks threads that start new calls. Python calls this function by
+/// `atexit`.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
     if ENDED_BY.set(thread::current().id()).is_ok() {
         py.detach(|| {
-            wait_while(|| BUSY.load(Ordering::Acquire) > 0, PATIENCE);
-            if STARTED.load(Ordering::Relaxed) {
-                wait_while(|| get_runtime().metrics().num_alive_tasks() > 0, LINGER);
-                thread::sleep(GRACE);
+            wait_while(|| RUNNING_CALLS.load(Ordering::Acquire) > 0, MAX_CALL_WAIT);
+            if FUTURE_STARTED.load(Ordering::Relaxed) {
+                wait_while(|| get_runtime().metrics().num_alive_tasks() > 0, MAX_TASK_WAIT);
+                thread::sleep(RESULT_DELIVERY_TIME);
             }
         });
     }

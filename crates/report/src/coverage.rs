@@ -36,13 +36,13 @@ pub struct Coverage<'r> {
     conditions: ConditionIndex,
     /// Number of decisions in which the classifier ranked the intent flows (flows that are chosen
     /// by the meaning of a text).
-    intents: usize,
+    intent_decisions: usize,
     /// How often each intent flow was chosen, by flow name.
-    flows: BTreeMap<String, usize>,
+    chosen_flows: BTreeMap<String, usize>,
     /// Number of validated payloads, by payload kind (the name of a `payload` statement).
-    judged: BTreeMap<String, usize>,
+    judged_counts: BTreeMap<String, usize>,
     /// Number of payloads that violated a rule, by payload kind and rule name.
-    broken: BTreeMap<(String, String), usize>,
+    violation_counts: BTreeMap<(String, String), usize>,
 }
 
 #[derive(Clone, Default)]
@@ -51,14 +51,14 @@ struct RouteCounts {
     chosen: usize,
     /// How often another route was chosen first, so that this route was not tried. The key is the
     /// name of the other route.
-    before: BTreeMap<String, usize>,
+    chosen_before: BTreeMap<String, usize>,
 }
 
 #[derive(Clone, Default)]
 struct TableCounts {
-    times: usize,
-    /// How often no route of the table matched, so that the table's default was taken.
-    default: usize,
+    searches: usize,
+    /// How often the table's default was taken, because no route of the table matched.
+    default_taken: usize,
 }
 
 /// A statement (such as a route) or a condition, with its coverage counts.
@@ -77,7 +77,7 @@ pub struct CoveredItem {
     pub yes: usize,
     /// How often the statement was evaluated but not chosen, or the condition was not true.
     pub no: usize,
-    /// The missing part of the coverage, with the reason; `None` if the item is fully covered.
+    /// Which part of the item's coverage is missing, and why; `None` if the item is fully covered.
     pub gap: Option<Message>,
 }
 
@@ -91,10 +91,10 @@ impl<'r> Coverage<'r> {
             routes: vec![RouteCounts::default(); program.rules.len()],
             tables: vec![TableCounts::default(); program.tables.len()],
             conditions: ConditionIndex::new(program, &parse_statements(rules)),
-            intents: 0,
-            flows: BTreeMap::new(),
-            judged: BTreeMap::new(),
-            broken: BTreeMap::new(),
+            intent_decisions: 0,
+            chosen_flows: BTreeMap::new(),
+            judged_counts: BTreeMap::new(),
+            violation_counts: BTreeMap::new(),
         }
     }
 
@@ -108,8 +108,8 @@ impl<'r> Coverage<'r> {
         self.decisions
     }
 
-    /// Returns the counts of conditions, to which the caller adds the results of a decision or
-    /// payload.
+    /// Returns the counts of conditions. The caller adds the condition results of a decision or
+    /// payload to these counts.
     pub fn truths_mut(&mut self) -> &mut ConditionCoverage {
         &mut self.conditions.truths
     }
@@ -120,25 +120,26 @@ impl<'r> Coverage<'r> {
         self.decisions += 1;
         self.add_table(&explanation.trace);
         if let Some(intents) = &explanation.intents {
-            self.intents += 1;
+            self.intent_decisions += 1;
             for flow in intents.ranked.iter().filter(|flow| flow.chosen) {
-                *self.flows.entry(flow.name.clone()).or_default() += 1;
+                *self.chosen_flows.entry(flow.name.clone()).or_default() += 1;
             }
         }
     }
 
-    /// Adds the rules that a validated payload of this kind violates to the counts. The caller adds
-    /// the conditions of these rules through `truths_mut`.
+    /// Counts a validated payload of this kind, and the rules that the payload violates. The caller
+    /// adds the conditions of these rules through `truths_mut`.
     pub fn add_judgement(&mut self, kind: &str, judgement: &Judgement) {
         self.decisions += 1;
-        *self.judged.entry(kind.to_owned()).or_default() += 1;
-        let broken = judgement.violations().iter().chain(judgement.warnings()).map(|broken| &*broken.rule);
-        for rule in broken.collect::<BTreeSet<&str>>() {
-            *self.broken.entry((kind.to_owned(), rule.to_owned())).or_default() += 1;
+        *self.judged_counts.entry(kind.to_owned()).or_default() += 1;
+        let violations =
+            judgement.violations().iter().chain(judgement.warnings()).map(|violation| &*violation.rule);
+        for rule in violations.collect::<BTreeSet<&str>>() {
+            *self.violation_counts.entry((kind.to_owned(), rule.to_owned())).or_default() += 1;
         }
     }
 
-    /// Counts a logged decision whose message is unknown, so that only the outcome counts. `tables`
+    /// Counts a logged decision without its message, so that conditions cannot be counted. `tables`
     /// names the searched tables in order, the entry table first. `route` is the chosen route, or
     /// `default`.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>) {
@@ -146,39 +147,39 @@ impl<'r> Coverage<'r> {
         let program = self.rules.program();
         let ids: Vec<TableId> = tables.iter().filter_map(|name| program.table_named(name)).collect();
         for id in &ids {
-            self.tables[id.index()].times += 1;
+            self.tables[id.index()].searches += 1;
         }
         let (Some(table), Some(route)) = (ids.last(), route) else { return };
         if route == "default" {
-            self.tables[table.index()].default += 1;
+            self.tables[table.index()].default_taken += 1;
         }
-        let named =
+        let is_chosen_route =
             |(_, rule): &(usize, &rulec_sema::hir::Rule)| rule.table == *table && *rule.name == *route;
-        if let Some((at, _)) = program.rules.iter().enumerate().find(named) {
-            self.routes[at].chosen += 1;
-            self.routes[at].tried += 1;
+        if let Some((index, _)) = program.rules.iter().enumerate().find(is_chosen_route) {
+            self.routes[index].chosen += 1;
+            self.routes[index].tried += 1;
         }
     }
 
     fn add_table(&mut self, trace: &TableTrace) {
         let program = self.rules.program();
         let Some(id) = program.table_named(&trace.table).filter(|_| !trace.searched_before) else { return };
-        let searched = &mut self.tables[id.index()];
-        searched.times += 1;
-        searched.default +=
+        let table_counts = &mut self.tables[id.index()];
+        table_counts.searches += 1;
+        table_counts.default_taken +=
             usize::from(trace.default.as_ref().is_some_and(|default| default.result == Mark::True));
         let enabled =
             program.tables[id.index()].order.iter().filter(|id| !program.rules[id.index()].disabled);
-        let mut tried = trace.routes.iter();
+        let mut tried_routes = trace.routes.iter();
         for rule in enabled {
-            let count = &mut self.routes[rule.index()];
-            match (tried.next(), trace.routes.last()) {
+            let route_counts = &mut self.routes[rule.index()];
+            match (tried_routes.next(), trace.routes.last()) {
                 (Some(route), _) => {
-                    count.tried += 1;
-                    count.chosen += usize::from(route.chosen);
+                    route_counts.tried += 1;
+                    route_counts.chosen += usize::from(route.chosen);
                     self.add_route(route);
                 }
-                (None, Some(last)) => *count.before.entry(last.route.clone()).or_default() += 1,
+                (None, Some(last)) => *route_counts.chosen_before.entry(last.route.clone()).or_default() += 1,
                 (None, None) => {}
             }
         }
@@ -197,8 +198,8 @@ impl<'r> Coverage<'r> {
     /// source order. `findings` help to explain why a statement was never chosen.
     pub fn route_items(&self, findings: &[Finding]) -> Vec<CoveredItem> {
         let program = self.rules.program();
-        let (mut items, places) = (Vec::new(), default_spans(self.rules));
-        for (at, rule) in program.rules.iter().enumerate() {
+        let (mut items, default_spans) = (Vec::new(), default_spans(self.rules));
+        for (index, rule) in program.rules.iter().enumerate() {
             let table = &program.tables[rule.table.index()];
             let what = match table.kind {
                 TableKind::Routes => "route",
@@ -207,17 +208,17 @@ impl<'r> Coverage<'r> {
                 TableKind::Router => "case",
                 TableKind::Requirements => continue,
             };
-            let (seen, searched) = (&self.routes[at], &self.tables[rule.table.index()]);
-            let gap = match (seen.chosen, rule.disabled) {
+            let (route_counts, table_counts) = (&self.routes[index], &self.tables[rule.table.index()]);
+            let gap = match (route_counts.chosen, rule.disabled) {
                 (1.., _) => None,
                 (0, true) => Some(message!("never chosen: it is disabled")),
                 (0, false) => Some(message!(
                     "never chosen: {}",
-                    self.reason_not_chosen(rule.span, seen, searched, findings)
+                    self.reason_not_chosen(rule.span, route_counts, table_counts, findings)
                 )),
             };
-            let name = named(program, rule.table, &rule.name);
-            let (tried, yes) = (seen.tried, seen.chosen);
+            let name = qualified_name(program, rule.table, &rule.name);
+            let (tried, yes) = (route_counts.tried, route_counts.chosen);
             items.push(CoveredItem {
                 what,
                 name,
@@ -228,17 +229,17 @@ impl<'r> Coverage<'r> {
                 gap,
             });
         }
-        for (at, table) in program.tables.iter().enumerate().filter(|(_, table)| table.default.is_some()) {
-            let searched = &self.tables[at];
-            let id = TableId(at as u32);
-            let Some(span) = places.get(&*table.name).copied().or(table.span) else { continue };
-            let gap = match (searched.default, searched.times) {
+        for (index, table) in program.tables.iter().enumerate().filter(|(_, table)| table.default.is_some()) {
+            let table_counts = &self.tables[index];
+            let id = TableId(index as u32);
+            let Some(span) = default_spans.get(&*table.name).copied().or(table.span) else { continue };
+            let gap = match (table_counts.default_taken, table_counts.searches) {
                 (0, 0) => Some(message!("never taken: its table was never entered")),
                 (0, _) => Some(message!("never taken: a route was chosen each time")),
                 _ => None,
             };
-            let (tried, yes) = (searched.times, searched.default);
-            let name = named(program, id, "default");
+            let (tried, yes) = (table_counts.searches, table_counts.default_taken);
+            let name = qualified_name(program, id, "default");
             items.push(CoveredItem { what: "default", name, span, tried, yes, no: tried - yes, gap });
         }
         items.extend(self.intent_flows());
@@ -251,28 +252,34 @@ impl<'r> Coverage<'r> {
     fn reason_not_chosen(
         &self,
         span: Span,
-        seen: &RouteCounts,
-        searched: &TableCounts,
+        route_counts: &RouteCounts,
+        table_counts: &TableCounts,
         findings: &[Finding],
     ) -> Message {
-        let hidden = findings.iter().map(|finding| &finding.diagnostic).find(|diagnostic| {
-            let is_about = diagnostic
-                .span()
-                .is_some_and(|at| at.file == span.file && at.start >= span.start && at.end <= span.end);
+        let hidden_finding = findings.iter().map(|finding| &finding.diagnostic).find(|diagnostic| {
+            let is_about = diagnostic.span().is_some_and(|finding_span| {
+                finding_span.file == span.file
+                    && finding_span.start >= span.start
+                    && finding_span.end <= span.end
+            });
             is_about && matches!(diagnostic.code, Code::RouteHidden | Code::NeverMatches)
         });
-        if let Some(hidden) = hidden {
-            return message!("{} ({})", hidden.message, hidden.code);
+        if let Some(hidden_finding) = hidden_finding {
+            return message!("{} ({})", hidden_finding.message, hidden_finding.code);
         }
-        match (searched.times, seen.tried) {
+        match (table_counts.searches, route_counts.tried) {
             (0, _) => message!("its table was never entered"),
             (_, 0) => {
-                let mut before: Vec<(&String, &usize)> = seen.before.iter().collect();
-                before.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-                let names =
-                    comma_list(before.iter().take(MAX_NAMED_ROUTES).map(|(name, _)| format!("`{name}`")));
-                let names =
-                    if before.len() > MAX_NAMED_ROUTES { message!("{names} and others") } else { names };
+                let mut blocking_routes: Vec<(&String, &usize)> = route_counts.chosen_before.iter().collect();
+                blocking_routes.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+                let names = comma_list(
+                    blocking_routes.iter().take(MAX_NAMED_ROUTES).map(|(name, _)| format!("`{name}`")),
+                );
+                let names = if blocking_routes.len() > MAX_NAMED_ROUTES {
+                    message!("{names} and others")
+                } else {
+                    names
+                };
                 message!("never tried, because {names} matched first each time")
             }
             (_, tried) => message!("its condition never held (evaluated {})", times_text(tried)),
@@ -284,7 +291,8 @@ impl<'r> Coverage<'r> {
     fn intent_flows(&self) -> impl Iterator<Item = CoveredItem> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
-            let (tried, yes) = (self.intents, self.flows.get(&*flow.name).copied().unwrap_or_default());
+            let (tried, yes) =
+                (self.intent_decisions, self.chosen_flows.get(&*flow.name).copied().unwrap_or_default());
             let gap = match (tried, yes) {
                 (0, _) => Some(message!("never chosen: no message reached the intent flows")),
                 (_, 0) => {
@@ -305,7 +313,7 @@ impl<'r> Coverage<'r> {
     }
 
     fn judged_payloads(&self, payload: &Payload) -> usize {
-        self.judged.get(&*payload.name).copied().unwrap_or_default()
+        self.judged_counts.get(&*payload.name).copied().unwrap_or_default()
     }
 
     /// Returns the rules of all payload kinds (`payload` statements), with their counts.
@@ -313,25 +321,35 @@ impl<'r> Coverage<'r> {
         let program = self.rules.program();
         let mut items = Vec::new();
         for payload in &program.payloads {
-            let judged = self.judged_payloads(payload);
+            let judged_count = self.judged_payloads(payload);
             for rule in payload.rule_names(program) {
                 let tables = payload.block.tables();
-                let of_payload =
+                let payload_rule =
                     program.rules.iter().find(|one| *one.name == *rule && tables.contains(&one.table));
-                let Some(span) = of_payload.map(|rule| rule.span) else { continue };
-                let broken = self
-                    .broken
+                let Some(span) = payload_rule.map(|rule| rule.span) else { continue };
+                let violations = self
+                    .violation_counts
                     .get(&(payload.name.to_string(), rule.to_owned()))
                     .copied()
                     .unwrap_or_default();
-                let gap = match (judged, broken) {
+                let gap = match (judged_count, violations) {
                     (0, _) => Some(message!("never evaluated: no `{}` was judged", payload.name)),
                     (_, 0) => Some(message!("never broken")),
-                    (judged, broken) if judged == broken => Some(message!("always broken")),
+                    (judged_count, violations) if judged_count == violations => {
+                        Some(message!("always broken"))
+                    }
                     _ => None,
                 };
-                let (name, no) = (rule.to_owned(), judged - broken);
-                items.push(CoveredItem { what: "rule", name, span, tried: judged, yes: broken, no, gap });
+                let (name, no) = (rule.to_owned(), judged_count - violations);
+                items.push(CoveredItem {
+                    what: "rule",
+                    name,
+                    span,
+                    tried: judged_count,
+                    yes: violations,
+                    no,
+                    gap,
+                });
             }
         }
         items
@@ -340,42 +358,42 @@ impl<'r> Coverage<'r> {
     /// Returns all conditions with their counts, in source order.
     pub fn condition_items(&self) -> Vec<CoveredItem> {
         let program = self.rules.program();
-        let reached = |owner: ConditionOwner| match owner {
+        let reach_of_owner = |owner: ConditionOwner| match owner {
             ConditionOwner::Rule(id) => {
                 (self.routes[id.index()].tried, message!("its route was never tried"))
             }
-            ConditionOwner::Chosen(id) => {
+            ConditionOwner::OutcomeOf(id) => {
                 (self.routes[id.index()].chosen, message!("its route was never chosen"))
             }
             ConditionOwner::Default(id) => {
-                (self.tables[id.index()].default, message!("its default was never chosen"))
+                (self.tables[id.index()].default_taken, message!("its default was never chosen"))
             }
-            ConditionOwner::Payload(at) => {
-                let payload = &program.payloads[at];
+            ConditionOwner::Payload(index) => {
+                let payload = &program.payloads[index];
                 (self.judged_payloads(payload), message!("no `{}` was judged", payload.name))
             }
         };
-        let told = self.conditions.covered_conditions(self.rules.sources(), reached);
-        told.map(|(span, name, seen, gap)| CoveredItem {
-            what: "condition",
-            name,
-            span,
-            tried: seen.yes + seen.no + seen.unknown,
-            yes: seen.yes,
-            no: seen.no,
-            gap,
-        })
-        .collect()
+        let covered = self.conditions.covered_conditions(self.rules.sources(), reach_of_owner);
+        covered
+            .map(|(span, name, counts, gap)| CoveredItem {
+                what: "condition",
+                name,
+                span,
+                tried: counts.yes + counts.no + counts.unknown,
+                yes: counts.yes,
+                no: counts.no,
+                gap,
+            })
+            .collect()
     }
 }
 
 impl<'r> Coverage<'r> {
-    /// Runs the tests whose names `wanted` accepts, and returns the coverage that these tests
-    /// reach.
-    pub fn of_tests(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r> {
+    /// Runs the tests whose names `selects_test` accepts, and returns their coverage.
+    pub fn of_tests(rules: &'r Rules, selects_test: impl Fn(&str) -> bool) -> Coverage<'r> {
         let (program, mut coverage) = (rules.program(), Coverage::new(rules));
         let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
-        for test in program.tests.iter().filter(|test| wanted(&test.name)) {
+        for test in program.tests.iter().filter(|test| selects_test(&test.name)) {
             if let Expect::Judgement { kind, .. } = &test.expect {
                 if let Ok((judge, payload)) = test_judge(rules, kind, &test.message) {
                     coverage.add_judgement(kind, &judge.judge(payload));
@@ -405,7 +423,7 @@ fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge
 }
 
 /// Returns the name `TABLE.ROUTE`, or only the name of a route that is outside any table.
-fn named(program: &Program, table: TableId, name: &str) -> String {
+fn qualified_name(program: &Program, table: TableId, name: &str) -> String {
     match table.0 {
         0 => name.to_owned(),
         _ => format!("{}.{name}", program.tables[table.index()].name),
@@ -414,23 +432,23 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
 
 /// Returns the source spans of the `default` statements, by table name.
 pub fn default_spans(rules: &Rules) -> HashMap<String, Span> {
-    let mut places = HashMap::new();
+    let mut spans = HashMap::new();
     for statement in parse_statements(rules) {
         match &statement.kind {
             // The main table ignores the default of an imported file; only the tables of such a
             // file are used.
             StatementKind::Default { .. } if statement.span.file == FileId(0) => {
-                places.insert(MAIN_TABLE.to_owned(), statement.span);
+                spans.insert(MAIN_TABLE.to_owned(), statement.span);
             }
             StatementKind::Table { name, statements } => {
                 let default =
                     statements.iter().find(|inner| matches!(inner.kind, StatementKind::Default { .. }));
-                places.extend(default.map(|default| (name.node.clone(), default.span)));
+                spans.extend(default.map(|default| (name.node.clone(), default.span)));
             }
             _ => {}
         }
     }
-    places
+    spans
 }
 
 /// Parses all files of the rule set and returns their statements.
@@ -439,7 +457,7 @@ fn parse_statements(rules: &Rules) -> Vec<Statement> {
     files.flat_map(|(id, file)| parse(Threads::One, id, &file.text).statements).collect()
 }
 
-/// Joins a text to one line, and truncates it to [`MAX_SHOWN_CHARS`] characters.
+/// Joins a text to one line, and truncates the line to [`MAX_SHOWN_CHARS`] characters.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_SHOWN_CHARS) {

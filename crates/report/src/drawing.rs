@@ -63,8 +63,8 @@ impl Drawing {
         self.nodes.len() - 1
     }
 
-    fn add_edge(&mut self, from: usize, to: usize, label: impl Into<String>, dashed: bool) {
-        self.edges.push(Edge { from, to, label: one_line(&label.into()), dashed });
+    fn add_edge(&mut self, start: usize, end: usize, label: impl Into<String>, dashed: bool) {
+        self.edges.push(Edge { from: start, to: end, label: one_line(&label.into()), dashed });
     }
 }
 
@@ -76,14 +76,14 @@ pub fn one_line(text: &str) -> String {
 /// Draws a workflow. The nodes are in the same order as in the workflow.
 pub fn draw_workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
     let mut drawing = Drawing::new(&workflow.name);
-    let numbers: HashMap<&str, usize> =
-        workflow.nodes.iter().enumerate().map(|(number, node)| (&*node.id, number)).collect();
+    let node_indices: HashMap<&str, usize> =
+        workflow.nodes.iter().enumerate().map(|(index, node)| (&*node.id, index)).collect();
     for node in &workflow.nodes {
         let shape = if node.is_parallel() { Shape::Double } else { Shape::Box };
         drawing.add_node(format!("{}: {}", node.id, node.kind), shape);
     }
-    for (from, node) in workflow.nodes.iter().enumerate() {
-        add_next_edges(rules, node, from, &numbers, &mut drawing);
+    for (node_index, node) in workflow.nodes.iter().enumerate() {
+        add_next_edges(rules, node, node_index, &node_indices, &mut drawing);
     }
     drawing
 }
@@ -92,32 +92,32 @@ fn add_next_edges(
     rules: &Rules,
     node: &Declared,
     from: usize,
-    numbers: &HashMap<&str, usize>,
+    node_indices: &HashMap<&str, usize>,
     drawing: &mut Drawing,
 ) {
-    let number = |id: &str| numbers.get(id).copied();
+    let node_index = |id: &str| node_indices.get(id).copied();
     let program = rules.program();
     // The router of a parallel node is never called.
     let Some(router) = node.router.filter(|_| !node.is_parallel()) else {
-        node.next.iter().filter_map(|id| number(id)).for_each(|to| drawing.add_edge(from, to, "", false));
+        node.next.iter().filter_map(|id| node_index(id)).for_each(|to| drawing.add_edge(from, to, "", false));
         return;
     };
     for id in &program.tables[router.index()].order {
         let rule = &program.rules[id.index()];
         let Outcome::Next { destinations, loopback, .. } = &rule.outcome else { continue };
-        let reached = destinations.iter().flat_map(|destination| match destination {
+        let targets = destinations.iter().flat_map(|destination| match destination {
             Destination::Node(id) => vec![id.clone()],
             Destination::At(slot) if node.next.len() > *slot as usize => {
                 vec![node.next[*slot as usize].clone()]
             }
             Destination::All | Destination::At(_) | Destination::Named(_) => node.next.clone(),
         });
-        let reached: BTreeSet<usize> = reached.filter_map(|id| number(&id)).collect();
+        let targets: BTreeSet<usize> = targets.filter_map(|id| node_index(&id)).collect();
         let label = match (&*rule.name, rules.sources().slice(rule.condition.span)) {
             ("otherwise", _) | (_, "") => &*rule.name,
             (_, condition) => condition,
         };
-        reached.into_iter().for_each(|to| drawing.add_edge(from, to, label, *loopback));
+        targets.into_iter().for_each(|to| drawing.add_edge(from, to, label, *loopback));
     }
 }
 
@@ -135,8 +135,12 @@ pub fn entered_tables(program: &Program) -> BTreeSet<&str> {
 /// Draws the rules of a table in evaluation order. Tables that these rules enter by `goto` are
 /// drawn in the same graph.
 pub fn draw_table(rules: &Rules, name: &str) -> Drawing {
-    let mut tables =
-        TableDrawer { rules, drawing: Drawing::new(name), heads: BTreeMap::new(), ends: HashMap::new() };
+    let mut tables = TableDrawer {
+        rules,
+        drawing: Drawing::new(name),
+        start_nodes: BTreeMap::new(),
+        outcome_nodes: HashMap::new(),
+    };
     if let Some(id) = rules.program().table_named(name) {
         tables.draw_table_head(id);
     }
@@ -147,20 +151,20 @@ struct TableDrawer<'r> {
     rules: &'r Rules,
     drawing: Drawing,
     /// Index of the start node of each table.
-    heads: BTreeMap<TableId, usize>,
+    start_nodes: BTreeMap<TableId, usize>,
     /// Index of the node for each outcome, by the label of the node. Outcomes with equal labels
     /// share a node.
-    ends: HashMap<String, usize>,
+    outcome_nodes: HashMap<String, usize>,
 }
 
 impl TableDrawer<'_> {
     fn draw_table_head(&mut self, id: TableId) -> usize {
-        if let Some(head) = self.heads.get(&id) {
-            return *head;
+        if let Some(start_node) = self.start_nodes.get(&id) {
+            return *start_node;
         }
         let program = self.rules.program();
         let table = &program.tables[id.index()];
-        let what = match table.kind {
+        let label = match table.kind {
             TableKind::Routes if id.0 == 0 => "routes".to_owned(),
             TableKind::Routes => format!("table {}", table.name),
             TableKind::Choice => format!("choice {}", table.name),
@@ -168,23 +172,28 @@ impl TableDrawer<'_> {
             TableKind::Router => format!("router {}", table.name),
             TableKind::Requirements => format!("rules {}", table.name),
         };
-        let head = self.drawing.add_node(what, Shape::Start);
-        self.heads.insert(id, head);
-        let (mut last, mut word) = (head, "");
+        let start_node = self.drawing.add_node(label, Shape::Start);
+        self.start_nodes.insert(id, start_node);
+        let (mut last_node, mut edge_label) = (start_node, "");
         for rule in table.order.iter().filter(|id| !program.rules[id.index()].disabled) {
-            let asked = self.drawing.add_node(self.question_label(*rule), Shape::Question);
+            let question = self.drawing.add_node(self.question_label(*rule), Shape::Question);
             // A condition is evaluated if the condition before it is not true.
-            self.drawing.add_edge(last, asked, word, last != head);
+            self.drawing.add_edge(last_node, question, edge_label, last_node != start_node);
             let rule = &program.rules[rule.index()];
-            let end = self.draw_outcome(&rule.outcome, &rule.name);
-            self.drawing.add_edge(asked, end, "", false);
-            (last, word) = (asked, "else");
+            let outcome_node = self.draw_outcome(&rule.outcome, &rule.name);
+            self.drawing.add_edge(question, outcome_node, "", false);
+            (last_node, edge_label) = (question, "else");
         }
         if let Some(outcome) = &table.default {
-            let end = self.draw_outcome(outcome, "");
-            self.drawing.add_edge(last, end, if last == head { "" } else { "default" }, last != head);
+            let outcome_node = self.draw_outcome(outcome, "");
+            self.drawing.add_edge(
+                last_node,
+                outcome_node,
+                if last_node == start_node { "" } else { "default" },
+                last_node != start_node,
+            );
         }
-        head
+        start_node
     }
 
     /// Returns the label of the node for a rule's condition.
@@ -207,12 +216,12 @@ impl TableDrawer<'_> {
             return self.draw_table_head(*table);
         }
         let label = describe_target(self.rules.program(), outcome, name);
-        match self.ends.get(&label) {
-            Some(end) => *end,
+        match self.outcome_nodes.get(&label) {
+            Some(outcome_node) => *outcome_node,
             None => {
-                let end = self.drawing.add_node(label.clone(), Shape::Outcome);
-                self.ends.insert(label, end);
-                end
+                let outcome_node = self.drawing.add_node(label.clone(), Shape::Outcome);
+                self.outcome_nodes.insert(label, outcome_node);
+                outcome_node
             }
         }
     }
@@ -231,7 +240,7 @@ pub fn describe_target(program: &Program, outcome: &Outcome, name: &str) -> Stri
         Outcome::Next { destinations, loopback, .. } => {
             let nodes = destinations.iter().map(|destination| match destination {
                 Destination::All => "next".to_owned(),
-                Destination::At(at) => format!("next[{at}]"),
+                Destination::At(index) => format!("next[{index}]"),
                 Destination::Node(id) => id.to_string(),
                 Destination::Named(_) => "what the output names".to_owned(),
             });

@@ -5,21 +5,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
-/// A file that is being written, stored as a temporary file next to its path.
-/// [`Replacement::finish`] moves the temporary file to the path. Until then readers see the old
-/// file, so a full disk or a killed program loses nothing. The permissions are kept, and a symbolic
-/// link stays a link. A path that is not a regular file, such as `/dev/stdout`, is written
-/// directly.
+/// The new content of a file while it is being written. The content is in a temporary file in the
+/// same folder. [`Replacement::finish`] moves the temporary file to the path. Until then readers
+/// see the old file, so a full disk or a killed program loses nothing. The new file has the
+/// permissions of the old file, and a symbolic link stays a link. A path that is not a regular
+/// file, such as `/dev/stdout`, is written directly.
 pub struct Replacement {
     path: PathBuf,
-    beside: WriteTarget,
-    /// Whether `finish` must fail if a file has appeared at the path since the start of writing.
+    target: WriteTarget,
+    /// Whether the path must not exist: `finish` then fails if a file exists at the path.
     is_new: bool,
 }
 
 enum WriteTarget {
-    Another(NamedTempFile),
-    Itself(File),
+    TemporaryFile(NamedTempFile),
+    ExistingFile(File),
 }
 
 impl Replacement {
@@ -30,12 +30,12 @@ impl Replacement {
     pub fn start_replace(path: &Path) -> io::Result<Replacement> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if path.exists() && !path.is_file() {
-            let beside = WriteTarget::Itself(File::options().write(true).open(&path)?);
-            return Ok(Replacement { path, beside, is_new: false });
+            let target = WriteTarget::ExistingFile(File::options().write(true).open(&path)?);
+            return Ok(Replacement { path, target, is_new: false });
         }
-        // If the old file has no write permission, it is not replaced either.
+        // An old file without write permission is not replaced.
         let permissions = match File::options().write(true).open(&path) {
-            Ok(old) => Some(old.metadata()?.permissions()),
+            Ok(old_file) => Some(old_file.metadata()?.permissions()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
@@ -45,11 +45,11 @@ impl Replacement {
         builder.prefix(".rulec-").suffix(".tmp");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let beside = builder.tempfile_in(parent_folder(&path))?;
+        let target = builder.tempfile_in(parent_folder(&path))?;
         if let Some(permissions) = permissions {
-            beside.as_file().set_permissions(permissions)?;
+            target.as_file().set_permissions(permissions)?;
         }
-        Ok(Replacement { path, beside: WriteTarget::Another(beside), is_new: false })
+        Ok(Replacement { path, target: WriteTarget::TemporaryFile(target), is_new: false })
     }
 
     /// Starts writing a new file at a path where no file exists yet.
@@ -66,9 +66,9 @@ impl Replacement {
 
     /// Returns the open file, to which the caller writes the new content.
     pub fn file(&mut self) -> &mut File {
-        match &mut self.beside {
-            WriteTarget::Another(file) => file.as_file_mut(),
-            WriteTarget::Itself(file) => file,
+        match &mut self.target {
+            WriteTarget::TemporaryFile(file) => file.as_file_mut(),
+            WriteTarget::ExistingFile(file) => file,
         }
     }
 
@@ -78,10 +78,11 @@ impl Replacement {
     ///
     /// If the disk cannot store the file. The old file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
-        let WriteTarget::Another(file) = self.beside else { return Ok(()) };
+        let WriteTarget::TemporaryFile(file) = self.target else { return Ok(()) };
         file.as_file().sync_all()?;
-        let placed = if self.is_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
-        placed.map_err(|error| error.error)?;
+        let persisted =
+            if self.is_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
+        persisted.map_err(|error| error.error)?;
         // The folder is synced too, where supported, so that the new name survives a power failure.
         if let Ok(folder) = File::open(parent_folder(&self.path)) {
             let _ = folder.sync_all();
@@ -112,7 +113,7 @@ pub fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_and_finish(Replacement::start_create(path)?, bytes)
 }
 
-fn write_and_finish(mut new: Replacement, bytes: &[u8]) -> io::Result<()> {
-    new.file().write_all(bytes)?;
-    new.finish()
+fn write_and_finish(mut replacement: Replacement, bytes: &[u8]) -> io::Result<()> {
+    replacement.file().write_all(bytes)?;
+    replacement.finish()
 }

@@ -60,14 +60,14 @@ fn is_decision(line: &Map<String, Json>) -> bool {
 }
 
 fn read_logged(line: &mut Map<String, Json>) -> LoggedDecision {
-    let text = |key: &str| line.get(key).and_then(Json::as_str).map(str::to_owned);
-    let entry = text("entry").unwrap_or_default();
+    let text_field = |key: &str| line.get(key).and_then(Json::as_str).map(str::to_owned);
+    let entry = text_field("entry").unwrap_or_default();
     let path = line.get("path").and_then(Json::as_array).into_iter().flatten();
     let path: Vec<String> = path.filter_map(Json::as_str).map(str::to_owned).collect();
     LoggedDecision {
-        route: text("route"),
+        route: text_field("route"),
         path: if path.is_empty() { vec![entry.clone()] } else { path },
-        time: text("time"),
+        time: text_field("time"),
         elapsed_us: line.get("elapsed_us").and_then(Json::as_u64),
         message: line.remove("message").filter(Json::is_object),
         entry,
@@ -89,19 +89,19 @@ mod tests {
             "time": "2026-01-01T00:00:00Z", "generation": 3, "entry": "routes", "route": "refund", "path": ["routes", "billing"],
             "elapsed_us": 12, "message": {"text": "money"}
         });
-        let ParsedLine::LoggedDecision(found) = parse_value(logged) else { panic!("it is a decision") };
-        assert_eq!((&*found.entry, found.route.as_deref()), ("routes", Some("refund")));
+        let ParsedLine::LoggedDecision(parsed) = parse_value(logged) else { panic!("it is a decision") };
+        assert_eq!((&*parsed.entry, parsed.route.as_deref()), ("routes", Some("refund")));
         assert_eq!(
-            (found.path, found.elapsed_us),
+            (parsed.path, parsed.elapsed_us),
             (vec!["routes".to_owned(), "billing".to_owned()], Some(12))
         );
-        assert_eq!(found.message, Some(json!({"text": "money"})));
+        assert_eq!(parsed.message, Some(json!({"text": "money"})));
         // A message may have fields of the same names.
         let message = json!({"entry": "north", "route": "A4"});
         assert_eq!(parse_value(message.clone()), ParsedLine::Message(message.clone()));
-        let known = parse_decision(message.as_object().cloned().unwrap_or_default())
+        let parsed_as_log = parse_decision(message.as_object().cloned().unwrap_or_default())
             .expect("a log is known to be one");
-        assert_eq!(known.path, ["north"]);
+        assert_eq!(parsed_as_log.path, ["north"]);
         assert_eq!(parse_decision(Map::new()), None);
     }
 }

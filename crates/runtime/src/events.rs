@@ -165,13 +165,14 @@ impl<E: Clone + Send + 'static> Bus<E> {
     }
 
     /// Runs the first half of [`Bus::publish`]: sends the event through the middleware, and returns
-    /// the event that the middleware passed on.
+    /// the event as the last middleware returned it. The error names the middleware that stopped
+    /// the event.
     pub(super) async fn pass_middleware(&self, event: E) -> Result<E, Stopped> {
         // Yields to other tasks when one task publishes without end.
         consume_budget().await;
         let result = self.run_middleware(event).await;
         if let Err(stopped) = &result {
-            // The reason is left out, because it may quote the event.
+            // The log omits the reason, because the reason may quote the event.
             let middleware = &*stopped.middleware;
             match stopped.reason {
                 StopReason::Stopped(_) => {
@@ -186,9 +187,9 @@ impl<E: Clone + Send + 'static> Bus<E> {
     /// Runs the second half of [`Bus::publish`]: delivers the event to all subscribers.
     pub(super) async fn deliver(&self, event: E) -> Published {
         let mut published = Published::default();
-        let mut count = |sent| match sent {
+        let mut count_outcome = |outcome| match outcome {
             SendOutcome::Queued => published.delivered += 1,
-            SendOutcome::QueuedForAnother => {
+            SendOutcome::QueuedAfterDrop => {
                 published.delivered += 1;
                 published.dropped += 1;
             }
@@ -196,16 +197,16 @@ impl<E: Clone + Send + 'static> Bus<E> {
             SendOutcome::Closed => {}
         };
         let queues = self.inner.open_queues();
-        let mut full = Vec::new();
+        let mut full_queues = Vec::new();
         for queue in &queues {
             // Cloned before any lock is taken, because `clone` is user code.
             match queue.try_send(event.clone()) {
-                Ok(sent) => count(sent),
-                Err(event) => full.push((queue, event)),
+                Ok(outcome) => count_outcome(outcome),
+                Err(event) => full_queues.push((queue, event)),
             }
         }
-        for (queue, event) in full {
-            count(queue.send_when_free(event).await);
+        for (queue, event) in full_queues {
+            count_outcome(queue.send_when_free(event).await);
         }
         published
     }
@@ -213,13 +214,13 @@ impl<E: Clone + Send + 'static> Bus<E> {
     async fn run_middleware(&self, mut event: E) -> Result<E, Stopped> {
         for (name, function) in &self.inner.middleware {
             let reason = match task::call_function(self.inner.limit, function, event).await {
-                Ok(Flow::Pass(next)) => {
-                    event = next;
+                Ok(Flow::Pass(changed_event)) => {
+                    event = changed_event;
                     continue;
                 }
-                Ok(Flow::Stop(why)) => StopReason::Stopped(why),
+                Ok(Flow::Stop(text)) => StopReason::Stopped(text),
                 Err(TaskFailure::Failed(error)) => StopReason::Failed(error),
-                Err(TaskFailure::TimedOut(after)) => StopReason::TimedOut(after),
+                Err(TaskFailure::TimedOut(limit)) => StopReason::TimedOut(limit),
                 Err(TaskFailure::Panicked(message)) => StopReason::Panicked(message),
             };
             return Err(Stopped { middleware: name.clone(), reason });
@@ -233,8 +234,7 @@ impl<E> BusInner<E> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the queues of the current subscribers. First removes the queues of dropped
-    /// subscriptions from the bus.
+    /// Removes the queues of dropped subscriptions from the bus, then returns the remaining queues.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
         let mut queues = self.lock_queues();
         queues.retain(|queue| !queue.is_closed());

@@ -81,8 +81,8 @@ pub enum DecisionEvent {
 }
 
 impl From<Proposal> for DecisionEvent {
-    fn from(made: Proposal) -> Self {
-        DecisionEvent::Proposal(made)
+    fn from(proposal: Proposal) -> Self {
+        DecisionEvent::Proposal(proposal)
     }
 }
 
@@ -170,16 +170,16 @@ pub struct Rejected {
     /// recovery strategy failed to return a payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
-    /// Why the decision was rejected, as one text for a language model.
+    /// The reasons for the rejection, as one text for a language model.
     pub feedback: String,
-    /// The payload kind to propose instead; `None` if the rules declare no fallback for the
-    /// rejected kind.
+    /// The payload kind that replaces the rejected kind; `None` if the rules declare no fallback
+    /// for the rejected kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
 
 impl Rejected {
-    /// Returns all violations of the rules in the payload.
+    /// Returns all violations of the rules by the payload. Empty if the payload was not validated.
     pub fn violations(&self) -> &[Violation] {
         self.judgement.as_ref().map_or(&[], |judgement| judgement.violations())
     }
@@ -193,7 +193,7 @@ pub struct NodeFailure {
     pub workflow_id: String,
     /// Id of the node.
     pub node_id: String,
-    /// The reason of the failure.
+    /// The reason why the node failed.
     pub reason: String,
     /// The error code of the failure; `None` if the node reported no code.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,8 +234,8 @@ impl Judges {
     /// and `options` have no value yet.
     #[must_use]
     pub fn new(rules: &Rules) -> Judges {
-        let judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
-        let judges = Arc::new(kinds(rules).filter_map(judge).collect());
+        let kind_and_judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
+        let judges = Arc::new(kinds(rules).filter_map(kind_and_judge).collect());
         Judges { rules: rules.clone(), judges, context: None }
     }
 
@@ -256,8 +256,10 @@ impl Judges {
     /// Returns judges whose context also contains this workflow, in the field `workflows`. Returns
     /// unchanged judges if the rules declare no `workflows` in their input `context`.
     pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
-        let mut context =
-            self.context.as_ref().map_or_else(|| Json::Object(Map::new()), |known| (**known).clone());
+        let mut context = self
+            .context
+            .as_ref()
+            .map_or_else(|| Json::Object(Map::new()), |old_context| (**old_context).clone());
         let Json::Object(fields) = &mut context else { return self.clone() };
         let workflows = fields.entry("workflows").or_insert_with(|| Json::Object(Map::new()));
         if let Json::Object(workflows) = workflows {
@@ -270,8 +272,8 @@ impl Judges {
     /// [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
-        let strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
-        Judges { judges: Arc::new(self.judges.iter().map(strict).collect()), ..self }
+        let make_strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
+        Judges { judges: Arc::new(self.judges.iter().map(make_strict).collect()), ..self }
     }
 
     /// Sets the value of the rules' input `options` for all judges; see [`Judge::options`].
@@ -283,8 +285,8 @@ impl Judges {
     }
 
     fn map_judges(self, change: impl Fn(Judge) -> Result<Judge, JudgeError>) -> Result<Judges, JudgeError> {
-        let changed = |(kind, judge): (&String, &Judge)| Ok((kind.clone(), change(judge.clone())?));
-        let judges = self.judges.iter().map(changed).collect::<Result<_, _>>()?;
+        let changed_judge = |(kind, judge): (&String, &Judge)| Ok((kind.clone(), change(judge.clone())?));
+        let judges = self.judges.iter().map(changed_judge).collect::<Result<_, _>>()?;
         Ok(Judges { judges: Arc::new(judges), ..self })
     }
 

@@ -91,11 +91,11 @@ struct RouterShared {
     active: ArcSwap<ActiveRules>,
     /// The shadow rules, if any: they also decide every message, for comparison only.
     shadow: ArcSwapOption<ShadowRules>,
-    /// The rule sets that were active earlier. Changes of `active` and `shadow` also hold this
-    /// lock, so that they happen one after another.
+    /// The rule sets that were active earlier. A change of `active` or `shadow` also holds this
+    /// lock, so that two changes never overlap.
     previous: Mutex<PreviousRules>,
     handlers: Arc<HandlerMap>,
-    /// Function that refuses edits of the rules if they target an unregistered handler.
+    /// Function that refuses an edit of the rules if the edit targets an unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
     /// Function that returns the permissions of a message's sender.
@@ -158,7 +158,7 @@ impl Router {
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decision = match self.shared.decide(&rules, &message) {
             Ok(decision) => Arc::new(decision),
-            Err(gone) => return undecided_outcome(&gone, &rules),
+            Err(error) => return undecided_outcome(&error, &rules),
         };
         let request = decision.target().map(|handler| Request {
             message: message.clone(),
@@ -171,27 +171,34 @@ impl Router {
         });
         let outcome = Outcome::from_decision(&decision);
         let shadow = self.shared.shadow.load();
-        let instead = shadow.as_ref().and_then(|shadow| shadow.observe(&self.shared, &decision, &message));
+        let shadow_difference =
+            shadow.as_ref().and_then(|shadow| shadow.observe(&self.shared, &decision, &message));
         drop(shadow);
-        let record =
-            DecisionRecord { time, rules, decision: decision.clone(), message: message.clone(), instead };
+        let record = DecisionRecord {
+            time,
+            rules,
+            decision: decision.clone(),
+            message: message.clone(),
+            shadow_difference,
+        };
         let mut pending = PendingDecision { shared: &self.shared, record: Some(record), outcome, start };
         let Some(request) = request else { return pending.finish(HandlerOutcome::NoRoute) };
         let sender = MessageSender {
             shared: &self.shared,
             message: &message,
-            given: permissions,
-            told: OnceLock::new(),
+            given_permissions: permissions,
+            computed_permissions: OnceLock::new(),
         };
         let run = fallback::run_handlers(&self.shared, &decision, request, &sender).await;
         pending.outcome.attempts = run.attempts;
         pending.outcome.tried = run.tried;
-        pending.outcome.fallback = Some(run.by).filter(|by| Some(by) != pending.outcome.handler.as_ref());
-        pending.finish(run.ending)
+        pending.outcome.fallback = Some(run.last_handler)
+            .filter(|last_handler| Some(last_handler) != pending.outcome.handler.as_ref());
+        pending.finish(run.outcome)
     }
 
-    /// Replaces the active rules. Messages that are already decided finish with the rules that
-    /// decided them. Messages that arrive after this call returns are decided by the new rules.
+    /// Replaces the active rules. A message that is already decided finishes with the rules that
+    /// decided it. Messages that arrive after this call returns are decided by the new rules.
     ///
     /// # Errors
     /// If the new rules lack the entry table of the router, or one of their targets has no handler.
@@ -201,19 +208,19 @@ impl Router {
         Ok(self.activate(next, &mut self.lock_switching()))
     }
 
-    /// Returns the active rules. If the router was built from `LiveRules`, statements can be
-    /// inserted, replaced and removed through the returned value. An edit that targets an
+    /// Returns the active rules. If the router was built from `LiveRules`, the caller can insert,
+    /// replace and remove statements through the returned value. An edit that targets an
     /// unregistered handler is refused.
     ///
-    /// After a swap, the returned rules are no longer active: call this method again instead of
-    /// keeping the value.
+    /// After a swap, the returned rules are no longer active. So call this method again after each
+    /// swap.
     pub fn rules(&self) -> LiveRules {
         self.shared.active.load().rules.clone()
     }
 
     /// Applies edits to the active rules as one change; see [`LiveRules::edit`]. An edit of one
     /// route is quick. Any other edit takes as long as compiling the rules, so call this method
-    /// where blocking is harmless.
+    /// from a thread that may block.
     ///
     /// # Errors
     /// If the rules cannot be edited, would not compile, or would target an unregistered handler.
@@ -222,7 +229,8 @@ impl Router {
         self.rules().edit(edits)
     }
 
-    /// Returns the warnings that were found when the active rules became active.
+    /// Returns the warnings about the active rules. The router checked the rules when they became
+    /// active.
     pub fn warnings(&self) -> Vec<Warning> {
         self.shared.active.load().warnings.clone()
     }
@@ -232,7 +240,7 @@ impl Router {
         let handlers = self.shared.handlers.iter();
         self.shared
             .stats
-            .snapshot(handlers.map(|(name, one)| (name, one.circuit.as_ref().map(Circuit::state))))
+            .snapshot(handlers.map(|(name, handler)| (name, handler.circuit.as_ref().map(Circuit::state))))
     }
 
     /// Returns the decision log, if the router has one.
@@ -240,7 +248,8 @@ impl Router {
         self.shared.log.as_ref()
     }
 
-    /// Locks changes of the active and the shadow rules. Decisions do not take this lock.
+    /// Takes the lock that prevents other changes of the active and shadow rules. Decisions do not
+    /// take this lock.
     fn lock_switching(&self) -> MutexGuard<'_, PreviousRules> {
         self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -253,10 +262,10 @@ impl Router {
 
     fn activate(&self, next: ActiveRules, previous: &mut PreviousRules) -> Swapped {
         let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
-        let before = self.shared.active.swap(Arc::new(next)).rules.clone();
-        tracing::info!(target: "rulec::router", previous = before.generation(), generation, "rules swapped");
-        previous.push(before.clone());
-        Swapped { previous: before, generation, warnings }
+        let old_rules = self.shared.active.swap(Arc::new(next)).rules.clone();
+        tracing::info!(target: "rulec::router", previous = old_rules.generation(), generation, "rules swapped");
+        previous.push(old_rules.clone());
+        Swapped { previous: old_rules, generation, warnings }
     }
 }
 
@@ -269,12 +278,13 @@ impl RouterShared {
     }
 }
 
-/// The sender of a message. Its permissions are computed only when a handler requires any.
+/// The sender of a message. The sender's permissions are computed only if a handler requires
+/// permissions.
 struct MessageSender<'r> {
     shared: &'r RouterShared,
     message: &'r Json,
-    given: Option<&'r Permissions>,
-    told: OnceLock<Permissions>,
+    given_permissions: Option<&'r Permissions>,
+    computed_permissions: OnceLock<Permissions>,
 }
 
 impl MessageSender<'_> {
@@ -283,7 +293,9 @@ impl MessageSender<'_> {
         if required.is_empty() {
             return Vec::new();
         }
-        self.given.unwrap_or_else(|| self.told.get_or_init(|| self.call_permission_fn())).missing(required)
+        self.given_permissions
+            .unwrap_or_else(|| self.computed_permissions.get_or_init(|| self.call_permission_fn()))
+            .missing(required)
     }
 
     /// Calls the permission function that the user set. Returns no permissions if no function is
@@ -299,13 +311,13 @@ impl MessageSender<'_> {
 }
 
 /// Builds the outcome of a message that cannot be decided, because the entry table is missing. Only
-/// an edit can cause this: building and swapping check that the entry table exists.
-fn undecided_outcome(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
-    let result = HandlerOutcome::Failed { route: String::new(), error: gone.to_string() };
+/// an edit can remove the entry table: building and swapping check that the table exists.
+fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome {
+    let result = HandlerOutcome::Failed { route: String::new(), error: unknown_entry.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
-/// A decision whose outcome is not yet known. The decision is counted and logged exactly once, even
+/// A decision whose handler has not finished. The decision is counted and logged exactly once, even
 /// if the caller stops waiting.
 struct PendingDecision<'r> {
     shared: &'r RouterShared,
@@ -315,8 +327,8 @@ struct PendingDecision<'r> {
 }
 
 impl PendingDecision<'_> {
-    fn finish(mut self, ending: HandlerOutcome) -> Outcome {
-        self.outcome.result = ending;
+    fn finish(mut self, result: HandlerOutcome) -> Outcome {
+        self.outcome.result = result;
         self.record_once(self.outcome.result.kind());
         std::mem::take(&mut self.outcome)
     }
@@ -329,7 +341,7 @@ impl PendingDecision<'_> {
         let (generation, entry) = (outcome.generation, &*outcome.entry);
         let fallback = outcome.fallback.as_deref();
         let elapsed_us = outcome.elapsed_us();
-        // Arguments and error texts are left out, because both may contain private data.
+        // The trace omits arguments and error texts, because both may contain private data.
         match result {
             "handled" | "no_route" => {
                 tracing::info!(target: "rulec::decision", entry, route, handler, fallback, generation, result, elapsed_us);

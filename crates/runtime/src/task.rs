@@ -22,10 +22,10 @@ pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
-/// Boxes a user function. `read` converts the function's output to a `Result`.
+/// Boxes a user function. `into_result` converts the output of the function's future to a `Result`.
 pub(super) fn box_function<I, O, F, Fut>(
     function: F,
-    read: fn(Fut::Output) -> Result<O, BoxError>,
+    into_result: fn(Fut::Output) -> Result<O, BoxError>,
 ) -> UserFunction<I, O>
 where
     F: Fn(I) -> Fut + Send + Sync + 'static,
@@ -34,12 +34,12 @@ where
     O: 'static,
 {
     Arc::new(move |input| {
-        let answer = function(input);
-        Box::pin(async move { read(answer.await) })
+        let future = function(input);
+        Box::pin(async move { into_result(future.await) })
     })
 }
 
-/// Why a future produced no value.
+/// The reason why a future produced no value.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TaskFailure {
     /// The future returned this error; the text includes the error's causes.
@@ -75,7 +75,8 @@ pub(super) async fn run_with_limit<T: Send + 'static>(
 ) -> Result<T, TaskFailure> {
     let no_runtime = || TaskFailure::Failed("there is no tokio runtime to run it".to_owned());
     let runtime = Handle::try_current().map_err(|_| no_runtime())?;
-    // Dropping the set aborts the task: after the time limit, or when the caller is dropped.
+    // Dropping the set aborts the task. The set is dropped at the time limit, or when the caller is
+    // dropped.
     let mut task = JoinSet::new();
     task.spawn_on(future.in_current_span(), &runtime);
     let joined = match limit {
@@ -93,9 +94,9 @@ pub(super) async fn run_with_limit<T: Send + 'static>(
     }
 }
 
-/// Calls a function and converts a panic to its message.
-pub(super) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
+/// Calls a function. If the function panics, returns the panic's message as the error.
+pub(super) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_text(&*panic))
 }
 
 /// Joins the messages of an error and its causes: `cannot list: no such folder`.

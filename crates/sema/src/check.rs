@@ -71,56 +71,56 @@ pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFie
     (program, diagnostics, fields.into_known())
 }
 
-/// Checks a program of one route that will be added to an existing program. `known` describes the
-/// message fields of the existing program; the route must not change their types. Also returns the
-/// undeclared fields that the route uses, with the kinds of value that the route accepts.
+/// Checks one route that will be added to an existing program. The route must not change the types
+/// in `known`, the message fields of that program. Also returns the undeclared fields that the
+/// route uses, with the kinds of value that the route accepts.
 pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnostic>, RouteUses) {
-    // One route alone cannot show what the whole program leaves unused.
+    // Unused declarations are not reported: other routes of the program may use them.
     let (program, diagnostics, fields) = check_fields(loaded, false, |fields| match known {
         KnownFields::Input(input) => fields.input = Some(input),
-        KnownFields::Uses(uses) => fields.known = Some(uses),
+        KnownFields::Uses(uses) => fields.existing_uses = Some(uses),
     });
-    (program, diagnostics, fields.done)
+    (program, diagnostics, fields.last_route_uses)
 }
 
-/// Checks all files, or a single route unless `whole`. `ready` may first change the message fields.
+/// Checks all files. Before the check, `prepare_fields` may change the message fields.
 fn check_fields(
     loaded: &Loaded,
-    whole: bool,
-    ready: impl FnOnce(&mut MessageFields),
+    is_whole_program: bool,
+    prepare_fields: impl FnOnce(&mut MessageFields),
 ) -> (Program, Vec<Diagnostic>, MessageFields) {
     let mut diagnostics = Vec::new();
     let symbols = Symbols::collect_symbols(loaded, &mut diagnostics);
     let order = symbols.definition_order(&mut diagnostics);
     let mut checker = Checker::new(loaded, &symbols, diagnostics);
-    ready(&mut checker.fields);
+    prepare_fields(&mut checker.fields);
     checker.declare_types();
     checker.declare_input();
     checker.declare_handlers();
-    let declared = std::mem::take(&mut checker.diagnostics);
+    let declaration_diagnostics = std::mem::take(&mut checker.diagnostics);
     if checker.fields.infers_types() {
-        let input = checker.program.clone();
+        let program_before_pass = checker.program.clone();
         checker.run_pass(&order);
         let patterns = std::mem::take(&mut checker.program.patterns);
-        checker.program = Program { patterns, ..input };
+        checker.program = Program { patterns, ..program_before_pass };
         checker.reset_pass();
     }
     checker.run_pass(&order);
-    // A conflict is reported with both uses; diagnostics that follow from it would only distract.
+    // Diagnostics that follow from a conflict are removed, because they would only distract.
     let conflicts = std::mem::take(&mut checker.fields.conflicts);
-    let conflicting = conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
-    let conflicting: HashSet<Span> = conflicting.collect();
-    let follows = |label: &Label| conflicting.contains(&label.span);
-    checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
+    let conflicting_spans = conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
+    let conflicting_spans: HashSet<Span> = conflicting_spans.collect();
+    let follows_from_conflict = |label: &Label| conflicting_spans.contains(&label.span);
+    checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows_from_conflict));
     if conflicts.is_empty() {
         checker.warn_narrowed_uses();
     }
     checker.diagnostics.extend(conflicts);
-    checker.diagnostics.splice(0..0, declared);
+    checker.diagnostics.splice(0..0, declaration_diagnostics);
     checker.check_regex_memory();
     checker.warn_unused_definitions();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
-    if whole {
+    if is_whole_program {
         checker.collect_unused();
     }
     checker.check_graphs();
@@ -128,7 +128,7 @@ fn check_fields(
     (checker.program, checker.diagnostics, checker.fields)
 }
 
-/// The checked form of a definition, to which names in expressions refer.
+/// The checked form of a definition that expressions use by name.
 #[derive(Clone)]
 enum CheckedDefinition {
     Let(hir::LetId),
@@ -152,10 +152,10 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// The greatest number of name comparisons for suggestions. After that number, unknown names are
-/// reported without a suggestion, so that the check of a file with many misspelled names is fast.
+/// Maximum number of name comparisons for suggestions. Beyond this number, unknown names are
+/// reported without a suggestion. So the check of a file with many misspelled names stays fast.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
-/// The greatest number of names that a help text lists.
+/// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
 
 #[derive(Clone)]
@@ -186,25 +186,25 @@ struct Checker<'a> {
     /// The tables with which a decision can start (entry points), by name.
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The remaining budget of name comparisons for suggestions.
-    comparisons: Cell<usize>,
-    /// The `goto`s: source table, target table, and span.
+    remaining_comparisons: Cell<usize>,
+    /// For each `goto`, the indices of its source table and its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
-    /// True inside a choice. There, operands of types that cannot be compared cause only a warning,
-    /// and regular expressions may be values of the message.
-    lenient: bool,
+    /// True while a choice is checked. In a choice, operands of types that cannot be compared cause
+    /// only a warning, and regular expressions may be values of the message.
+    is_in_choice: bool,
     /// Inside a router: the name that the author gave the output parameter, and the message field
     /// that this name reads.
-    alias: Option<(&'a str, &'static str)>,
-    analysed: request::AnalysisState<'a>,
-    /// Conditions that the names used in the current payload rule have values of their types.
-    noted: Vec<hir::Cond>,
+    output_alias: Option<(&'a str, &'static str)>,
+    analysis_state: request::AnalysisState<'a>,
+    /// Tests that the names in the current payload rule have values of their declared types.
+    pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: its slot, its type, and whether it may be missing.
-    reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
-    /// The handler names so far; rules with the same handler share one allocation. `no_metadata` is
-    /// the empty metadata that all handlers without metadata share.
+    cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
+    /// The handler names so far; rules with the same handler share one allocation.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
+    /// The empty metadata that all handlers without metadata share.
     no_metadata: Arc<Map<String, Json>>,
 }
 
@@ -225,15 +225,15 @@ impl<'a> Checker<'a> {
             vars: 0,
             failed_routes: HashSet::new(),
             entries: HashMap::new(),
-            comparisons: Cell::new(MAX_NAME_COMPARISONS),
+            remaining_comparisons: Cell::new(MAX_NAME_COMPARISONS),
             jumps: Vec::new(),
             let_measures: Vec::new(),
-            lenient: false,
-            alias: None,
-            analysed: request::AnalysisState::default(),
-            noted: Vec::new(),
+            is_in_choice: false,
+            output_alias: None,
+            analysis_state: request::AnalysisState::default(),
+            pending_type_tests: Vec::new(),
             payload: payload::PayloadState::default(),
-            reads: HashMap::default(),
+            cached_reads: HashMap::default(),
             handler_names: HashSet::default(),
             no_metadata: Arc::default(),
         }
@@ -267,13 +267,13 @@ impl<'a> Checker<'a> {
         self.report(diagnostic)
     }
 
-    /// Reports an unknown name, unless the statement that declares it has a syntax error.
+    /// Reports an unknown name, unless a statement with a syntax error declares the name.
     fn report_unknown<T>(&mut self, name: &str, diagnostic: Diagnostic) -> Checked<T> {
         if self.symbols.is_broken(name) { Err(AlreadyReported) } else { self.report(diagnostic) }
     }
 
-    /// Reports that `name` is unknown, and suggests the candidate nearest in spelling. Reports
-    /// nothing if a statement with a syntax error declares the name.
+    /// Reports that `name` is unknown, and suggests the candidate with the most similar spelling.
+    /// Reports nothing if a statement with a syntax error declares the name.
     fn report_unknown_or_nearest<'n, T>(
         &mut self,
         code: Code,
@@ -282,20 +282,20 @@ impl<'a> Checker<'a> {
         candidates: impl Iterator<Item = &'n str>,
         help: Message,
     ) -> Checked<T> {
-        let near = self.nearest(&name.node, candidates);
-        let diagnostic = Diagnostic::new(code, name.span, message).suggest_or_help(name.span, near, help);
+        let similar = self.nearest(&name.node, candidates);
+        let diagnostic = Diagnostic::new(code, name.span, message).suggest_or_help(name.span, similar, help);
         self.report_unknown(&name.node, diagnostic)
     }
 
-    /// Returns the candidate nearest in spelling; `None` once the comparison budget is used up.
+    /// Returns the most similar candidate. `None` if none is similar or the budget is used up.
     fn nearest<'n>(&self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-        let left = &self.comparisons;
-        let few = candidates.into_iter().take_while(|_| {
-            let before = left.get();
-            left.set(before.saturating_sub(1));
-            before > 0
+        let budget = &self.remaining_comparisons;
+        let affordable = candidates.into_iter().take_while(|_| {
+            let remaining = budget.get();
+            budget.set(remaining.saturating_sub(1));
+            remaining > 0
         });
-        if left.get() == 0 { None } else { nearest(name, few) }
+        if budget.get() == 0 { None } else { nearest(name, affordable) }
     }
 
     /// Returns the first item with each name, and reports every other item as a duplicate.
@@ -306,26 +306,26 @@ impl<'a> Checker<'a> {
         name: impl Fn(&'n T) -> &'n ast::Ident,
     ) -> Vec<&'n T> {
         // For few items, comparing all pairs is faster than hashing.
-        let few = items.len() <= 8;
-        let mut places: HashMap<&str, Span> = HashMap::new();
-        let mut once: Vec<&'n T> = Vec::with_capacity(items.len());
+        let is_short = items.len() <= 8;
+        let mut first_spans: HashMap<&str, Span> = HashMap::new();
+        let mut unique: Vec<&'n T> = Vec::with_capacity(items.len());
         for item in items {
-            let again = name(item);
-            let first = match few {
-                true => once.iter().map(|first| name(first)).find(|first| first.node == again.node),
+            let ident = name(item);
+            let first = match is_short {
+                true => unique.iter().map(|first| name(first)).find(|first| first.node == ident.node),
                 false => None,
             };
             let first = first
                 .map(|first| first.span)
-                .or_else(|| (!few).then(|| places.insert(&again.node, again.span)).flatten());
+                .or_else(|| (!is_short).then(|| first_spans.insert(&ident.node, ident.span)).flatten());
             match first {
-                None => once.push(item),
+                None => unique.push(item),
                 Some(first) => {
-                    self.diagnostics.push(duplicate_error(what.clone(), &again.node, first, again.span))
+                    self.diagnostics.push(duplicate_error(what.clone(), &ident.node, first, ident.span))
                 }
             }
         }
-        once
+        unique
     }
 
     /// Adds a value that is computed outside a condition to the program; returns its id.
@@ -339,12 +339,12 @@ impl<'a> Checker<'a> {
         self.definitions.clear();
         self.entries.clear();
         self.payload = payload::PayloadState::default();
-        self.comparisons.set(MAX_NAME_COMPARISONS);
+        self.remaining_comparisons.set(MAX_NAME_COMPARISONS);
         self.scope.clear();
-        self.noted.clear();
+        self.pending_type_tests.clear();
         self.let_measures.clear();
-        self.analysed = request::AnalysisState::default();
-        self.reads.clear();
+        self.analysis_state = request::AnalysisState::default();
+        self.cached_reads.clear();
         self.diagnostics.clear();
         self.fields.end_inference();
     }
@@ -381,8 +381,8 @@ impl<'a> Checker<'a> {
     }
 
     fn settings_of(&self, file: FileId) -> FileSettings {
-        let none = || FileSettings { case: Case::Match, form: NormalizationForm::None, zone: None };
-        self.settings.get(&file).cloned().unwrap_or_else(none)
+        let defaults = || FileSettings { case: Case::Match, form: NormalizationForm::None, zone: None };
+        self.settings.get(&file).cloned().unwrap_or_else(defaults)
     }
 
     fn check_definition(
@@ -405,8 +405,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds a `let` to the program.
-    fn add_let(&mut self, name: &ast::Ident, body: Term, place: Span) -> Checked<hir::LetId> {
-        let measure = self.measure_checked(body.part(), place)?;
+    fn add_let(&mut self, name: &ast::Ident, body: Term, let_span: Span) -> Checked<hir::LetId> {
+        let measure = self.measure_checked(body.part(), let_span)?;
         let id = hir::LetId(self.program.lets.len() as u32);
         self.let_measures.push(measure);
         self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
@@ -432,11 +432,11 @@ impl<'a> Checker<'a> {
             }
             ast::ListSource::File(path) => {
                 let unit = self.loaded.units.iter().find(|unit| unit.file == path.span.file);
-                let Some(words) = unit.and_then(|unit| unit.lists.get(&name.node)) else {
+                let Some(list_elements) = unit.and_then(|unit| unit.lists.get(&name.node)) else {
                     return Err(AlreadyReported);
                 };
                 Ok(hir::Expr {
-                    kind: hir::ExprKind::Const(hir::Const::Json(Arc::new(words.as_slice().into()))),
+                    kind: hir::ExprKind::Const(hir::Const::Json(Arc::new(list_elements.as_slice().into()))),
                     ty: Ty::list(Ty::STRING),
                     optional: false,
                     span: name.span,
@@ -445,19 +445,19 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused definitions of the main file. A file without statements that decide, such
-    /// as routes, is meant to be imported, so its definitions are not reported.
+    /// Warns about unused definitions of the main file. Reports nothing if the file has no
+    /// statements that make decisions, such as routes, because such a file is meant to be imported.
     fn warn_unused_definitions(&mut self) {
         use StatementKind as Kind;
-        let decides = |statement: &Statement| {
+        let makes_decisions = |statement: &Statement| {
             matches!(statement.kind, Kind::Route(_) | Kind::Default { .. } | Kind::Table { .. })
                 || matches!(
                     statement.kind,
                     Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Workflow(_) | Kind::Payload(_)
                 )
         };
-        let mut found = self.loaded.diagnostics.iter().chain(&self.diagnostics);
-        if !self.main_statements().iter().any(decides) || found.any(Diagnostic::is_error) {
+        let mut all_diagnostics = self.loaded.diagnostics.iter().chain(&self.diagnostics);
+        if !self.main_statements().iter().any(makes_decisions) || all_diagnostics.any(Diagnostic::is_error) {
             return;
         }
         for symbol in self.symbols.definitions.iter() {
@@ -470,7 +470,7 @@ impl<'a> Checker<'a> {
         self.warn_unused_analysis();
     }
 
-    /// Measures a node with every `let` expanded; reports an error if it is too large.
+    /// Measures a term with every `let` expanded; reports an error if the term is too large.
     fn measure_checked(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
         let measure = Measure::new(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
@@ -479,8 +479,8 @@ impl<'a> Checker<'a> {
         Ok(measure)
     }
 
-    fn report_too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
-        let message = if wide {
+    fn report_too_large<T>(&mut self, span: Span, has_too_many_nodes: bool) -> Checked<T> {
+        let message = if has_too_many_nodes {
             message!("with its definitions expanded, this has more than {MAX_NODES} parts")
         } else {
             message!("with its definitions expanded, this is nested more than {MAX_DEPTH} deep")
@@ -492,7 +492,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The type of the declared input, and the spans of its fields.
+/// The type of the declared input, and the span of each declared field.
 pub struct DeclaredInput {
     ty: Ty,
     places: types::FieldSpans,

@@ -71,13 +71,14 @@ define_ids! {
 /// A whole checked program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields of the message or of a binding that conditions, arguments and other values read.
+    /// The fields that conditions, arguments and other values read. Each is a field of the message
+    /// or of a binding.
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
     /// The tables. The first table is named `routes` and contains the routes outside any `table`.
-    /// Every choice, router and requirement block is a table too, and so is the set of all keyword
-    /// flows; see [`TableKind`].
+    /// Every choice, router and requirement block is a table too. One more table contains the
+    /// patterns of all keyword flows; see [`TableKind`].
     pub tables: Vec<Table>,
     /// The rules of all tables, in source order.
     pub rules: Vec<Rule>,
@@ -89,7 +90,7 @@ pub struct Program {
     /// The tool (a function that a language model can call) that executes the flows; `None` if the
     /// rules declare no tool.
     pub flow_tool: Option<FlowTool>,
-    /// The questions that a language model answers, one for each choice that it makes.
+    /// The questions that a language model answers, one for each choice that the model makes.
     pub questions: Vec<Question>,
     /// The declared handlers; `None` if the rules declare none.
     pub handlers: Option<Vec<Handler>>,
@@ -136,16 +137,16 @@ pub const NEXT_FIELD: &str = "next";
 /// A declaration in the main file that no rule uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnusedDeclaration {
-    /// A field of `input` that no rule reads, by its path.
+    /// The path and the span of an `input` field that no rule reads.
     Field(Arc<str>, Span),
-    /// An import of which no rule uses a definition, by its path.
+    /// The path and the span of an import. No rule uses a definition of the imported files.
     Import(Arc<str>, Span),
 }
 
 /// A field of the message or of a binding, and the kinds of value that a read of the field accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The binding in whose value the field is; `None` for a field of the message.
+    /// The binding whose value contains the field; `None` for a field of the message.
     pub root: Option<BindingRoot>,
     /// The keys that lead from the top of the message or binding to the field.
     pub path: Vec<Arc<str>>,
@@ -155,16 +156,16 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Reads the field from a message. Returns missing for a field of a binding.
+    /// Reads the field from a message. Returns [`Value::Missing`] for a field of a binding.
     pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
         if self.root.is_some() {
             return Value::Missing;
         }
-        let found = self.path.iter().try_fold(message, |json, key| json.get(&**key));
-        found.map_or(Value::Missing, |json| Value::from_json(json).read_as(self.kinds))
+        let field_value = self.path.iter().try_fold(message, |json, key| json.get(&**key));
+        field_value.map_or(Value::Missing, |json| Value::from_json(json).read_as(self.kinds))
     }
 
-    /// Reads the field from the value of its binding.
+    /// Reads the field from `root`, the value of the field's binding.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
         self.path.iter().fold(root, |value, key| value.field(key)).read_as(self.kinds)
     }
@@ -202,8 +203,8 @@ pub struct Extern {
 pub struct Handler {
     pub name: Arc<str>,
     pub params: Arc<RecordType>,
-    /// The permissions that the sender of the message must have, all of them. The program that runs
-    /// the handler must check them.
+    /// The permissions that the sender of the message must have; all of them are required. The
+    /// program that runs the handler must check them.
     pub requires: Vec<Arc<str>>,
     pub span: Span,
     pub docs: Arc<str>,
@@ -281,7 +282,8 @@ pub enum Outcome {
     /// Continues with another table. If that table selects nothing, the search resumes after this
     /// rule.
     Goto(TableId),
-    /// A branch of a choice, whose id is the name of the rule. `default` marks the default branch.
+    /// A branch of a choice. The name of the rule is the id of the branch. `default` marks the
+    /// default branch.
     Branch { default: bool },
     /// A flow that was selected by one of its keyword patterns.
     Flow {
@@ -289,7 +291,7 @@ pub enum Outcome {
         /// The pattern that matched, as the author wrote it.
         pattern: Arc<str>,
     },
-    /// The next nodes of a workflow, which a router selected.
+    /// The nodes of a workflow that run next, selected by a router.
     Next {
         destinations: Vec<Destination>,
         /// The value that reads the ids of all next nodes from the message.
@@ -352,7 +354,7 @@ pub struct FlowTool {
 }
 
 /// The question for a choice that a language model makes. The choice itself is an ordinary table.
-/// Its rules compare the model's answer, the message field [`ANSWERS_FIELD`]`.NAME`.
+/// The rules of this table read the model's answer from the message field [`ANSWERS_FIELD`]`.NAME`.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The name of the choice, also the key of the answer.
@@ -380,8 +382,8 @@ impl Outcome {
 pub struct Argument {
     pub name: Arc<str>,
     pub value: ValueId,
-    /// Whether the argument is omitted when its value is missing. Otherwise it becomes null and is
-    /// reported.
+    /// Whether the argument is omitted when its value is missing. Otherwise a missing argument
+    /// becomes null and is reported.
     pub optional: bool,
 }
 
@@ -408,7 +410,8 @@ pub struct Then {
     pub args: Map<String, Json>,
     /// Expected metadata; other keys are not checked. Null expects that the key is absent or null.
     pub metadata: Map<String, Json>,
-    /// The next nodes that a router should select, and whether the edge to them is a back edge.
+    /// The next nodes that a router should select, and whether the edge to these nodes is a back
+    /// edge.
     pub next: Option<(Vec<Arc<str>>, bool)>,
     /// The expected bound on the score of an intent flow: one of `>=`, `>`, `<=`, `<`, and a
     /// number.
@@ -421,7 +424,7 @@ pub enum Expect {
     Default(TableId),
     /// The decision selects no rule and no default.
     Nothing,
-    /// The decision may have any outcome of the table; only [`Then`] restricts it.
+    /// The decision may have any outcome of the table; only [`Then`] restricts the outcome.
     Any,
     /// An intent flow that the built-in classifier should select.
     Flow(FlowId),
@@ -429,8 +432,8 @@ pub enum Expect {
         kind: Arc<str>,
         /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
-        /// The expected violations, sorted: rule name and field path; a path of `None` matches any
-        /// path. An empty list is not compared.
+        /// The expected violations, sorted. Each has a rule name and a field path; the path `None`
+        /// matches any path. An empty list accepts all violations.
         breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }
@@ -439,8 +442,8 @@ impl Program {
     /// Fills [`Table::order`] of every table: enabled rules by priority, then source order.
     pub fn sort_rules(&mut self) {
         let Program { rules, tables, .. } = self;
-        for (at, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
-            tables[rule.table.index()].order.push(RuleId(at as u32));
+        for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
+            tables[rule.table.index()].order.push(RuleId(index as u32));
         }
         for table in tables {
             table.order.sort_by_key(|id| std::cmp::Reverse(rules[id.index()].priority));
@@ -450,8 +453,8 @@ impl Program {
     /// Returns the table with this name. Tables of requirements are not found, because they are
     /// evaluated per object and not as an entry point.
     pub fn table_named(&self, name: &str) -> Option<TableId> {
-        let named = |table: &Table| &*table.name == name && table.kind != TableKind::Requirements;
-        self.tables.iter().position(named).map(|index| TableId(index as u32))
+        let has_name = |table: &Table| &*table.name == name && table.kind != TableKind::Requirements;
+        self.tables.iter().position(has_name).map(|index| TableId(index as u32))
     }
 
     pub fn payload_named(&self, name: &str) -> Option<&Payload> {
@@ -460,8 +463,8 @@ impl Program {
 
     /// Returns the permissions that a handler requires; empty if the handler is not declared.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
-        let mut requiring = self.handlers.iter().flatten().filter(|one| !one.requires.is_empty());
-        requiring.find(|one| &*one.name == handler).map_or(&[], |one| &one.requires)
+        let mut requiring = self.handlers.iter().flatten().filter(|declared| !declared.requires.is_empty());
+        requiring.find(|declared| &*declared.name == handler).map_or(&[], |declared| &declared.requires)
     }
 
     /// True if at least one flow is triggered by intent.

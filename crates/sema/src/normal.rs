@@ -1,10 +1,10 @@
 //! The normal form that every engine runs. Each `not` is pushed down to the predicates, equal nodes
 //! share one id, constants are folded, and operands are ordered by cost.
 //!
-//! This is sound because no condition can fail at run time (see the language page). Sharing,
-//! reordering and skipping predicates changes no decision. [`Test`](NCond::Test) with `want` false
-//! tests whether the predicate is *definitely* false; an unknown predicate satisfies neither value
-//! of `want`.
+//! These transformations are sound because no condition can fail at run time (see the language
+//! page). Sharing, reordering and skipping predicates changes no decision. [`Test`](NCond::Test)
+//! with `want` false tests whether the predicate is *definitely* false. For an unknown predicate,
+//! the test is false for both values of `want`.
 
 mod build;
 mod cost;
@@ -57,7 +57,8 @@ pub struct NRoute {
 pub enum NCond {
     /// A condition that is always true or always false.
     Const(bool),
-    /// True if the predicate is definitely `want`, false if it is the opposite or unknown.
+    /// True if the result of the predicate is `want`. False if the result is the opposite or
+    /// unknown.
     Test { pred: PredId, want: bool },
     /// The conjunction of at least two conditions, cheapest first. None of them is an `And`.
     And(Box<[CondId]>),
@@ -171,8 +172,8 @@ pub enum NExpr {
         nest: QuantifierNesting,
     },
     /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
-    /// computes both whether it is true and whether it is false. Two traversals per level would be
-    /// exponential in the nesting depth.
+    /// computes whether the value is true and whether it is false. Two traversals per level would
+    /// be exponential in the nesting depth.
     Quantifier {
         all: bool,
         list: ExprId,

@@ -53,9 +53,9 @@ impl<T> Default for DeclaredNames<'_, T> {
 }
 
 impl<'a, T> DeclaredNames<'a, T> {
-    fn declare_name(&mut self, what: Message, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
+    fn declare_name(&mut self, kind: Message, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(first) = self.get(&name.node) {
-            diagnostics.push(duplicate_error(what, &name.node, first.name.span, name.span));
+            diagnostics.push(duplicate_error(kind, &name.node, first.name.span, name.span));
             return;
         }
         self.by_name.insert(&name.node, self.symbols.len());
@@ -134,23 +134,23 @@ pub struct Symbols<'a> {
     /// Names that `payload` declares, each with the statement and its doc comment.
     pub payloads: DeclaredNames<'a, (&'a ast::Payload, &'a str)>,
     pub groups: DeclaredNames<'a, &'a ast::Group>,
-    visible: HashMap<FileId, HashSet<FileId>>,
-    broken: HashSet<&'a str>,
+    visible_files: HashMap<FileId, HashSet<FileId>>,
+    broken_names: HashSet<&'a str>,
 }
 
 impl<'a> Symbols<'a> {
     pub fn collect_symbols(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
         let mut symbols = Symbols::default();
-        // Imported files come before their importers, so the files that an import sees are known
-        // here.
+        // Imported files come before the files that import them. So `symbols.visible_files` already
+        // contains the files that each import sees.
         for unit in &loaded.units {
             let mut visible = HashSet::from([unit.file]);
             for import in &unit.imports {
                 visible.insert(*import);
-                visible.extend(symbols.visible.get(import).into_iter().flatten());
+                visible.extend(symbols.visible_files.get(import).into_iter().flatten());
             }
-            symbols.visible.insert(unit.file, visible);
-            symbols.broken.extend(unit.broken.iter().map(|name| name.node.as_str()));
+            symbols.visible_files.insert(unit.file, visible);
+            symbols.broken_names.extend(unit.broken.iter().map(|name| name.node.as_str()));
             for statement in &unit.statements {
                 symbols.declare_statement(statement, diagnostics);
             }
@@ -163,11 +163,11 @@ impl<'a> Symbols<'a> {
             if rulec_lang::builtins::Function::from_name(&name.node).is_some() {
                 return diagnostics.push(built_in_name_error(name, message!("function")));
             }
-            let what = match self.definitions.get(&name.node) {
+            let kind = match self.definitions.get(&name.node) {
                 Some(first) if first.node.keyword() != definition.keyword() => message!("name"),
                 _ => Message::verbatim(definition.keyword()),
             };
-            self.definitions.declare_name(what, name, definition, diagnostics);
+            self.definitions.declare_name(kind, name, definition, diagnostics);
         };
         use StatementKind as Kind;
         match &statement.kind {
@@ -213,22 +213,22 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// True if `file` can use a declaration at `place`. The declaration must be in the file itself
+    /// True if `file` can use a declaration at `span`. The declaration must be in the file itself
     /// or in one of its direct and indirect imports.
-    pub fn is_visible(&self, file: FileId, place: Span) -> bool {
-        self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
+    pub fn is_visible(&self, file: FileId, span: Span) -> bool {
+        self.visible_files.get(&file).is_none_or(|visible| visible.contains(&span.file))
     }
 
     /// Returns the files whose declarations a file can use: the file itself and its direct and
     /// indirect imports.
     pub fn visible_files(&self, file: FileId) -> HashSet<FileId> {
-        self.visible.get(&file).cloned().unwrap_or_default()
+        self.visible_files.get(&file).cloned().unwrap_or_default()
     }
 
     /// True if a statement that has a syntax error would have declared this name. The checker then
-    /// reports no unknown name.
+    /// does not report the name as unknown.
     pub fn is_broken(&self, name: &str) -> bool {
-        self.broken.contains(name)
+        self.broken_names.contains(name)
     }
 
     pub fn definition(&self, file: FileId, name: &str) -> Option<&Symbol<'a, Definition<'a>>> {
@@ -298,54 +298,55 @@ pub fn collect_names<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
 }
 
 /// Sorts the nodes of a graph topologically: each node comes after the nodes to which it has edges.
-/// Also returns the cycles found, whose members are left out. Iterative, because chains may be
-/// long.
+/// Also returns the cycles, whose nodes are not in the sorted list. Iterative, because chains may
+/// be long.
 pub fn topological_sort(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
     #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
+    enum VisitState {
+        Unvisited,
+        OnStack,
         Done,
-        Circular,
+        InCycle,
     }
-    let mut marks = vec![Mark::New; edges.len()];
-    let (mut order, mut circles) = (Vec::new(), Vec::new());
+    let mut states = vec![VisitState::Unvisited; edges.len()];
+    let (mut order, mut cycles) = (Vec::new(), Vec::new());
     for root in 0..edges.len() {
-        if marks[root] != Mark::New {
+        if states[root] != VisitState::Unvisited {
             continue;
         }
         let mut stack = vec![(root, 0)];
-        marks[root] = Mark::Open;
+        states[root] = VisitState::OnStack;
         while let Some((node, next)) = stack.last_mut() {
             let node = *node;
             match edges[node].get(*next) {
                 Some(&target) => {
                     *next += 1;
-                    match marks[target] {
-                        Mark::New => {
-                            marks[target] = Mark::Open;
+                    match states[target] {
+                        VisitState::Unvisited => {
+                            states[target] = VisitState::OnStack;
                             stack.push((target, 0));
                         }
-                        Mark::Open => {
-                            let start = stack.iter().position(|(open, _)| *open == target).unwrap_or(0);
-                            let circle: Vec<usize> = stack[start..].iter().map(|(open, _)| *open).collect();
-                            circle.iter().for_each(|member| marks[*member] = Mark::Circular);
-                            circles.push(circle);
+                        VisitState::OnStack => {
+                            let start = stack.iter().position(|(stacked, _)| *stacked == target).unwrap_or(0);
+                            let cycle: Vec<usize> =
+                                stack[start..].iter().map(|(stacked, _)| *stacked).collect();
+                            cycle.iter().for_each(|member| states[*member] = VisitState::InCycle);
+                            cycles.push(cycle);
                         }
-                        Mark::Circular | Mark::Done => {}
+                        VisitState::InCycle | VisitState::Done => {}
                     }
                 }
                 None => {
                     stack.pop();
-                    if marks[node] == Mark::Open {
-                        marks[node] = Mark::Done;
+                    if states[node] == VisitState::OnStack {
+                        states[node] = VisitState::Done;
                         order.push(node);
                     }
                 }
             }
         }
     }
-    (order, circles)
+    (order, cycles)
 }
 
 #[cfg(test)]

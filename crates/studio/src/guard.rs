@@ -35,7 +35,7 @@ pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Reque
     let language = gate.request_language(request.headers());
     let mut response = with_language(language, async {
         match gate.refusal(&request) {
-            Some(refused) => refused.into_response(),
+            Some(error) => error.into_response(),
             None => next.run(request).await,
         }
     })
@@ -59,10 +59,10 @@ impl AccessGate {
     /// Returns the language that the request asks for, otherwise the language of the command line,
     /// otherwise English.
     fn request_language(&self, headers: &HeaderMap) -> Language {
-        let wanted = header_values(headers, header::ACCEPT_LANGUAGE.as_str());
-        wanted
+        let languages = header_values(headers, header::ACCEPT_LANGUAGE.as_str());
+        languages
             .first()
-            .and_then(|wanted| Language::of_locale(wanted))
+            .and_then(|languages| Language::of_locale(languages))
             .or(self.studio.language)
             .unwrap_or_default()
     }
@@ -71,16 +71,17 @@ impl AccessGate {
         let headers = request.headers();
         let forbidden =
             |kind, message: Message| Some(RequestError::new(StatusCode::FORBIDDEN, kind, message));
-        // Each header must occur exactly once. If there were two, another HTTP parser might use the
-        // other one.
+        // Each header must occur exactly once. If a header occurred twice, another HTTP parser
+        // might use the other value.
         let hosts: Vec<&str> = header_values(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_own_host(host)) {
             let message = message!("the studio answers at 127.0.0.1 only; open the address that it printed");
             return forbidden("host", message);
         }
         let origins = header_values(headers, header::ORIGIN.as_str());
-        let own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_own_host(host));
-        if !origins.iter().all(own) {
+        let is_own_origin =
+            |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_own_host(host));
+        if !origins.iter().all(is_own_origin) {
             return forbidden("origin", message!("the studio answers only its own page"));
         }
         let sites = header_values(headers, "sec-fetch-site");
@@ -112,7 +113,7 @@ fn header_values<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
 
 /// Compares two tokens in constant time, so that the duration does not reveal the position of a
 /// difference.
-fn is_same_token(given: &str, own: &str) -> bool {
-    let differ = given.bytes().zip(own.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
-    given.len() == own.len() && differ == 0
+fn is_same_token(sent: &str, expected: &str) -> bool {
+    let difference = sent.bytes().zip(expected.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b));
+    sent.len() == expected.len() && difference == 0
 }

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 /// Name in the key of a decision that chose no statement, as in `routes/none`.
 pub(crate) const NO_STATEMENT: &str = "none";
-/// Outcomes of validating a payload, as they are written in the key of a payload kind and an
-/// outcome.
+/// Outcomes of validating a payload. The key of a validation consists of the payload kind and one
+/// of these outcomes, as in `order/reject`.
 pub(crate) const PAYLOAD_OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
 /// Builds the key of a statement from the name of its table and its own name.
@@ -24,10 +24,10 @@ pub(crate) struct Statement {
     pub table: String,
     pub name: String,
     /// Text that names the statement's target, such as a handler.
-    pub to: String,
+    pub target: String,
     /// Whether the statement can be the outcome of a decision; false for a `goto` and for a
     /// disabled rule.
-    pub answers: bool,
+    pub can_be_chosen: bool,
 }
 
 /// All statements that the decisions of a program can choose.
@@ -40,53 +40,59 @@ pub(crate) struct StatementKeys {
 impl StatementKeys {
     pub fn new(program: &Program) -> StatementKeys {
         let mut keys = StatementKeys { statements: Vec::new(), by_key: HashMap::new(), rules: Vec::new() };
-        let judged: Vec<TableId> =
+        let payload_tables: Vec<TableId> =
             program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
         for rule in &program.rules {
             let table = &program.tables[rule.table.index()];
-            let to = drawing::describe_target(program, &rule.outcome, &rule.name);
-            let answers = !rule.disabled && !matches!(rule.outcome, Outcome::Goto(_));
-            let at = (!judged.contains(&rule.table))
-                .then(|| keys.add_statement(&table.name, &rule.name, to, answers));
-            keys.rules.push(at);
+            let target = drawing::describe_target(program, &rule.outcome, &rule.name);
+            let can_be_chosen = !rule.disabled && !matches!(rule.outcome, Outcome::Goto(_));
+            let index = (!payload_tables.contains(&rule.table))
+                .then(|| keys.add_statement(&table.name, &rule.name, target, can_be_chosen));
+            keys.rules.push(index);
         }
-        for (at, table) in program.tables.iter().enumerate() {
-            if judged.contains(&TableId(at as u32)) {
+        for (index, table) in program.tables.iter().enumerate() {
+            if payload_tables.contains(&TableId(index as u32)) {
                 continue;
             }
             if let Some(outcome) = &table.default {
-                let to = drawing::describe_target(program, outcome, "default");
-                keys.add_statement(&table.name, "default", to, !matches!(outcome, Outcome::Goto(_)));
+                let target = drawing::describe_target(program, outcome, "default");
+                keys.add_statement(&table.name, "default", target, !matches!(outcome, Outcome::Goto(_)));
             }
         }
         for flow in program.flows.iter().filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })) {
             keys.add_statement(FLOWS_TABLE, &flow.name, flow.id.to_string(), true);
         }
         for payload in &program.payloads {
-            PAYLOAD_OUTCOMES.iter().for_each(|fate| {
-                keys.add_statement(&payload.name, fate, String::new(), true);
+            PAYLOAD_OUTCOMES.iter().for_each(|verdict| {
+                keys.add_statement(&payload.name, verdict, String::new(), true);
             });
         }
         keys
     }
 
-    fn add_statement(&mut self, table: &str, name: &str, to: String, answers: bool) -> usize {
+    fn add_statement(&mut self, table: &str, name: &str, target: String, can_be_chosen: bool) -> usize {
         let key = key(table, name);
-        if let Some(at) = self.by_key.get(&key) {
-            return *at;
+        if let Some(index) = self.by_key.get(&key) {
+            return *index;
         }
         self.by_key.insert(key.clone(), self.statements.len());
-        self.statements.push(Statement { key, table: table.to_owned(), name: name.to_owned(), to, answers });
+        self.statements.push(Statement {
+            key,
+            table: table.to_owned(),
+            name: name.to_owned(),
+            target,
+            can_be_chosen,
+        });
         self.statements.len() - 1
     }
 
     /// Returns the statement for a rule; `None` for a rule of a payload kind.
     pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
-        self.rules.get(id.index()).copied().flatten().map(|at| &self.statements[at])
+        self.rules.get(id.index()).copied().flatten().map(|index| &self.statements[index])
     }
 
     pub fn find_by_key(&self, key: &str) -> Option<&Statement> {
-        self.by_key.get(key).map(|at| &self.statements[*at])
+        self.by_key.get(key).map(|index| &self.statements[*index])
     }
 
     /// Returns the key of the statement that an entry chose.

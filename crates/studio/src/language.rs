@@ -5,12 +5,12 @@ use rulec::{Diagnostic, Language, Message};
 use std::future::Future;
 
 tokio::task_local! {
-    static CHOSEN: Language;
+    static REQUEST_LANGUAGE: Language;
 }
 
 /// Returns the language of the current request; English outside a request.
 pub(crate) fn language() -> Language {
-    CHOSEN.try_with(|language| *language).unwrap_or_default()
+    REQUEST_LANGUAGE.try_with(|language| *language).unwrap_or_default()
 }
 
 /// Returns the short name of a language, such as `en`, for the page.
@@ -22,9 +22,9 @@ pub(crate) fn language_tag(language: Language) -> String {
     .to_owned()
 }
 
-/// Translates a finding to the language of the current request.
-pub(crate) fn localized_diagnostic(found: &Diagnostic) -> Diagnostic {
-    found.localized(language())
+/// Translates a diagnostic to the language of the current request.
+pub(crate) fn localized_diagnostic(diagnostic: &Diagnostic) -> Diagnostic {
+    diagnostic.localized(language())
 }
 
 /// Translates a message to the language of the current request.
@@ -34,10 +34,10 @@ pub(crate) fn localized(message: &Message) -> String {
 
 /// Runs an asynchronous handler, in which [`language`] returns this language.
 pub(crate) async fn with_language<T>(language: Language, answer: impl Future<Output = T>) -> T {
-    CHOSEN.scope(language, answer).await
+    REQUEST_LANGUAGE.scope(language, answer).await
 }
 
 /// Runs a function on the current thread, in which [`language`] returns this language.
 pub(crate) fn run_with_language<T>(language: Language, work: impl FnOnce() -> T) -> T {
-    CHOSEN.sync_scope(language, work)
+    REQUEST_LANGUAGE.sync_scope(language, work)
 }

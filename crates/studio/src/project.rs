@@ -25,15 +25,15 @@ enum TextOrigin {
     /// Files in a folder on disk. `main` is the main file's path relative to the folder.
     Disk { files: DiskLoader, main: String },
     /// The text of an uploaded rule set, which has one file.
-    Text(String),
+    Uploaded(String),
 }
 
 #[derive(Default)]
 struct State {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
-    saved: Option<(Arc<ProjectSnapshot>, Vec<FileStamp>)>,
-    draft: Option<Arc<ProjectSnapshot>>,
+    saved_snapshot: Option<(Arc<ProjectSnapshot>, Vec<FileStamp>)>,
+    draft_snapshot: Option<Arc<ProjectSnapshot>>,
 }
 
 /// Name of a file with its modification time and size, to detect changes without reading the file.
@@ -61,7 +61,7 @@ impl Project {
     }
 
     pub fn from_text(id: usize, name: String, text: String) -> Project {
-        Project { id, name, origin: TextOrigin::Text(text), state: Mutex::default() }
+        Project { id, name, origin: TextOrigin::Uploaded(text), state: Mutex::default() }
     }
 
     fn lock_state(&self) -> MutexGuard<'_, State> {
@@ -72,7 +72,7 @@ impl Project {
     pub fn main_file(&self) -> &str {
         match &self.origin {
             TextOrigin::Disk { main, .. } => main,
-            TextOrigin::Text(_) => &self.name,
+            TextOrigin::Uploaded(_) => &self.name,
         }
     }
 
@@ -80,18 +80,18 @@ impl Project {
     pub fn file_path(&self, file: &str) -> Option<PathBuf> {
         match &self.origin {
             TextOrigin::Disk { files, .. } => Some(files.root().join(file)),
-            TextOrigin::Text(_) => None,
+            TextOrigin::Uploaded(_) => None,
         }
     }
 
     pub fn describe(&self) -> RuleSet {
-        let known = self.snapshot(false);
+        let snapshot = self.snapshot(false);
         RuleSet {
             id: self.id,
             name: self.name.clone(),
-            files: known.file_names(),
+            files: snapshot.file_names(),
             on_disk: matches!(self.origin, TextOrigin::Disk { .. }),
-            compiles: known.analysis.rules.is_some(),
+            compiles: snapshot.analysis.rules.is_some(),
             has_draft: !self.lock_state().drafts.is_empty(),
         }
     }
@@ -100,48 +100,48 @@ impl Project {
     /// true. If a file has changed on disk, the rule set is analysed again.
     pub fn snapshot(&self, draft: bool) -> Arc<ProjectSnapshot> {
         let mut state = self.lock_state();
-        let saved = match &state.saved {
-            Some((known, stamps)) if *stamps == self.file_stamps(known) => known.clone(),
+        let saved = match &state.saved_snapshot {
+            Some((snapshot, stamps)) if *stamps == self.file_stamps(snapshot) => snapshot.clone(),
             _ => {
-                state.draft = None;
-                let known = Arc::new(self.analyse_texts(&BTreeMap::new()));
-                let stamps = self.file_stamps(&known);
-                state.saved = Some((known.clone(), stamps));
-                known
+                state.draft_snapshot = None;
+                let snapshot = Arc::new(self.analyse_texts(&BTreeMap::new()));
+                let stamps = self.file_stamps(&snapshot);
+                state.saved_snapshot = Some((snapshot.clone(), stamps));
+                snapshot
             }
         };
         if !draft || state.drafts.is_empty() {
             return saved;
         }
-        if let Some(known) = &state.draft {
-            return known.clone();
+        if let Some(snapshot) = &state.draft_snapshot {
+            return snapshot.clone();
         }
-        let known = Arc::new(self.analyse_texts(&state.drafts));
-        state.draft = Some(known.clone());
-        known
+        let snapshot = Arc::new(self.analyse_texts(&state.drafts));
+        state.draft_snapshot = Some(snapshot.clone());
+        snapshot
     }
 
     fn analyse_texts(&self, texts: &BTreeMap<String, String>) -> ProjectSnapshot {
         match &self.origin {
             TextOrigin::Disk { files, main } => ProjectSnapshot::new(&EditedLoader { files, texts }, main),
-            TextOrigin::Text(text) => {
+            TextOrigin::Uploaded(text) => {
                 let files = MemoryLoader::new().with(self.name.clone(), text.clone());
                 ProjectSnapshot::new(&EditedLoader { files: &files, texts }, &self.name)
             }
         }
     }
 
-    fn file_stamps(&self, known: &ProjectSnapshot) -> Vec<FileStamp> {
-        let mut names = known.file_names();
+    fn file_stamps(&self, snapshot: &ProjectSnapshot) -> Vec<FileStamp> {
+        let mut names = snapshot.file_names();
         if names.is_empty() {
             names.push(self.main_file().to_owned());
         }
-        let stamp = |name: String| {
+        let file_stamp = |name: String| {
             let metadata = self.file_path(&name).and_then(|path| std::fs::metadata(path).ok());
-            let stamp = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));
-            (name, stamp)
+            let file_stamp = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));
+            (name, file_stamp)
         };
-        names.into_iter().map(stamp).collect()
+        names.into_iter().map(file_stamp).collect()
     }
 
     /// Sets the unsaved text of a file; `None` discards the unsaved text. Returns the analysis with
@@ -156,17 +156,17 @@ impl Project {
             self.snapshot(true).find_file(file)?;
             state = self.lock_state();
         }
-        let on_disk = id.ok().map(|id| saved.analysis.text(id));
+        let saved_text = id.ok().map(|id| saved.analysis.text(id));
         match text {
-            Some(text) if Some(&*text) != on_disk => {
+            Some(text) if Some(&*text) != saved_text => {
                 if state.drafts.get(file) != Some(&text) {
                     state.drafts.insert(file.to_owned(), text);
-                    state.draft = None;
+                    state.draft_snapshot = None;
                 }
             }
             _ => {
                 if state.drafts.remove(file).is_some() {
-                    state.draft = None;
+                    state.draft_snapshot = None;
                 }
             }
         }
@@ -202,7 +202,7 @@ impl Project {
     fn read_from_disk(&self, file: &str) -> Answer<String> {
         let bytes = match &self.origin {
             TextOrigin::Disk { files, .. } => files.load(file),
-            TextOrigin::Text(text) => Ok(text.clone().into_bytes()),
+            TextOrigin::Uploaded(text) => Ok(text.clone().into_bytes()),
         };
         let bytes =
             bytes.map_err(|error| RequestError::missing(message!("`{file}` cannot be read: {error}")))?;
@@ -212,13 +212,14 @@ impl Project {
     /// Writes a text to its file. If the file has changed since the client read its text, nothing
     /// is written.
     pub fn save(&self, save: Save) -> Answer<Saved> {
-        let unsaved = || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));
-        let path = self.file_path(&save.file).ok_or_else(unsaved)?;
+        let not_on_disk =
+            || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));
+        let path = self.file_path(&save.file).ok_or_else(not_on_disk)?;
         self.snapshot(true).find_file(&save.file).or_else(|_| self.snapshot(false).find_file(&save.file))?;
-        let now = self.read_from_disk(&save.file)?;
-        if text_fingerprint(&now) != save.stamp {
-            let diff = diff_lines(&now, &save.text);
-            return Ok(Saved::Changed { stamp: text_fingerprint(&now), text: now, diff });
+        let disk_text = self.read_from_disk(&save.file)?;
+        if text_fingerprint(&disk_text) != save.stamp {
+            let diff = diff_lines(&disk_text, &save.text);
+            return Ok(Saved::Changed { stamp: text_fingerprint(&disk_text), text: disk_text, diff });
         }
         rulec_report::files::replace_file(&path, save.text.as_bytes()).map_err(|error| {
             RequestError::new(
@@ -229,7 +230,7 @@ impl Project {
         })?;
         let mut state = self.lock_state();
         state.drafts.remove(&save.file);
-        (state.saved, state.draft) = (None, None);
+        (state.saved_snapshot, state.draft_snapshot) = (None, None);
         Ok(Saved::Saved { stamp: text_fingerprint(&save.text) })
     }
 }

@@ -29,22 +29,22 @@ pub(crate) struct MessageFile {
 
 /// Cached result of a row query: the query, the number of rows that existed when the query ran, and
 /// the indices of the matching rows.
-type FoundRows = (AskRows, usize, Arc<Vec<u32>>);
+type CachedQuery = (AskRows, usize, Arc<Vec<u32>>);
 
 /// A replay of a file, running or ended.
 pub(crate) struct Replay {
     pub id: usize,
     pub source: Arc<MessageFile>,
     /// Rules that decide the messages.
-    pub known: Arc<ProjectSnapshot>,
+    pub snapshot: Arc<ProjectSnapshot>,
     /// Older rules whose results are compared with the results of the current rules.
-    pub before: Option<Arc<ProjectSnapshot>>,
+    pub older_snapshot: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
-    begun: Instant,
+    started: Instant,
     cancelled: AtomicBool,
-    tally: Mutex<ReplayResults>,
+    results: Mutex<ReplayResults>,
     /// Result of the last row query. The page requests the rows of one query in several parts.
-    found: Mutex<Option<FoundRows>>,
+    last_query: Mutex<Option<CachedQuery>>,
     progress: watch::Sender<Progress>,
 }
 
@@ -62,13 +62,13 @@ struct Row {
     key: u32,
     /// Key of the statement that the older rules or the log chose, as an index into
     /// [`ReplayResults::names`]. [`UNKNOWN_NUMBER`] if unknown.
-    before: u32,
+    older_key: u32,
     flipped: bool,
     /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.
     elapsed: u32,
 }
 
-/// Value of a `u32` field of [`Row`] that is unknown.
+/// Marks a `u32` field of [`Row`] whose value is unknown.
 const UNKNOWN_NUMBER: u32 = u32::MAX;
 
 /// Results of a replay that were collected so far.
@@ -77,13 +77,13 @@ struct ReplayResults {
     rows: Vec<Row>,
     /// Statement keys and entry names, without duplicates. Rows refer to them by index.
     names: Vec<String>,
-    numbers: HashMap<String, u32>,
-    refused: usize,
-    refusals: Vec<(u64, Message)>,
-    foreign: usize,
-    bare: usize,
-    masked: usize,
-    otherwise: usize,
+    index_by_name: HashMap<String, u32>,
+    invalid_lines: usize,
+    line_errors: Vec<(u64, Message)>,
+    unknown_entries: usize,
+    without_message: usize,
+    masked_messages: usize,
+    changed_from_log: usize,
     flipped: usize,
     is_log: bool,
     failure: Option<Message>,
@@ -91,31 +91,31 @@ struct ReplayResults {
 }
 
 impl ReplayResults {
-    fn number_of_name(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
+    fn index_of_name(&mut self, name: &str) -> u32 {
+        if let Some(index) = self.index_by_name.get(name) {
+            return *index;
         }
-        let number = self.names.len() as u32;
+        let index = self.names.len() as u32;
         self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
-        number
+        self.index_by_name.insert(name.to_owned(), index);
+        index
     }
 
-    fn name_of_number(&self, number: u32) -> &str {
-        self.names.get(number as usize).map_or("", String::as_str)
+    fn name_at_index(&self, index: u32) -> &str {
+        self.names.get(index as usize).map_or("", String::as_str)
     }
 }
 
 impl Replay {
     fn lock_results(&self) -> MutexGuard<'_, ReplayResults> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Creates a replay without results.
     pub fn new(
         id: usize,
         source: Arc<MessageFile>,
-        (known, before): (Arc<ProjectSnapshot>, Option<Arc<ProjectSnapshot>>),
+        (snapshot, older_snapshot): (Arc<ProjectSnapshot>, Option<Arc<ProjectSnapshot>>),
         show_private: bool,
     ) -> Replay {
         let bytes = source.about.bytes;
@@ -123,13 +123,13 @@ impl Replay {
         Replay {
             id,
             source,
-            known,
-            before,
+            snapshot,
+            older_snapshot,
             show_private,
-            begun: Instant::now(),
+            started: Instant::now(),
             cancelled: false.into(),
-            tally: Mutex::default(),
-            found: Mutex::default(),
+            results: Mutex::default(),
+            last_query: Mutex::default(),
             progress: watch::Sender::new(progress),
         }
     }
@@ -158,6 +158,6 @@ impl Replay {
 
     /// Returns the time that the replay has taken so far or, if it has ended, in total.
     fn elapsed(&self) -> Duration {
-        if self.is_running() { self.begun.elapsed() } else { self.lock_results().elapsed }
+        if self.is_running() { self.started.elapsed() } else { self.lock_results().elapsed }
     }
 }

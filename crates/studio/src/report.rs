@@ -63,12 +63,12 @@ pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
 
 fn write_report(options: &ReportOptions) -> Result<String, ReportError> {
     let studio = Arc::new(Studio::new(options).map_err(ReportError)?);
-    let refusal = |refused: RequestError| ReportError(Message::verbatim(refused.body.message));
+    let to_report_error = |error: RequestError| ReportError(Message::verbatim(error.body.message));
     let version = Version { rules: 0, draft: false };
     let replay = match studio.message_files().first() {
         Some(source) => {
-            let asked = StartReplay { version, source: source.about.id, entry: None, against: None };
-            let replay = replays::run_replay(&studio, &asked).map_err(refusal)?;
+            let request = StartReplay { version, source: source.about.id, entry: None, against: None };
+            let replay = replays::run_replay(&studio, &request).map_err(to_report_error)?;
             if let Some(failure) = replay.sums().failure {
                 return Err(ReportError(Message::verbatim(failure)));
             }
@@ -76,8 +76,8 @@ fn write_report(options: &ReportOptions) -> Result<String, ReportError> {
         }
         None => None,
     };
-    let report = collect_report(&studio, AskReport { version, replay }).map_err(refusal)?;
-    render_page(&report).map_err(refusal)
+    let report = collect_report(&studio, AskReport { version, replay }).map_err(to_report_error)?;
+    render_page(&report).map_err(to_report_error)
 }
 
 /// Responds to a request with a report as an HTML file.
@@ -85,22 +85,22 @@ pub(crate) async fn report_response(
     State(studio): State<Arc<Studio>>,
     body: Result<Json<AskReport>, JsonRejection>,
 ) -> Answer<impl IntoResponse> {
-    let Json(asked) = body.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
-    let page = run_blocking(move || render_page(&collect_report(&studio, asked)?)).await?;
+    let Json(request) = body.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
+    let page = run_blocking(move || render_page(&collect_report(&studio, request)?)).await?;
     let name = "attachment; filename=\"report.html\"";
     Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, name)], page))
 }
 
 fn render_page(report: &Report) -> Answer<String> {
     let template = assets::page_file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let Some((before, after)) = template.and_then(|template| template.split_once(PLACEHOLDER)) else {
+    let Some((head, tail)) = template.and_then(|template| template.split_once(PLACEHOLDER)) else {
         return Err(RequestError::broken(message!(
             "the program was built without the studio's page: run `studio/build`, which needs Node, then build it with `--features studio`"
         )));
     };
     let json =
         serde_json::to_string(report).map_err(|error| RequestError::broken(verbatim_message(error)))?;
-    Ok([before, &escape_markup(&json), after].concat())
+    Ok([head, &escape_markup(&json), tail].concat())
 }
 
 /// Escapes the characters of a JSON text that a browser could read as markup.
@@ -116,15 +116,15 @@ fn escape_markup(json: &str) -> String {
 }
 
 /// Collects the data of a report.
-pub(crate) fn collect_report(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
-    let project = studio.project(asked.version.rules)?;
-    let known = project.snapshot(asked.version.draft);
-    let rules = known.rules()?;
-    let map = map::build(&known)?;
+pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer<Report> {
+    let project = studio.project(request.version.rules)?;
+    let snapshot = project.snapshot(request.version.draft);
+    let rules = snapshot.rules()?;
+    let map = map::build(&snapshot)?;
     // The counts of the replay explain unused statements by findings. The findings must therefore
     // be computed first.
-    known.findings();
-    let replay = asked.replay.map(|id| studio.replay(id)).transpose()?;
+    snapshot.findings();
+    let replay = request.replay.map(|id| studio.replay(id)).transpose()?;
     let sums = replay.as_ref().map(|replay| replay.sums());
     let (coverage, covered_by_tests) =
         match replay.as_deref().filter(|replay| replay.sums().progress.messages > 0) {
@@ -132,29 +132,29 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, asked: AskReport) -> Answer<R
             None => (Coverage::of_tests(rules, |_| true), true),
         };
     let covered_decisions = coverage.decisions();
-    let routes = coverage.route_items(known.findings());
+    let routes = coverage.route_items(snapshot.findings());
     let coverage = routes
         .into_iter()
         .chain(coverage.condition_items())
-        .map(|item| coverage_item(&known, item))
+        .map(|item| coverage_item(&snapshot, item))
         .collect();
-    let tests = edit::test_runs(&known, rules);
+    let tests = edit::test_runs(&snapshot, rules);
     let tables = map
         .tables
         .iter()
         .filter(|table| !table.routes.is_empty())
-        .map(|one| table::build_table(&known, &one.name));
+        .map(|one| table::build_table(&snapshot, &one.name));
     let mut slowest: Vec<Slow> = map
         .tables
         .iter()
         .flat_map(|table| &table.routes)
         .map(|route| {
-            let timed = sums.iter().flat_map(|sums| &sums.counts).find(|count| count.key == route.key);
+            let replay_count = sums.iter().flat_map(|sums| &sums.counts).find(|count| count.key == route.key);
             Slow {
                 key: route.key.clone(),
                 name: route.name.clone(),
-                median_us: timed.and_then(|count| count.median_us),
-                longest_us: timed.and_then(|count| count.longest_us),
+                median_us: replay_count.and_then(|count| count.median_us),
+                longest_us: replay_count.and_then(|count| count.longest_us),
                 steps: route.steps,
             }
         })
@@ -166,14 +166,19 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, asked: AskReport) -> Answer<R
         version: env!("CARGO_PKG_VERSION").to_owned(),
         language: language_tag(language()),
         summary: ReportSummary {
-            files: known.file_names().len(),
+            files: snapshot.file_names().len(),
             tables: map.tables.len() + map.payloads.len(),
             statements: map.tables.iter().chain(&map.payloads).map(|table| table.routes.len()).sum(),
             tests: tests.len(),
             failed: tests.iter().filter(|test| !test.passed).count(),
-            warnings: edit::all_diagnostics(&known, true)
+            warnings: edit::all_diagnostics(&snapshot, true)
                 .into_iter()
-                .map(|found| format!("{}:{}: {} ({})", found.file, found.line, found.message, found.code))
+                .map(|diagnostic| {
+                    format!(
+                        "{}:{}: {} ({})",
+                        diagnostic.file, diagnostic.line, diagnostic.message, diagnostic.code
+                    )
+                })
                 .collect(),
             never: sums.as_ref().map(|sums| sums.counts.iter().filter(|count| count.never.is_some()).count()),
         },
@@ -183,19 +188,19 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, asked: AskReport) -> Answer<R
         covered_decisions,
         covered_by_tests,
         slowest,
-        samples: sample_decisions(studio, &known, rules, replay.as_deref())?,
+        samples: sample_decisions(studio, &snapshot, rules, replay.as_deref())?,
         replay: sums,
         tests,
     })
 }
 
-fn coverage_item(known: &ProjectSnapshot, item: CoveredItem) -> CoverageItem {
-    let place = known.source_range(item.span);
+fn coverage_item(snapshot: &ProjectSnapshot, item: CoveredItem) -> CoverageItem {
+    let range = snapshot.source_range(item.span);
     CoverageItem {
         what: item.what.to_owned(),
         name: item.name,
-        line: place.as_ref().map_or(1, |place| place.line),
-        file: place.map_or_else(String::new, |place| place.file),
+        line: range.as_ref().map_or(1, |range| range.line),
+        file: range.map_or_else(String::new, |range| range.file),
         tried: item.tried,
         yes: item.yes,
         no: item.no,
@@ -207,16 +212,16 @@ fn coverage_item(known: &ProjectSnapshot, item: CoveredItem) -> CoverageItem {
 fn coverage_of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
     for line in replay.evenly_spaced_lines(MAX_COVERED_MESSAGES) {
-        let found = replay.entry_of_line(line)?;
+        let entry_name = replay.entry_of_line(line)?;
         let Ok(message) = replay.message_of_line(line) else { continue };
-        match rules.entry(&found) {
+        match rules.entry(&entry_name) {
             Ok(entry) if entry.kind() != Kind::Requirements => {
                 coverage.add_decision(&entry.explain(&message, true));
                 entry.count_conditions(&message, coverage.truths_mut());
             }
             _ => {
-                if let Ok(judge) = Judge::new(rules, &found) {
-                    coverage.add_judgement(&found, &judge.judge(&message));
+                if let Ok(judge) = Judge::new(rules, &entry_name) {
+                    coverage.add_judgement(&entry_name, &judge.judge(&message));
                     judge.count_conditions(&message, coverage.truths_mut());
                 }
             }
@@ -229,25 +234,25 @@ fn coverage_of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<
 /// most often. Without a replay, the messages come from tests.
 fn sample_decisions(
     studio: &Studio,
-    known: &ProjectSnapshot,
+    snapshot: &ProjectSnapshot,
     rules: &Rules,
     replay: Option<&Replay>,
 ) -> Answer<Vec<Sample>> {
-    let mut found: Vec<(Option<u64>, String, Value)> = Vec::new();
+    let mut messages: Vec<(Option<u64>, String, Value)> = Vec::new();
     match replay {
         Some(replay) => {
             for line in replay.one_line_per_statement(MAX_SAMPLES) {
                 if let Ok(message) = replay.message_of_line(line) {
-                    found.push((Some(line), replay.entry_of_line(line)?, message));
+                    messages.push((Some(line), replay.entry_of_line(line)?, message));
                 }
             }
         }
         None => {
             let program = rules.program();
             let tests = program.tests.iter().map(|test| (&program.tables[test.entry.index()], &test.message));
-            let decided = tests.filter(|(table, _)| table.kind != TableKind::Requirements);
-            found.extend(
-                decided
+            let decision_tests = tests.filter(|(table, _)| table.kind != TableKind::Requirements);
+            messages.extend(
+                decision_tests
                     .take(MAX_SAMPLES)
                     .map(|(table, message)| (None, table.name.to_string(), message.clone())),
             );
@@ -255,8 +260,8 @@ fn sample_decisions(
     }
     let sample = |(line, entry, message): (Option<u64>, String, Value)| {
         let entry = rules.entry(&entry).ok().filter(|entry| entry.kind() != TableKind::Requirements)?;
-        let explanation = decide::explain(known, rules, entry, &message, studio.show_private);
-        let key = decide::explained_key(known, rules, &explanation);
+        let explanation = decide::explain(snapshot, rules, entry, &message, studio.show_private);
+        let key = decide::explained_key(snapshot, rules, &explanation);
         Some(Sample {
             line,
             message: if studio.show_private { message } else { rules.masked_message(&message) },
@@ -265,7 +270,7 @@ fn sample_decisions(
             explanation,
         })
     };
-    Ok(found.into_iter().filter_map(sample).collect())
+    Ok(messages.into_iter().filter_map(sample).collect())
 }
 
 #[cfg(test)]

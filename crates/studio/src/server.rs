@@ -51,7 +51,7 @@ impl Server {
     /// Returns an error if a file cannot be read, or if the port is in use.
     pub async fn bind(options: &Options) -> Result<Server, StartError> {
         let studio = Arc::new(Studio::new(options).map_err(StartError)?);
-        let refused = |error: io::Error| {
+        let to_error = |error: io::Error| {
             let port = options.port;
             StartError(match error.kind() {
                 io::ErrorKind::AddrInUse => {
@@ -62,8 +62,8 @@ impl Server {
         };
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)))
             .await
-            .map_err(refused)?;
-        let port = listener.local_addr().map_err(refused)?.port();
+            .map_err(to_error)?;
+        let port = listener.local_addr().map_err(to_error)?.port();
         Ok(Server { listener, studio, port })
     }
 

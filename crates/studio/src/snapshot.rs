@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 pub(crate) struct ProjectSnapshot {
     pub analysis: Analysis,
     findings: OnceLock<Vec<Finding>>,
-    places: Vec<OnceLock<Utf16Offsets>>,
+    offsets: Vec<OnceLock<Utf16Offsets>>,
     keys: OnceLock<StatementKeys>,
     matcher: OnceLock<Option<FlowMatcher>>,
 }
@@ -23,11 +23,11 @@ pub(crate) struct ProjectSnapshot {
 impl ProjectSnapshot {
     pub fn new(loader: &dyn Loader, main: &str) -> ProjectSnapshot {
         let analysis = Analysis::new(loader, main);
-        let places = analysis.sources.iter().map(|_| OnceLock::new()).collect();
+        let offsets = analysis.sources.iter().map(|_| OnceLock::new()).collect();
         ProjectSnapshot {
             analysis,
             findings: OnceLock::new(),
-            places,
+            offsets,
             keys: OnceLock::new(),
             matcher: OnceLock::new(),
         }
@@ -44,18 +44,18 @@ impl ProjectSnapshot {
 
     /// Returns the number of compile errors.
     pub fn error_count(&self) -> usize {
-        self.analysis.diagnostics.iter().filter(|found| found.is_error()).count()
+        self.analysis.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
     }
 
     /// Returns the first compile error as text, with its file and line.
     pub fn first_error(&self) -> Option<String> {
-        let found = localized_diagnostic(self.analysis.diagnostics.iter().find(|found| found.is_error())?);
-        let at = found.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
-        Some(match at {
+        let error = localized_diagnostic(self.analysis.diagnostics.iter().find(|error| error.is_error())?);
+        let location = error.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
+        Some(match location {
             Some((file, span)) => {
-                format!("{}:{}: {}", file.name, file.position(span.start).line, found.message)
+                format!("{}:{}: {}", file.name, file.position(span.start).line, error.message)
             }
-            None => found.message.to_string(),
+            None => error.message.to_string(),
         })
     }
 
@@ -78,8 +78,8 @@ impl ProjectSnapshot {
     /// Returns the classifier of intent flows. `None` if there are no intent flows, or if the
     /// classifier cannot be trained.
     pub fn intent_matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
-        let learn = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
-        self.matcher.get_or_init(learn).as_ref()
+        let train = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
+        self.matcher.get_or_init(train).as_ref()
     }
 
     pub fn find_file(&self, name: &str) -> Answer<FileId> {
@@ -99,17 +99,18 @@ impl ProjectSnapshot {
 
     /// Returns the table that converts offsets in a file between bytes and UTF-16 units.
     pub fn utf16_offsets(&self, file: FileId) -> &Utf16Offsets {
-        static NONE: OnceLock<Utf16Offsets> = OnceLock::new();
-        let none = || NONE.get_or_init(|| Utf16Offsets::new(""));
+        static EMPTY_OFFSETS: OnceLock<Utf16Offsets> = OnceLock::new();
+        let none = || EMPTY_OFFSETS.get_or_init(|| Utf16Offsets::new(""));
         let index = self.analysis.sources.iter().position(|(id, _)| id == file);
-        let places = index.and_then(|index| self.places.get(index));
-        places.map_or_else(none, |places| places.get_or_init(|| Utf16Offsets::new(self.analysis.text(file))))
+        let offsets = index.and_then(|index| self.offsets.get(index));
+        offsets
+            .map_or_else(none, |offsets| offsets.get_or_init(|| Utf16Offsets::new(self.analysis.text(file))))
     }
 
     /// Returns the start and end of a span, in UTF-16 units.
     pub fn utf16_range(&self, span: Span) -> (usize, usize) {
-        let places = self.utf16_offsets(span.file);
-        (places.to_utf16(span.start as usize), places.to_utf16(span.end as usize))
+        let offsets = self.utf16_offsets(span.file);
+        (offsets.to_utf16(span.start as usize), offsets.to_utf16(span.end as usize))
     }
 
     pub fn source_range(&self, span: Span) -> Option<SourceRange> {

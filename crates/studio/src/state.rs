@@ -31,7 +31,7 @@ pub struct Options {
     pub language: Option<Language>,
 }
 
-/// The main file of a rule set, and where its imports may be.
+/// The main file of a rule set, and the folder that its imports must be in.
 #[derive(Clone, Debug, Default)]
 pub struct RulesFile {
     /// Path of the rule set's main file.
@@ -47,9 +47,9 @@ pub(crate) struct Studio {
     projects: RwLock<Vec<Arc<Project>>>,
     sources: RwLock<Vec<Arc<MessageFile>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
-    /// Number of the newest slow request. Older slow requests stop, because their results are no
-    /// longer needed.
-    newest: AtomicU64,
+    /// Sequence number of the newest slow request. Older slow requests stop, because their results
+    /// are no longer needed.
+    newest_request: AtomicU64,
     /// Folder of the uploaded files.
     pub uploads: TempDir,
 }
@@ -82,20 +82,22 @@ impl Studio {
             projects: RwLock::default(),
             sources: RwLock::default(),
             replays: RwLock::default(),
-            newest: AtomicU64::default(),
+            newest_request: AtomicU64::default(),
             uploads,
         };
         for file in &options.rules {
             studio.open_rules(file)?;
         }
-        let given = [(&options.log, "log"), (&options.input, "input")];
-        for (path, from) in given.into_iter().filter_map(|(path, from)| Some((path.as_ref()?, from))) {
+        let message_files = [(&options.log, "log"), (&options.input, "input")];
+        for (path, origin) in
+            message_files.into_iter().filter_map(|(path, origin)| Some((path.as_ref()?, origin)))
+        {
             let metadata = std::fs::metadata(path)
                 .map_err(|error| message!("`{}` cannot be read: {error}", path.display()))?;
             if !metadata.is_file() {
                 return Err(message!("`{}` is no file; name a file of JSON lines", path.display()));
             }
-            studio.add_messages(path.display().to_string(), path.clone(), metadata.len(), from);
+            studio.add_messages(path.display().to_string(), path.clone(), metadata.len(), origin);
         }
         Ok(studio)
     }
@@ -105,12 +107,12 @@ impl Studio {
             Some(root) => Compiler::new().root(root),
             None => Compiler::new(),
         };
-        let first = |error: rulec::CompileError| {
-            error.diagnostics().first().map(|found| found.message.clone()).unwrap_or_default()
+        let first_message = |error: rulec::CompileError| {
+            error.diagnostics().first().map(|diagnostic| diagnostic.message.clone()).unwrap_or_default()
         };
-        let (loader, main) = compiler.on_disk(&file.path).map_err(first)?;
-        let shown = file.path.display().to_string();
-        self.add_project(|id| Project::from_disk(id, shown, loader, main));
+        let (loader, main) = compiler.on_disk(&file.path).map_err(first_message)?;
+        let name = file.path.display().to_string();
+        self.add_project(|id| Project::from_disk(id, name, loader, main));
         Ok(())
     }
 
@@ -123,8 +125,8 @@ impl Studio {
 
     /// Adds a rule set whose text was uploaded.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
-        let uploaded = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
-        if uploaded >= MAX_UPLOADED {
+        let uploaded_count = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
+        if uploaded_count >= MAX_UPLOADED {
             return Err(RequestError::invalid(message!(
                 "{MAX_UPLOADED} rule sets were already uploaded; restart the studio"
             )));
@@ -132,10 +134,10 @@ impl Studio {
         Ok(self.add_project(|id| Project::from_text(id, name, text)))
     }
 
-    pub fn add_messages(&self, name: String, path: PathBuf, bytes: u64, from: &str) -> Arc<MessageFile> {
+    pub fn add_messages(&self, name: String, path: PathBuf, bytes: u64, origin: &str) -> Arc<MessageFile> {
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
-        let about = Source { id: sources.len(), name, bytes, from: from.to_owned() };
-        let source = Arc::new(MessageFile { about, path, is_log: from == "log" });
+        let about = Source { id: sources.len(), name, bytes, from: origin.to_owned() };
+        let source = Arc::new(MessageFile { about, path, is_log: origin == "log" });
         sources.push(source.clone());
         source
     }
@@ -175,19 +177,19 @@ impl Studio {
 
     pub fn replay(&self, id: usize) -> Answer<Arc<Replay>> {
         let replays = self.replays.read().unwrap_or_else(PoisonError::into_inner);
-        let gone = || {
+        let not_found = || {
             RequestError::missing(message!(
                 "there is no replay {id}, or it is no longer stored; start it again"
             ))
         };
-        replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
+        replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(not_found)
     }
 
     /// Registers a slow request as the newest one. Returns a function that reports whether the
     /// request is still the newest one.
     pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
-        let mine = self.newest.fetch_add(1, Ordering::Relaxed) + 1;
-        move || self.newest.load(Ordering::Relaxed) == mine
+        let number = self.newest_request.fetch_add(1, Ordering::Relaxed) + 1;
+        move || self.newest_request.load(Ordering::Relaxed) == number
     }
 
     pub fn session(&self) -> api::Session {

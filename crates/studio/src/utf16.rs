@@ -4,7 +4,7 @@
 pub(crate) struct Utf16Offsets {
     /// Number of UTF-16 units before each byte of the text; empty if the text is ASCII.
     units: Vec<u32>,
-    length: usize,
+    byte_length: usize,
 }
 
 impl Utf16Offsets {
@@ -12,19 +12,19 @@ impl Utf16Offsets {
         let mut units = Vec::new();
         if !text.is_ascii() {
             units.reserve_exact(text.len() + 1);
-            let mut before = 0;
+            let mut unit_count = 0;
             for c in text.chars() {
-                units.extend(std::iter::repeat_n(before, c.len_utf8()));
-                before += c.len_utf16() as u32;
+                units.extend(std::iter::repeat_n(unit_count, c.len_utf8()));
+                unit_count += c.len_utf16() as u32;
             }
-            units.push(before);
+            units.push(unit_count);
         }
-        Utf16Offsets { units, length: text.len() }
+        Utf16Offsets { units, byte_length: text.len() }
     }
 
     /// Converts a byte offset to a UTF-16 offset.
     pub fn to_utf16(&self, byte: usize) -> usize {
-        let byte = byte.min(self.length);
+        let byte = byte.min(self.byte_length);
         self.units.get(byte).map_or(byte, |unit| *unit as usize)
     }
 
@@ -32,13 +32,13 @@ impl Utf16Offsets {
     /// of its character.
     pub fn to_byte(&self, unit: usize) -> usize {
         if self.units.is_empty() {
-            return unit.min(self.length);
+            return unit.min(self.byte_length);
         }
         let byte = self.units.partition_point(|before| (*before as usize) < unit);
         match self.units.get(byte) {
-            Some(at) if *at as usize == unit => byte,
+            Some(units_before) if *units_before as usize == unit => byte,
             // The offset lies inside a surrogate pair.
-            _ => self.units.partition_point(|before| (*before as usize) + 1 < unit).min(self.length),
+            _ => self.units.partition_point(|before| (*before as usize) + 1 < unit).min(self.byte_length),
         }
     }
 }

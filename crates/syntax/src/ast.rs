@@ -253,8 +253,8 @@ pub struct Route {
     pub target: Target,
 }
 
-/// The local names that the `where` of a route, branch or case defines, with their values: `where a
-/// = x > 3, b = y`.
+/// The local names after `where` in a route, branch or case, with their values. Syntax: `where a =
+/// x > 3, b = y`.
 pub type Locals = Vec<(Ident, Expr)>;
 
 /// The target of a route: a handler or another table.

@@ -32,7 +32,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum columns per line. Only text that cannot be broken exceeds it.
+/// Maximum number of columns per line. Only text that cannot be broken may be longer.
 const MAX_LINE_WIDTH: usize = 100;
 /// Number of columns by which each level is indented.
 const INDENT_WIDTH: usize = 2;
@@ -66,98 +66,111 @@ impl MeaningChanged {
 /// that do not parse, and formatting would change where statements begin, the whole file stays
 /// unchanged.
 pub fn format(text: &str) -> Result<Formatted, MeaningChanged> {
-    let before = outline(text);
-    let mut file =
-        FileFormatter { gaps: Gaps::new(text, &before.tokens), outline: &before, left: Vec::new() };
+    let original_outline = outline(text);
+    let mut file = FileFormatter {
+        gaps: Gaps::new(text, &original_outline.tokens),
+        outline: &original_outline,
+        unparsed_statements: Vec::new(),
+    };
     let mut writer = LayoutWriter::new(text);
-    let next = file.write_statements(&before.statements, 0, 0, &mut writer);
-    let next = file.write_loose_tokens(next..before.tokens.len(), 0, &mut writer);
-    writer.write_gap(&file.gaps, next, 0, BreakKind::End);
+    let next = file.write_statements(&original_outline.statements, 0, 0, &mut writer);
+    let next = file.write_loose_tokens(next..original_outline.tokens.len(), 0, &mut writer);
+    writer.write_gap(&file.gaps, next, 0, BreakKind::EndOfFile);
     let formatted = writer.finish();
-    let left = file.left.iter().map(|token| line_number(text, &before.tokens, *token)).collect();
-    match first_difference(text, &before, &formatted) {
-        None => Ok(Formatted { text: formatted, left }),
+    let error_lines = file
+        .unparsed_statements
+        .iter()
+        .map(|token| line_number(text, &original_outline.tokens, *token))
+        .collect();
+    match first_difference(text, &original_outline, &formatted) {
+        None => Ok(Formatted { text: formatted, left: error_lines }),
         // With unclosed brackets, columns decide where statements begin, and formatting changes
         // columns.
-        Some(_) if !left.is_empty() => Ok(Formatted { text: text.to_owned(), left }),
-        Some(token) => Err(MeaningChanged { line: line_number(text, &before.tokens, token) }),
+        Some(_) if !error_lines.is_empty() => Ok(Formatted { text: text.to_owned(), left: error_lines }),
+        Some(token) => Err(MeaningChanged { line: line_number(text, &original_outline.tokens, token) }),
     }
 }
 
 fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
-    let until = tokens.get(token).map_or(text.len(), |token| token.start as usize);
-    memchr::memchr_iter(b'\n', &text.as_bytes()[..until]).count() + 1
+    let end = tokens.get(token).map_or(text.len(), |token| token.start as usize);
+    memchr::memchr_iter(b'\n', &text.as_bytes()[..end]).count() + 1
 }
 
 /// Compares the tokens, comments and statements of the original and the formatted text. Returns the
-/// index of a token near the first difference, or `None` if they are equal.
-fn first_difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
-    let after = outline(formatted);
-    let (old, new) = (&before.tokens, &after.tokens);
-    let same = |(old, new): (&Token, &Token)| old.kind == new.kind && old.text(text) == new.text(formatted);
-    if let Some(at) = old.iter().zip(new).position(|pair| !same(pair)) {
-        return Some(at);
+/// index of a token near the first difference; `None` if there is no difference.
+fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<usize> {
+    let formatted_outline = outline(formatted);
+    let (old, new) = (&original.tokens, &formatted_outline.tokens);
+    let is_same =
+        |(old, new): (&Token, &Token)| old.kind == new.kind && old.text(text) == new.text(formatted);
+    if let Some(index) = old.iter().zip(new).position(|pair| !is_same(pair)) {
+        return Some(index);
     }
     if old.len() != new.len() {
         return Some(old.len().min(new.len()));
     }
-    let (comments, others) = (Gaps::new(text, old), Gaps::new(formatted, new));
-    if let Some(at) =
-        (0..=old.len()).find(|next| comments.comments_before(*next) != others.comments_before(*next))
+    let (old_gaps, new_gaps) = (Gaps::new(text, old), Gaps::new(formatted, new));
+    if let Some(index) =
+        (0..=old.len()).find(|next| old_gaps.comments_before(*next) != new_gaps.comments_before(*next))
     {
-        return Some(at);
+        return Some(index);
     }
-    let statements = before.statements.iter().zip(&after.statements);
-    let moved = statements.clone().find(|(old, new)| old != new).map(|(old, _)| old.tokens.start);
-    let fewer = before.statements.len() != after.statements.len() || before.items != after.items;
-    moved.or(fewer.then_some(0))
+    let statements = original.statements.iter().zip(&formatted_outline.statements);
+    let changed_start = statements.clone().find(|(old, new)| old != new).map(|(old, _)| old.tokens.start);
+    let has_other_counts = original.statements.len() != formatted_outline.statements.len()
+        || original.items != formatted_outline.items;
+    changed_start.or(has_other_counts.then_some(0))
 }
 
 struct FileFormatter<'a> {
     gaps: Gaps<'a>,
     outline: &'a Outline,
     /// Indices of the first tokens of the statements that keep their text because of errors.
-    left: Vec<usize>,
+    unparsed_statements: Vec<usize>,
 }
 
 impl FileFormatter<'_> {
-    /// Writes consecutive statements, and the tokens between them that belong to no statement.
-    /// `next` is the first token that has not been written. Returns the index of the first token
-    /// after the statements.
+    /// Writes consecutive statements, and the tokens between the statements that belong to no
+    /// statement. `next` is the first token that has not been written. Returns the index of the
+    /// first token after the statements.
     fn write_statements(
         &mut self,
-        pieces: &[OutlineStatement],
+        statements: &[OutlineStatement],
         mut next: usize,
         indent: usize,
         writer: &mut LayoutWriter<'_>,
     ) -> usize {
-        let from = next;
-        for piece in pieces {
-            next = self.write_loose_tokens(next..piece.tokens.start, indent, writer);
-            let start = piece.tokens.start;
-            if !piece.is_sound && start > 0 && self.gaps.line_breaks_before(start) == 0 {
+        let first_token = next;
+        for statement in statements {
+            next = self.write_loose_tokens(next..statement.tokens.start, indent, writer);
+            let start = statement.tokens.start;
+            if !statement.is_sound && start > 0 && self.gaps.line_breaks_before(start) == 0 {
                 // The statement follows other tokens on its line. It could parse differently at the
                 // start of a line.
                 writer.write_gap_unchanged(&self.gaps, start);
             } else {
-                let place = if next == from && indent > 0 { BreakKind::First } else { BreakKind::Between };
-                writer.write_gap(&self.gaps, start, indent, place);
+                let break_kind = if next == first_token && indent > 0 {
+                    BreakKind::AfterOpening
+                } else {
+                    BreakKind::BetweenItems
+                };
+                writer.write_gap(&self.gaps, start, indent, break_kind);
             }
-            next = self.write_statement(piece, indent, writer);
+            next = self.write_statement(statement, indent, writer);
         }
         next
     }
 
     fn write_statement(
         &mut self,
-        piece: &OutlineStatement,
+        statement: &OutlineStatement,
         indent: usize,
         writer: &mut LayoutWriter<'_>,
     ) -> usize {
-        let end = piece.end();
-        if !piece.is_sound {
-            let start = piece.tokens.start;
-            self.left.push(start);
+        let end = statement.end();
+        if !statement.is_sound {
+            let start = statement.tokens.start;
+            self.unparsed_statements.push(start);
             writer.write_moved_statement(
                 &self.gaps,
                 start..end,
@@ -166,11 +179,15 @@ impl FileFormatter<'_> {
             );
             return end;
         }
-        let events =
-            build::statement_events(&self.gaps, piece.word, &self.outline.items, piece.tokens.clone());
+        let events = build::statement_events(
+            &self.gaps,
+            statement.word,
+            &self.outline.items,
+            statement.tokens.clone(),
+        );
         writer.write_events(&self.gaps, &events, indent);
-        let Some((inner, Some(close))) = &piece.table else { return end };
-        let open = piece.tokens.end;
+        let Some((inner, Some(close))) = &statement.table else { return end };
+        let open = statement.tokens.end;
         if inner.is_empty() && open + 1 == *close && !self.gaps.has_comment_before(*close) {
             writer.write_events(&self.gaps, &build::empty_braces_events(open), indent);
             return end;
@@ -178,13 +195,13 @@ impl FileFormatter<'_> {
         writer.write_events(&self.gaps, &build::opening_brace_events(open), indent);
         let next = self.write_statements(inner, open + 1, indent + INDENT_WIDTH, writer);
         let next = self.write_loose_tokens(next..*close, indent + INDENT_WIDTH, writer);
-        writer.write_gap(&self.gaps, next, indent, BreakKind::Last);
+        writer.write_gap(&self.gaps, next, indent, BreakKind::BeforeClosing);
         writer.write_token(&self.gaps, *close);
         end
     }
 
-    /// Writes tokens that belong to no statement, and returns the end of their range. A token stays
-    /// on the line of the previous token, unless the author began a line with it.
+    /// Writes tokens that belong to no statement, and returns the end of `tokens`. A token stays on
+    /// the line of the previous token, unless the author began a line with it.
     fn write_loose_tokens(
         &self,
         tokens: Range<usize>,
@@ -194,7 +211,7 @@ impl FileFormatter<'_> {
         let end = tokens.end;
         for token in tokens {
             if token == 0 || self.gaps.line_breaks_before(token) > 0 {
-                writer.write_gap(&self.gaps, token, indent, BreakKind::Between);
+                writer.write_gap(&self.gaps, token, indent, BreakKind::BetweenItems);
             } else {
                 writer.write_gap_unchanged(&self.gaps, token);
             }

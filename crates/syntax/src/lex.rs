@@ -16,7 +16,7 @@ pub enum TokenKind {
     Newline,
     /// The byte order mark at the start of a file.
     Bom,
-    /// `# …` up to the end of the line.
+    /// A comment: `# …` up to the end of the line.
     #[regex("#[^\n]*", allow_greedy = true)]
     Comment,
     /// `## …`: a comment that documents the next statement.
@@ -93,14 +93,15 @@ pub const MAX_HASHES: usize = 8;
 fn lex_raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
     let hashes = lexer.slice().len() - 2;
     let rest = lexer.remainder();
-    let mut from = 0;
-    while let Some(quote) = rest[from..].find('"') {
-        let after = from + quote + 1;
-        if rest.as_bytes()[after..].iter().take(hashes).filter(|byte| **byte == b'#').count() == hashes {
-            lexer.bump(after + hashes);
+    let mut search_start = 0;
+    while let Some(quote) = rest[search_start..].find('"') {
+        let after_quote = search_start + quote + 1;
+        if rest.as_bytes()[after_quote..].iter().take(hashes).filter(|byte| **byte == b'#').count() == hashes
+        {
+            lexer.bump(after_quote + hashes);
             return if hashes > MAX_HASHES { Err(()) } else { Ok(()) };
         }
-        from = after;
+        search_start = after_quote;
     }
     // For recovery, an unclosed raw string ends at the end of the line.
     lexer.bump(rest.find(['\n', '\r']).unwrap_or(rest.len()));
@@ -158,10 +159,10 @@ impl Token {
     }
 }
 
-/// Returns the tokens of a file from byte `from`, where a token must begin. The texts of these
+/// Returns the tokens of a file from byte `offset` on, where a token must begin. The texts of these
 /// tokens together are the rest of the file.
-pub fn tokenize(text: &str, from: usize) -> impl Iterator<Item = Token> {
-    let mut lexer = TokenKind::lexer(&text[from..]);
+pub fn tokenize(text: &str, offset: usize) -> impl Iterator<Item = Token> {
+    let mut lexer = TokenKind::lexer(&text[offset..]);
     std::iter::from_fn(move || {
         let result = lexer.next()?;
         let span = lexer.span();
@@ -172,12 +173,12 @@ pub fn tokenize(text: &str, from: usize) -> impl Iterator<Item = Token> {
             }
             Ok(kind) => kind,
             Err(()) => match lexer.slice() {
-                "\u{FEFF}" if from + span.start == 0 => TokenKind::Bom,
+                "\u{FEFF}" if offset + span.start == 0 => TokenKind::Bom,
                 slice if slice.starts_with('r') && slice.contains('"') => TokenKind::UnclosedRaw,
                 _ => TokenKind::Stray,
             },
         };
-        Some(Token { kind, start: (from + span.start) as u32, end: (from + span.end) as u32 })
+        Some(Token { kind, start: (offset + span.start) as u32, end: (offset + span.end) as u32 })
     })
 }
 

@@ -66,11 +66,13 @@ impl LoadError {
     }
 
     /// Adds a help text to a diagnostic about this error.
-    fn add_remedy(&self, found: Diagnostic) -> Diagnostic {
+    fn add_remedy(&self, diagnostic: Diagnostic) -> Diagnostic {
         match self {
-            LoadError::NotRegular => found.help(message!("save the contents to a file, and name that file")),
-            LoadError::Folder => found.help(message!("name a file in the folder")),
-            _ => found,
+            LoadError::NotRegular => {
+                diagnostic.help(message!("save the contents to a file, and name that file"))
+            }
+            LoadError::Folder => diagnostic.help(message!("name a file in the folder")),
+            _ => diagnostic,
         }
     }
 }
@@ -136,21 +138,23 @@ pub struct Loaded {
 
 /// Loads and parses the file at `path` and all files it imports.
 pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
-    let (state, chain) = (HashMap::new(), Vec::new());
-    let mut work = ImportLoader { threads, loader, loaded: Loaded::default(), state, chain };
+    let (file_states, import_chain) = (HashMap::new(), Vec::new());
+    let mut import_loader =
+        ImportLoader { threads, loader, loaded: Loaded::default(), file_states, import_chain };
     match loader.load(path) {
-        Ok(bytes) => drop(work.add_file(path, bytes)),
+        Ok(bytes) => drop(import_loader.add_file(path, bytes)),
         Err(error) => {
-            let found = Diagnostic::without_place(error.code(), message!("`{path}` cannot be read: {error}"));
-            work.report(error.add_remedy(found));
+            let diagnostic =
+                Diagnostic::without_place(error.code(), message!("`{path}` cannot be read: {error}"));
+            import_loader.report(error.add_remedy(diagnostic));
         }
     }
-    work.loaded
+    import_loader.loaded
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum FileState {
-    Open,
+    Loading,
     /// Loading of the file has ended. The id is `None` if the file could not be read.
     Done(Option<FileId>),
 }
@@ -158,17 +162,17 @@ enum FileState {
 /// Returns the offset at which JSON or JSON lines begin. `None` if the text may be rules.
 fn json_start(text: &str) -> Option<usize> {
     let start = text.find(|c: char| !c.is_whitespace() && c != '\u{feff}')?;
-    let json = text[start..].starts_with(['{', '[']);
+    let looks_like_json = text[start..].starts_with(['{', '[']);
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
-    (json && matches!(values.next(), Some(Ok(_)))).then_some(start)
+    (looks_like_json && matches!(values.next(), Some(Ok(_)))).then_some(start)
 }
 
 struct ImportLoader<'a> {
     threads: Threads,
     loader: &'a dyn Loader,
     loaded: Loaded,
-    state: HashMap<String, FileState>,
-    chain: Vec<String>,
+    file_states: HashMap<String, FileState>,
+    import_chain: Vec<String>,
 }
 
 impl ImportLoader<'_> {
@@ -199,13 +203,13 @@ impl ImportLoader<'_> {
                 let file = self.loaded.sources.add(path, text);
                 let span = Span::new(file, at, at + '\u{fffd}'.len_utf8());
                 self.report(Diagnostic::new(Code::NotUtf8, span, message).help(help));
-                self.state.insert(path.to_owned(), FileState::Done(None));
+                self.file_states.insert(path.to_owned(), FileState::Done(None));
                 return None;
             }
         };
-        let json = json_start(&text);
+        let json_offset = json_start(&text);
         let file = self.loaded.sources.add(path, text);
-        if let Some(start) = json {
+        if let Some(start) = json_offset {
             let message = message!("`{path}` contains JSON, not rules");
             let help = message!(
                 "to convert routes, choices and flows of other systems, run `rulec import`; messages are \
@@ -213,13 +217,13 @@ impl ImportLoader<'_> {
             );
             let span = Span::new(file, start, start + 1);
             self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));
-            self.state.insert(path.to_owned(), FileState::Done(None));
+            self.file_states.insert(path.to_owned(), FileState::Done(None));
             return None;
         }
         let parsed = parse(self.threads, file, &self.loaded.sources.file(file).text);
         self.loaded.diagnostics.extend(parsed.diagnostics);
-        self.state.insert(path.to_owned(), FileState::Open);
-        self.chain.push(path.to_owned());
+        self.file_states.insert(path.to_owned(), FileState::Loading);
+        self.import_chain.push(path.to_owned());
         let (mut lists, mut imports) = (HashMap::new(), Vec::new());
         for statement in &parsed.statements {
             match &statement.kind {
@@ -232,8 +236,8 @@ impl ImportLoader<'_> {
                 _ => {}
             }
         }
-        self.chain.pop();
-        self.state.insert(path.to_owned(), FileState::Done(Some(file)));
+        self.import_chain.pop();
+        self.file_states.insert(path.to_owned(), FileState::Done(Some(file)));
         self.loaded.units.push(ParsedFile {
             file,
             imports,
@@ -244,17 +248,18 @@ impl ImportLoader<'_> {
         Some(file)
     }
 
-    fn load_import(&mut self, from: &str, import: &Spanned<String>) -> Option<FileId> {
-        let Some(path) = resolve_path(from, &import.node) else {
+    fn load_import(&mut self, importer: &str, import: &Spanned<String>) -> Option<FileId> {
+        let Some(path) = resolve_path(importer, &import.node) else {
             self.report(outside_root_error(import.span, &import.node));
             return None;
         };
-        let refuse = |code, message, help: Message| Diagnostic::new(code, import.span, message).help(help);
-        let refused = match self.state.get(&path) {
+        let to_diagnostic =
+            |code, message, help: Message| Diagnostic::new(code, import.span, message).help(help);
+        let diagnostic = match self.file_states.get(&path) {
             Some(FileState::Done(file)) => return *file,
-            Some(FileState::Open) => {
-                let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
-                let circle = [&self.chain[start..], std::slice::from_ref(&path)].concat();
+            Some(FileState::Loading) => {
+                let start = self.import_chain.iter().position(|open| *open == path).unwrap_or(0);
+                let circle = [&self.import_chain[start..], std::slice::from_ref(&path)].concat();
                 let message = match circle.len() {
                     0..=2 => message!("`{path}` imports itself"),
                     _ => message!("`{path}` imports itself through other files"),
@@ -263,22 +268,22 @@ impl ImportLoader<'_> {
                 let help = message!(
                     "the cycle is {circle}; move the declarations that both files need into a third file"
                 );
-                refuse(Code::ImportCycle, message, help).here(message!("closes the cycle"))
+                to_diagnostic(Code::ImportCycle, message, help).here(message!("closes the cycle"))
             }
-            None if self.chain.len() > MAX_IMPORT_DEPTH => {
+            None if self.import_chain.len() > MAX_IMPORT_DEPTH => {
                 let message = message!("files import each other more than {MAX_IMPORT_DEPTH} levels deep");
                 let help = message!("import shared files directly instead of through one another");
-                refuse(Code::ImportTooDeep, message, help)
+                to_diagnostic(Code::ImportTooDeep, message, help)
             }
             None => match self.loader.load(&path) {
                 Ok(bytes) => return self.add_file(&path, bytes),
                 Err(error) => {
-                    self.state.insert(path.clone(), FileState::Done(None));
+                    self.file_states.insert(path.clone(), FileState::Done(None));
                     match error {
                         LoadError::OutsideRoot => outside_root_error(import.span, &import.node),
                         LoadError::NotFound => {
                             let message = message!("there is no file `{path}`");
-                            refuse(
+                            to_diagnostic(
                                 Code::ImportNotFound,
                                 message,
                                 message!("the path is relative to the importing file"),
@@ -292,21 +297,22 @@ impl ImportLoader<'_> {
                 }
             },
         };
-        self.report(refused);
+        self.report(diagnostic);
         None
     }
 
     /// Reads a list file: one element per line, without surrounding white space. Empty lines are
     /// skipped. If the file cannot be read, reports an error and returns `None`.
-    fn load_list_file(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
-        let read = || {
-            let path = resolve_path(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_message())?;
+    fn load_list_file(&mut self, importer: &str, list: &Spanned<String>) -> Option<Vec<String>> {
+        let read_text = || {
+            let path =
+                resolve_path(importer, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_message())?;
             let bytes = self.loader.load(&path).map_err(|error| error.to_message())?;
             String::from_utf8(bytes).map_err(|error| {
                 message!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
             })
         };
-        match read() {
+        match read_text() {
             Ok(text) => {
                 let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
                 Some(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
@@ -329,12 +335,13 @@ fn outside_root_error(span: Span, path: &str) -> Diagnostic {
     )
 }
 
-/// Resolves `path` relative to the file `from`. Returns `None` if the result is outside the root.
-fn resolve_path(from: &str, path: &str) -> Option<String> {
+/// Resolves `path` relative to the folder of the file `importer`. Returns `None` if the result is
+/// outside the root.
+fn resolve_path(importer: &str, path: &str) -> Option<String> {
     if path.starts_with(['/', '\\']) || path.contains(':') {
         return None;
     }
-    let mut parts: Vec<&str> = from.split('/').collect();
+    let mut parts: Vec<&str> = importer.split('/').collect();
     parts.pop();
     for part in path.split(['/', '\\']) {
         match part {

@@ -107,7 +107,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         return parsed;
     }
     let statements = splitter::split_statements(file, text, &stream, &mut parsed.diagnostics);
-    let read = |statements: &[RawStatement]| {
+    let parse_chunk = |statements: &[RawStatement]| {
         let TokenStream { sigs, codes, .. } = &stream;
         let (ahead, parsed) = (ParsedAhead::default(), Parsed::default());
         let mut reader = FileParser { file, text, sigs, codes, ahead, parsed };
@@ -115,8 +115,8 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         reader.parsed
     };
     // Statements are independent: the statements of a large file are parsed on several threads.
-    let length = statements.len().div_ceil(threads.count_for_statements(statements.len())).max(1);
-    for part in parallel::map_in_parallel(statements.chunks(length), read) {
+    let chunk_size = statements.len().div_ceil(threads.count_for_statements(statements.len())).max(1);
+    for part in parallel::map_in_parallel(statements.chunks(chunk_size), parse_chunk) {
         // The first part is large, so it is moved rather than copied.
         match parsed.statements.is_empty() {
             true => parsed.statements = part.statements,
@@ -145,16 +145,16 @@ struct ParsedAhead {
     tree: ParseTree,
     /// The index of the tree node of the next statement.
     next: usize,
-    /// The index of the first token of these statements. Token positions in the tree are relative
-    /// to this token.
-    from: usize,
+    /// The index of the first token of the statements that were parsed together. Token positions in
+    /// the tree are relative to this token.
+    base: usize,
 }
 
 impl ParsedAhead {
-    /// Returns the tree node of the statement with these tokens. The first result is the index of
-    /// the token to which positions in the node are relative. If the statement is not parsed yet,
-    /// parses it together with the next ones. Returns `None` if it has an error. Statements that
-    /// may be nested too deep are not parsed together with others.
+    /// Returns the tree node of the statement with these tokens, and the index of the token to
+    /// which positions in the node are relative. If the statement is not parsed yet, it is parsed
+    /// together with the statements after it. Statements that may be nested too deep are parsed
+    /// alone. `None` if the statement has an error.
     fn take_statement(
         &mut self,
         reader: &FileParser<'_>,
@@ -162,43 +162,44 @@ impl ParsedAhead {
         tokens: &Range<usize>,
         following: &[RawStatement],
     ) -> Option<(usize, Pair<'_>)> {
-        let mut found = None;
+        let mut candidate = None;
         while let Some(pair) = self.tree.node_at(self.next) {
-            let (number, read) = (self.next, pair.tokens());
+            let (node_index, token_range) = (self.next, pair.tokens());
             self.next += pair.node_count();
-            let (start, end) = (self.from + read.start, self.from + read.end);
+            let (start, end) = (self.base + token_range.start, self.base + token_range.end);
             if start >= tokens.start {
-                found = Some((number, pair.as_rule() == rule && (start..end) == *tokens));
+                candidate = Some((node_index, pair.as_rule() == rule && (start..end) == *tokens));
                 break;
             }
         }
-        if let Some((number, fits)) = found {
-            return self.tree.node_at(number).filter(|_| fits).map(|pair| (self.from, pair));
+        if let Some((node_index, is_match)) = candidate {
+            return self.tree.node_at(node_index).filter(|_| is_match).map(|pair| (self.base, pair));
         }
         let is_near = |next: &&RawStatement| {
             next.tokens.len() <= splitter::MAX_BRACKET_DEPTH
                 && next.tokens.end - tokens.start <= MAX_TOKENS_AHEAD
         };
-        let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
-        // With only one statement, a search for further ones would cost as much as parsing some
-        // tokens.
-        let (rule_of_all, first) = if until == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
-        self.tree = ParseTree::parse(rule_of_all, &reader.codes[tokens.start..until]).unwrap_or_default();
-        (self.from, self.next) = (tokens.start, first);
+        let ahead_end =
+            following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
+        // If no other statement can be parsed together with this one, only its own rule is used. A
+        // search for more statements would cost as much as parsing some tokens.
+        let (root_rule, first) = if ahead_end == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
+        self.tree = ParseTree::parse(root_rule, &reader.codes[tokens.start..ahead_end]).unwrap_or_default();
+        (self.base, self.next) = (tokens.start, first);
         let pair = self.tree.node_at(first)?;
         self.next += pair.node_count();
-        let fits = pair.as_rule() == rule && pair.tokens() == (0..tokens.len());
-        fits.then_some((self.from, pair))
+        let is_match = pair.as_rule() == rule && pair.tokens() == (0..tokens.len());
+        is_match.then_some((self.base, pair))
     }
 }
 
 impl<'a> FileParser<'a> {
     fn parse_statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
-        let mut read = Vec::with_capacity(raw.len());
-        for (at, this) in raw.iter().enumerate() {
-            read.extend(self.parse_statement(this, &raw[at + 1..], in_table));
+        let mut statements = Vec::with_capacity(raw.len());
+        for (index, raw_statement) in raw.iter().enumerate() {
+            statements.extend(self.parse_statement(raw_statement, &raw[index + 1..], in_table));
         }
-        read
+        statements
     }
 
     /// Parses a statement. `following` are the statements after it in the file or table.
@@ -218,9 +219,9 @@ impl<'a> FileParser<'a> {
         }
         if let Some((inner, close)) = &raw.table {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
-            let read = self.parse_statements(inner, true);
+            let inner_statements = self.parse_statements(inner, true);
             if let Some(StatementKind::Table { statements, .. }) = &mut kind {
-                *statements = read;
+                *statements = inner_statements;
             }
         }
         let (docs, allows) = self.leading_comments(raw.tokens.start);
@@ -238,19 +239,19 @@ impl<'a> FileParser<'a> {
         let sigs = &self.sigs[raw.tokens.clone()];
         // Unreadable characters and strings were already reported.
         let codes = self.codes[raw.tokens.clone()].as_bytes();
-        let unreadable = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
+        let is_damaged = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
         let Some((word, rule)) = raw.word.and_then(|word| Some((word, word.statement?))) else {
-            if !unreadable {
+            if !is_damaged {
                 self.parsed.diagnostics.push(splitter::unknown_statement_error(self.file, self.text, head));
             }
             return None;
         };
-        let place = head.span(self.file);
+        let head_span = head.span(self.file);
         if in_table && !word.is_in_table() {
             let message = message!("`{}` is not allowed in a table", word.text);
             self.parsed
                 .diagnostics
-                .push(Diagnostic::new(Code::MisplacedStatement, place, message).help(message!(
+                .push(Diagnostic::new(Code::MisplacedStatement, head_span, message).help(message!(
                 "a table contains only `route` and `default` statements; move this statement out of the table"
             )));
             if rule == Rule::table_statement {
@@ -265,7 +266,7 @@ impl<'a> FileParser<'a> {
             );
             return None;
         }
-        if unreadable {
+        if is_damaged {
             return None;
         }
         if matches!(rule, Rule::payload_statement | Rule::group_statement) {
@@ -273,10 +274,10 @@ impl<'a> FileParser<'a> {
         }
         let kind = self.parse_with_grammar(rule, raw.tokens.clone(), following);
         if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
-            let place = self.sigs[raw.tokens.end - 1].token.span(self.file);
+            let last_span = self.sigs[raw.tokens.end - 1].token.span(self.file);
             let message = message!("expected `{{` and the table's routes after its name");
             let help = message!("for example: `table billing {{ default -> billing_handler }}`");
-            self.parsed.diagnostics.push(unexpected_token(place, message, help));
+            self.parsed.diagnostics.push(unexpected_token(last_span, message, help));
             return None;
         }
         kind.filter(|_| !in_table || word.is_in_table())
@@ -291,8 +292,8 @@ impl<'a> FileParser<'a> {
     ) -> Option<StatementKind> {
         let mut ahead = std::mem::take(&mut self.ahead);
         let kind = match ahead.take_statement(self, rule, &tokens, following) {
-            Some((from, pair)) => {
-                build::build_statement(&mut StatementContext::new(self, tokens, from), pair).ok()
+            Some((base, pair)) => {
+                build::build_statement(&mut StatementContext::new(self, tokens, base), pair).ok()
             }
             // The statement is parsed alone, so that the error certainly belongs to it.
             None => self.parse_alone(rule, tokens, build::build_statement),
@@ -310,10 +311,11 @@ impl<'a> FileParser<'a> {
         build: impl FnOnce(&mut StatementContext<'_>, Pair<'_>) -> Built<T>,
     ) -> Option<T> {
         let codes = &self.codes[tokens.clone()];
-        let from = tokens.start;
-        let cx = &mut StatementContext::new(self, tokens, from);
-        let whole = errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
-        match ParseTree::parse(if whole { rule } else { Rule::alone }, codes) {
+        let base = tokens.start;
+        let cx = &mut StatementContext::new(self, tokens, base);
+        let is_complete_rule =
+            errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
+        match ParseTree::parse(if is_complete_rule { rule } else { Rule::alone }, codes) {
             Ok(tree) => build(cx, tree.root()?).ok(),
             Err(error) => {
                 let diagnostic = errors::diagnose(cx, rule, &error);
@@ -325,27 +327,27 @@ impl<'a> FileParser<'a> {
 
     /// Returns the documentation and the `allow` comments between a statement's first token and the
     /// previous token.
-    fn leading_comments(&self, first: usize) -> (String, Vec<Allow>) {
-        let start = first.checked_sub(1).map_or(0, |before| self.sigs[before].token.end as usize);
-        let gap = &self.text[start..self.sigs[first].token.start as usize];
+    fn leading_comments(&self, first_token: usize) -> (String, Vec<Allow>) {
+        let start = first_token.checked_sub(1).map_or(0, |previous| self.sigs[previous].token.end as usize);
+        let gap = &self.text[start..self.sigs[first_token].token.start as usize];
         let (mut docs, mut allows) = (Vec::new(), Vec::new());
         if memchr::memchr(b'#', gap.as_bytes()).is_none() {
             return (String::new(), allows);
         }
         // A comment on the last line of the previous statement belongs to that statement.
-        let mut own_line = first == 0;
+        let mut on_own_line = first_token == 0;
         for token in lex::tokenize(gap, 0) {
             let text = token.text(gap);
             match token.kind {
-                TokenKind::Newline => own_line = true,
-                TokenKind::DocComment if own_line => {
+                TokenKind::Newline => on_own_line = true,
+                TokenKind::DocComment if on_own_line => {
                     let text = text[2..].trim_end();
                     docs.push(text.strip_prefix(' ').unwrap_or(text));
                 }
-                TokenKind::Comment if own_line => {
+                TokenKind::Comment if on_own_line => {
                     if let Some(code) = suppressed_code(text) {
-                        let from = start + token.start as usize;
-                        let span = Span::new(self.file, from, from + text.trim_end().len());
+                        let comment_start = start + token.start as usize;
+                        let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
                         allows.push(Allow { code, span });
                     }
                 }
@@ -377,15 +379,15 @@ const CALLS_PER_TOKEN: usize = 1000;
 /// therefore only raises the limit, and records a new value only after pest has it. Whatever other
 /// threads do, the limit is at least the value that this thread needs.
 fn raise_call_limit(length: usize) {
-    static GRANTED: AtomicUsize = AtomicUsize::new(0);
-    static RAISING: Mutex<()> = Mutex::new(());
+    static CURRENT_LIMIT: AtomicUsize = AtomicUsize::new(0);
+    static RAISE_LOCK: Mutex<()> = Mutex::new(());
     let needed = MIN_CALL_LIMIT.max(length.saturating_mul(CALLS_PER_TOKEN));
-    if needed <= GRANTED.load(Ordering::Acquire) {
+    if needed <= CURRENT_LIMIT.load(Ordering::Acquire) {
         return;
     }
-    let _one_by_one = RAISING.lock().unwrap_or_else(PoisonError::into_inner);
-    if needed > GRANTED.load(Ordering::Acquire) {
+    let _guard = RAISE_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    if needed > CURRENT_LIMIT.load(Ordering::Acquire) {
         pest::set_call_limit(NonZeroUsize::new(needed));
-        GRANTED.store(needed, Ordering::Release);
+        CURRENT_LIMIT.store(needed, Ordering::Release);
     }
 }

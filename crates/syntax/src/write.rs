@@ -61,7 +61,7 @@ pub fn quote_raw_string(text: &str) -> String {
 /// Returns a number literal. An integer beyond 64 bits is written as the nearest float.
 pub fn format_number(number: &serde_json::Number) -> String {
     match (number.as_i64(), number.as_f64()) {
-        (Some(whole), _) => whole.to_string(),
+        (Some(int), _) => int.to_string(),
         (None, Some(float)) => format!("{float:?}"),
         (None, None) => number.to_string(),
     }

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`instr`] | one instruction: at most 16 bytes; jumps go forward only |
-//! | [`jump`] | the results of a test on which an instruction jumps |
+//! | [`jump`] | the test results on which an instruction jumps |
 //! | [`chunk`] | the bytecode as plain data: instructions, blocks, predicates, constants |
 //! | [`pools`] | data built from the chunk at load: regexes, searchers, automata, sets |
 //! | [`lower`](mod@lower) | lowering from the normal form to a chunk |
@@ -43,14 +43,17 @@ pub struct Bytecode {
 impl Bytecode {
     /// Builds the run-time data (pools) of a chunk.
     ///
-    /// `known` returns true for a regular expression that surely compiles, so that the check is
-    /// skipped. Its `bool` argument is the flag for case folding. If such an expression does not
-    /// compile after all, it matches nothing.
+    /// `surely_compiles` returns true for a regular expression that needs no check, because it
+    /// certainly compiles. Its `bool` argument is the flag for case folding. If such an expression
+    /// does not compile after all, it matches nothing.
     ///
     /// # Errors
     /// If a regular expression is invalid, or an automaton exceeds its size limits.
-    pub fn new(chunk: Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Bytecode, LowerError> {
-        let pools = Pools::build(&chunk, known)?;
+    pub fn new(
+        chunk: Chunk,
+        surely_compiles: impl Fn(&Arc<str>, bool) -> bool,
+    ) -> Result<Bytecode, LowerError> {
+        let pools = Pools::build(&chunk, surely_compiles)?;
         Ok(Bytecode { chunk, pools })
     }
 

@@ -1,20 +1,17 @@
-//! The index: finds the few candidate routes whose conditions may be true for a message, in the
-//! order in which they are tried. The cost hardly depends on the number of routes.
+//! The index: finds the few candidate routes of a message, the routes whose conditions may be true.
+//! The cost hardly depends on the number of routes.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`prefilter`] | the literals that a text must contain for a text predicate to be true |
-//! | [`attribute`] | the values that conditions test, grouped into classes that all tests treat
-//! alike |
-//! | [`index_terms`] | the facts that can be looked up in a message, and the facts that a predicate
-//! requires |
+//! | [`attribute`] | the values that conditions test, and their equivalence classes |
+//! | [`index_terms`] | the facts about a message that predicates require |
 //! | [`selectivity`] | the estimated fraction of messages that have a value |
 //! | [`ranges`] | the ranges of values outside which a condition cannot be true |
 //! | `access` | the access path of each route: by a key, or by a bitmap index |
 //! | [`bitmap`] | a bitmap index, which rules out many routes by the classes of values |
 //! | [`build`](mod@build) | building the posting lists and bitmaps |
-//! | [`cost`] | the cost model: estimates whether the index is faster than trying the routes one by
-//! one |
+//! | [`cost`] | the cost model: estimates whether a decision is faster with the index |
 //! | [`mod@plan`] | the access path of each route, as text for `rulec plan` |
 //! | `literal_selection` | the selection of the literals to scan for |
 //! | [`anchored_literals`] | finds which of many literals a text begins or ends with |
@@ -93,9 +90,9 @@ pub struct Index {
 impl Index {
     /// True if the index may be faster than trying the routes one by one, for at least one table.
     pub fn is_worthwhile(normal: &Normal) -> bool {
-        let costs =
+        let linear_cost =
             |routes: &Vec<NRoute>| cost::linear_search_cost(normal, routes.iter().map(|route| route.cond));
-        normal.tables.iter().any(|routes| costs(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
+        normal.tables.iter().any(|routes| linear_cost(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
     }
 
     /// True if a decision by this table is faster with the index than without.
@@ -104,9 +101,9 @@ impl Index {
     }
 }
 
-/// The index of one subject, a text of the message that is searched for literals. The fields that
-/// are read for every text come first. A search for which there are no literals takes no memory
-/// beyond a null pointer.
+/// The index of one subject: a text of the message that is searched for literals. `repr(C)` keeps
+/// the order of the fields: the fields that every scan needs come first in memory. A search without
+/// literals takes only the memory of a null pointer.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
@@ -138,8 +135,8 @@ impl SubjectIndex {
     /// Value of `attribute` if no attribute reads the text in folded form.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
-    /// True if the normalized text `prepared` equals the text in the message. Always false if no
-    /// predicate needs to know this.
+    /// True if the normalized text `prepared` equals the text in the message. Always false if
+    /// `asks_own` is false, because then no predicate needs the result.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.asks_own && form.mode.form == NormalizationForm::None && prepared == text.as_bytes()
@@ -162,7 +159,7 @@ pub struct LiteralAnswer {
 }
 
 impl LiteralAnswer {
-    /// Value for predicates whose result no literals decide.
+    /// Value for predicates that must be evaluated, because no literals decide their results.
     pub const UNDECIDED: LiteralAnswer =
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
@@ -189,7 +186,7 @@ pub struct AttributeIndex {
     /// For each equivalence class of values, the ids of the keys that a value of the class
     /// provides.
     pub keys: PackedLists,
-    /// Ids of the texts that provide keys if the value is a list and contains the text.
+    /// The texts that provide keys if the value is a list that contains the text, each with an id.
     pub elements: TextIds,
     /// For each id in `elements`, the ids of the keys that a list with this text provides.
     pub element_keys: PackedLists,
@@ -200,7 +197,7 @@ pub struct AttributeIndex {
 #[derive(Clone, Copy, Debug)]
 pub struct IndexKey {
     pub table: u32,
-    /// Index in [`TableIndex::lists`] of the posting list, which has the routes of this key.
+    /// Position in [`TableIndex::lists`] of the posting list, which has the routes of this key.
     pub posting: u32,
 }
 
@@ -217,15 +214,16 @@ pub struct TableIndex {
     pub subjects: Vec<u32>,
     /// Ids of the attributes (values of the message) that are looked up to find this table's keys.
     pub attributes: Vec<u32>,
-    /// Ids of subjects and of attributes, grouped by the slot that they read. Used instead of the
-    /// two fields above if a table has many of them, because a message has only a few.
+    /// Ids of the subjects and of the attributes that read a slot, grouped by slot. Present if a
+    /// table has many of them; the two fields above then lack these ids. A message has values for
+    /// few slots, so only the lists of these slots are read.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
     pub indexed: f64,
     /// Number of routes at the start of the table that may be tried before any lookup. They are
-    /// tried first as long as most messages match one of them.
+    /// tried first while most messages match one of them.
     pub first: u32,
 }
 
@@ -237,7 +235,7 @@ impl TableIndex {
     }
 }
 
-/// Posting list: the routes of one key. Only messages with the key can match these routes.
+/// The routes of one key. Only messages with the key can match these routes.
 #[derive(Debug)]
 pub enum PostingList {
     /// Posting list stored as a range of [`TableIndex::postings`]. The ranks of its routes ascend.
@@ -295,7 +293,7 @@ impl PackedLists {
         PackedLists { ends, items: items.into_iter().map(|(_, item)| item).collect() }
     }
 
-    /// Returns the list at an index.
+    /// Returns the list with the number `list`; an empty list if there is no such list.
     #[inline]
     pub fn list(&self, list: u32) -> &[u32] {
         let list = list as usize;

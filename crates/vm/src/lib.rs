@@ -4,8 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`bytecode`] | instructions, lowering from the normal form, the verifier, the disassembler |
-//! | [`input`] | reads messages from JSON text or `Serialize` values into slots, without building a
-//! tree |
+//! | [`input`] | reads JSON text or `Serialize` values into slots, without building a tree |
 //! | [`index`] | finds candidate rules for a message: literals, attributes, bitmaps, cost model |
 //! | [`table_search`] | the search through tables, shared by all engines |
 //! | [`vm`] | the dispatch loop and its working memory, which decisions reuse |

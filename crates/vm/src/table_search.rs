@@ -50,8 +50,8 @@ impl SearchResult<usize> {
 }
 
 impl<P, R> SearchResult<P, R> {
-    /// Converts the resume position of `Goto` with the function `place`; other results stay the
-    /// same.
+    /// Converts the resume position of a `Goto` with the function `place`. Returns any other result
+    /// unchanged.
     #[inline]
     pub fn map_position<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {
@@ -78,7 +78,7 @@ pub trait Searcher {
     /// Returns the position at which a table begins.
     fn start_position(&self, table: TableId) -> Self::Position;
 
-    /// Searches a table from a position on.
+    /// Searches the table of a position, beginning at this position.
     fn search_from(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
 
     /// True if the table was searched before in this decision and selected nothing.
@@ -119,7 +119,7 @@ fn resolve_jumps<S: Searcher>(
     let mut path = SmallVec::<[S::Rule; 4]>::new();
     let mut frames = SmallVec::<[ResumeFrame<S::Position>; 8]>::new();
     loop {
-        let next = match end {
+        let next_table = match end {
             SearchResult::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
             SearchResult::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
             SearchResult::Goto { route, table, resume } => {
@@ -131,7 +131,7 @@ fn resolve_jumps<S: Searcher>(
             SearchResult::Nothing | SearchResult::Answer(_) => None,
         };
         // A table that selected nothing once in a decision will select nothing again.
-        let place = match next {
+        let position = match next_table {
             Some(table) if !searcher.is_exhausted(table) => searcher.start_position(table),
             _ => {
                 let Some(frame) = frames.pop() else { return Choice::none_chosen() };
@@ -140,6 +140,6 @@ fn resolve_jumps<S: Searcher>(
                 frame.resume
             }
         };
-        end = searcher.search_from(place);
+        end = searcher.search_from(position);
     }
 }

@@ -53,6 +53,7 @@ pub struct Vm<'a, M> {
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
+    /// Stamps of the cached values of blocks, which show whether a value is still valid.
     cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
     /// all loops, and `last_element` is the last assigned id.
@@ -62,10 +63,12 @@ pub struct Vm<'a, M> {
     /// The current element of each loop level, followed by the cached values of blocks, followed by
     /// registers.
     values: Vec<Value<'a>>,
-    home: &'a mut Vec<Value<'static>>,
+    /// The reused memory from which `values` was taken. When the VM is dropped, the memory returns.
+    value_memory: &'a mut Vec<Value<'static>>,
     /// Working memory for index lookups; `None` once `lookup` uses this memory.
     lookup_buffers: Option<&'a mut LookupBuffers>,
     lookup: Option<Lookup<'a>>,
+    /// Whether the index is used for every table, even for tables where it is slower.
     always_index: bool,
     /// Removed routes that the decision must not choose, and the version of the rule set that the
     /// decision uses.
@@ -113,11 +116,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         message: M,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let VmBuffers { arena, texts, cached, similarity, values: home, lookup: lookup_buffers } = buffers;
+        let VmBuffers { arena, texts, cached, similarity, values: value_memory, lookup: lookup_buffers } =
+            buffers;
         arena.begin(&chunk.limits);
         texts.grow_to(chunk.texts.len());
         grow_to_len(cached, chunk.cached as usize);
-        let mut values: Vec<Value<'a>> = recycle_vec(std::mem::take(home));
+        let mut values: Vec<Value<'a>> = recycle_vec(std::mem::take(value_memory));
         values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);
         Vm {
             chunk,
@@ -132,7 +136,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             last_element: 0,
             similarity,
             values,
-            home,
+            value_memory,
             lookup_buffers: Some(lookup_buffers),
             lookup: None,
             always_index: false,
@@ -204,15 +208,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Evaluates a loop's condition over the elements of a list. True if the condition is true for
-    /// at least one element; with `all`, for every element. False if the operand is no list.
+    /// at least one element, or, if the loop is an `all`, for every element. False if the operand
+    /// is no list. `each` is the number of the loop.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
-        let all = |vm: &mut Self| {
+        let evaluate = |vm: &mut Self| {
             let mut elements = list.elements().into_iter().flatten();
             elements.all(|element| vm.holds_for_element(&each, element) == each.all)
         };
-        self.run_loop(&each, list, all).map_or(Tri::False, |all| (all == each.all).into())
+        self.run_loop(&each, list, evaluate).map_or(Tri::False, |result| (result == each.all).into())
     }
 
     /// True if a loop's condition is true for an element.
@@ -225,29 +230,30 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.eval_condition(each.body)
     }
 
-    /// Runs `visit` as the loop `each` over a list, so that its work is counted once for each
-    /// element. `None` if the value is no list, or the list exceeds a limit.
+    /// Runs `visit` as the loop `each` over a list, so that the work of `visit` is counted once for
+    /// each element. `None` if the value is no list, or the list exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let entered =
+        let loop_entry =
             self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
-        let element = self.element;
-        let made = visit(self);
-        self.element = element;
-        self.arena.leave_quantifier(entered);
-        Some(made)
+        let outer_element = self.element;
+        let result = visit(self);
+        self.element = outer_element;
+        self.arena.leave_quantifier(loop_entry);
+        Some(result)
     }
 
-    /// Runs `compute` as if it were outside the enclosing loops, because its value does not depend
-    /// on them. Its work is counted once against the limits, not once for each element.
+    /// Runs `compute` as if it were outside the enclosing loops, because the computed value does
+    /// not depend on the loops. The work is counted once against the limits, not once for each
+    /// element.
     #[inline]
     fn run_outside_loops<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
-        let entered = self.arena.suspend_quantifiers();
-        let made = compute(self);
-        self.arena.leave_quantifier(entered);
-        made
+        let suspended = self.arena.suspend_quantifiers();
+        let result = compute(self);
+        self.arena.leave_quantifier(suspended);
+        result
     }
 
-    /// Runs condition and table blocks in a dispatch loop. With `ONE`, the loop also ends at
+    /// Runs condition and table blocks in a dispatch loop. If `ONE` is true, the loop also ends at
     /// address `stop`, which is the end of a single route's code.
     fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
@@ -300,7 +306,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
 impl<M> Drop for Vm<'_, M> {
     fn drop(&mut self) {
-        *self.home = recycle_vec(std::mem::take(&mut self.values));
+        *self.value_memory = recycle_vec(std::mem::take(&mut self.values));
     }
 }
 

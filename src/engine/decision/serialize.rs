@@ -44,8 +44,8 @@ impl Decision {
     /// Serializes the fields into memory. This cannot fail, because all keys are strings.
     fn serialized_fields(&self) -> Vec<u8> {
         let mut fields = JsonFields(Vec::new());
-        let written = self.serialize_fields(&mut fields);
-        debug_assert!(written.is_ok(), "{written:?}");
+        let result = self.serialize_fields(&mut fields);
+        debug_assert!(result.is_ok(), "{result:?}");
         fields.0
     }
 
@@ -58,15 +58,18 @@ impl Decision {
                 map.serialize_entry("target", &self.target())?;
                 map.serialize_entry("args", self.args())?;
                 map.serialize_entry("metadata", self.metadata())?;
-                let requires = self.required_permissions();
-                if !requires.is_empty() {
-                    map.serialize_entry("requires", &requires.iter().map(|one| &**one).collect::<Vec<_>>())?;
+                let permissions = self.required_permissions();
+                if !permissions.is_empty() {
+                    map.serialize_entry(
+                        "requires",
+                        &permissions.iter().map(|one| &**one).collect::<Vec<_>>(),
+                    )?;
                 }
             }
             TableKind::Choice => {
                 map.serialize_entry("branch", self.chosen().unwrap_or(""))?;
-                let default = matches!(self.outcome(), Some(Outcome::Branch { default: true }));
-                map.serialize_entry("default", &default)?;
+                let is_default = matches!(self.outcome(), Some(Outcome::Branch { default: true }));
+                map.serialize_entry("default", &is_default)?;
                 if self.to_user() {
                     map.serialize_entry("to_user", &true)?;
                 }
@@ -88,8 +91,8 @@ impl Decision {
         }
         let Some(details) = self.details.as_deref() else { return Ok(()) };
         if !details.missing_args.is_empty() {
-            let missing: Vec<&str> = self.missing_args().collect();
-            map.serialize_entry("missing_args", &missing)?;
+            let missing_names: Vec<&str> = self.missing_args().collect();
+            map.serialize_entry("missing_args", &missing_names)?;
         }
         if !details.breaches.is_empty() {
             map.serialize_entry("breaches", &details.breaches)?;
@@ -98,9 +101,9 @@ impl Decision {
             map.serialize_entry("exceeded", self.exceeded())?;
         }
         if !self.failures().is_empty() {
-            let failure =
+            let failure_json =
                 |failure: &HostFailure| json!({"function": &*failure.function, "message": failure.message});
-            let failures: Vec<Json> = self.failures().iter().map(failure).collect();
+            let failures: Vec<Json> = self.failures().iter().map(failure_json).collect();
             map.serialize_entry("failures", &failures)?;
         }
         Ok(())

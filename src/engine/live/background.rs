@@ -21,9 +21,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// Minimum number of pending edits that starts a merge, for small rule sets.
+/// Minimum number of pending edits that starts a merge. It applies to small rule sets.
 const MIN_MERGE_EDITS: usize = 1024;
-/// For large rule sets, a merge starts after one pending edit per this number of routes.
+/// In a large rule set, a merge starts after one pending edit for each group of this number of
+/// routes.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {
@@ -91,7 +92,7 @@ impl LiveState {
     pub(super) fn compile_segment(&self, input: &mut CompactionInput) -> Result<Segment, Incompatible> {
         let (base, routes) = (&input.base, std::mem::take(&mut input.routes));
         text::with_parse_cache(|| {
-            let checked = base.declarations.check_inserted(&base.rules, &routes, input.known.clone());
+            let checked = base.declarations.check_inserted(&base.rules, &routes, input.known_fields.clone());
             let rules = checked.compile(&self.compiler, &base.rules).map_err(|_| Incompatible)?;
             new_segment(&base.rules, rules, routes).ok_or(Incompatible)
         })
@@ -129,17 +130,17 @@ impl LiveState {
 /// rules. `None` if a route is missing from the rules.
 fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
     let program = rules.program();
-    let mut by_name: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
+    let mut routes_by_key: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
     let ordered = program.rules.iter().map(|rule| {
         let table = base.program().table_named(&program.tables[rule.table.index()].name)?;
-        by_name.remove(&(table, rule.name.clone()))
+        routes_by_key.remove(&(table, rule.name.clone()))
     });
     let ordered = ordered.collect::<Option<Vec<_>>>()?;
-    by_name.is_empty().then(|| Segment::of_inserted_routes(rules, base, ordered))
+    routes_by_key.is_empty().then(|| Segment::from_inserted_routes(rules, base, ordered))
 }
 
-/// Waits up to 100 ms until no decision uses `old`. Then this thread frees `old`, not a thread that
-/// decides.
+/// Waits up to 100 ms until no decision uses `old`, so that this thread frees `old`, and not a
+/// thread that decides.
 pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
     #[cfg(test)]
     SOLE_OWNER_DROPS.set(SOLE_OWNER_DROPS.get() + usize::from(Arc::strong_count(&old) == 1));

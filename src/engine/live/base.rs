@@ -14,6 +14,7 @@ use rulec_syntax::ast::StatementKind;
 use rulec_syntax::loader::{Loaded, Loader};
 use std::sync::Arc;
 
+/// The rules of live rules as last compiled in full, with the data that edits need.
 pub(super) struct Base {
     pub rules: Rules,
     pub segment: Arc<Segment>,
@@ -48,7 +49,7 @@ impl Base {
                 names[rule.table.index()].insert(rule.name.clone(), RuleId(at as u32));
             }
         }
-        let segment = Arc::new(Segment::of_base(rules.clone()));
+        let segment = Arc::new(Segment::from_base(rules.clone()));
         Base { segment, rules, names, edit_points, declarations, uses, files }
     }
 

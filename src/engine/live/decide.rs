@@ -55,20 +55,20 @@ pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &
     }
     with_segment_vms(snapshot, message, |machines, thread| {
         let mut search = LiveSearch { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
-        let end = search.search_from(search.start_position(entry));
-        let choice = table_search::resolve_choice(&mut search, end);
+        let first_result = search.search_from(search.start_position(entry));
+        let choice = table_search::resolve_choice(&mut search, first_result);
         let tables = visited_tables(snapshot, entry, &choice);
         let (number, chosen) = match choice.chosen {
             Some(Chosen::Rule(hit)) => (hit.segment, Some(Chosen::Rule(hit.rule))),
             Some(Chosen::Default(table)) => (0, Some(Chosen::Default(table))),
             None => (0, None),
         };
-        let by = &snapshot.segments[number].rules;
-        let outcome = chosen.and_then(|chosen| chosen.outcome(by.program()));
+        let deciding_rules = &snapshot.segments[number].rules;
+        let outcome = chosen.and_then(|chosen| chosen.outcome(deciding_rules.program()));
         let mut details = outcome.and_then(|outcome| machines[number].outcome(outcome));
         machines.iter().for_each(|machine| machine.add_calls(&mut details));
         Details::add_breaches(&mut details, input_violations(snapshot, message));
-        let segment = (number > 0).then(|| Arc::clone(by.shared.thread_handle(thread)));
+        let segment = (number > 0).then(|| Arc::clone(deciding_rules.shared.thread_handle(thread)));
         let rules = Arc::clone(rules.shared.thread_handle(thread));
         let generation = snapshot.generation;
         Decision { rules, entry, segment, chosen, tables, generation, details }
@@ -78,19 +78,19 @@ pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &
 /// Returns the message's violations of the declared input. If no `input` is declared, field types
 /// are inferred from the routes, and inserted routes may add violations.
 fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
-    let of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
+    let violations_of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;
-    let mut found = of(base);
+    let mut violations = violations_of(base);
     if base.program().input.is_none() {
         for segment in snapshot.segments.iter().skip(1) {
-            for breach in of(&segment.rules) {
-                if !found.iter().any(|known| known.path == breach.path) {
-                    found.push(breach);
+            for breach in violations_of(&segment.rules) {
+                if !violations.iter().any(|known| known.path == breach.path) {
+                    violations.push(breach);
                 }
             }
         }
     }
-    found
+    violations
 }
 
 pub(super) fn decide_line_in_snapshot(
@@ -109,11 +109,11 @@ pub(super) fn decide_line_in_snapshot(
 /// chosen statement.
 fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
-    let last = choice.chosen.map(|chosen| match chosen {
+    let last_table = choice.chosen.map(|chosen| match chosen {
         Chosen::Rule(hit) => hit.table,
         Chosen::Default(table) => table,
     });
-    decision::build_trail(snapshot.base.rules.program(), entry, jumps, last)
+    decision::build_trail(snapshot.base.rules.program(), entry, jumps, last_table)
 }
 
 /// Returns the names of all routes of a table whose conditions hold, in evaluation order.
@@ -122,19 +122,20 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
     if !may_have_edits(snapshot, entry) {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
-    let mut all: Vec<(RouteOrder, &str)> = Vec::new();
+    let mut matches: Vec<(RouteOrder, &str)> = Vec::new();
     with_segment_vms(snapshot, message, |machines, _| {
         for (segment, machine) in snapshot.segments.iter().zip(machines) {
             let Some(table) = segment.local_table(entry) else { continue };
             let rules = &segment.rules.program().rules;
             let hits = machine.all_hits(table).into_iter();
-            all.extend(hits.map(|hit| (segment.route_order(hit.route), &*rules[hit.route.index()].name)));
+            matches.extend(hits.map(|hit| (segment.route_order(hit.route), &*rules[hit.route.index()].name)));
         }
     });
-    all.sort_unstable();
-    all.into_iter().map(|(_, name)| name.to_owned()).collect()
+    matches.sort_unstable();
+    matches.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
+/// A route of a segment whose condition holds.
 #[derive(Clone, Copy)]
 struct LiveHit {
     segment: usize,
@@ -146,6 +147,7 @@ struct LiveHit {
     goto: Option<TableId>,
 }
 
+/// The search through the tables of a snapshot, with one VM per segment.
 struct LiveSearch<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut SegmentVms<'s>,
@@ -158,24 +160,24 @@ impl LiveSearch<'_, '_, '_> {
     /// `resume` are searched; `None` means all routes. Also returns the sort key of the found
     /// route.
     fn first_match(&mut self, table: TableId, resume: Option<RouteOrder>) -> Option<(RouteOrder, LiveHit)> {
-        let mut best: Option<(RouteOrder, LiveHit)> = None;
+        let mut best_match: Option<(RouteOrder, LiveHit)> = None;
         let snapshot = self.snapshot;
         for (number, segment) in snapshot.segments.iter().enumerate() {
             let Some(local) = segment.local_table(table) else { continue };
-            let from = resume.map_or(0, |key| segment.count_through(local, key));
-            let to = best.map_or(u32::MAX, |(key, _)| segment.count_before(local, key));
-            if from >= to {
+            let first_rank = resume.map_or(0, |key| segment.count_through(local, key));
+            let end_rank = best_match.map_or(u32::MAX, |(key, _)| segment.count_before(local, key));
+            if first_rank >= end_rank {
                 continue;
             }
-            if let Some(hit) = self.machines[number].first_hit(local, from..to) {
+            if let Some(hit) = self.machines[number].first_hit(local, first_rank..end_rank) {
                 let goto = hit.goto.map(|inner| segment.base_table(inner));
-                best = Some((
+                best_match = Some((
                     segment.route_order(hit.route),
                     LiveHit { segment: number, rule: hit.route, table, goto },
                 ));
             }
         }
-        best
+        best_match
     }
 }
 

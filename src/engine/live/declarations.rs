@@ -1,6 +1,6 @@
-//! All parsed statements of a rule set except its routes and its input. They make it possible to
-//! compile a route alone: the route is checked with only the declarations that it mentions,
-//! directly or indirectly. Compaction compiles several routes in the same manner.
+//! All parsed statements of a rule set except its routes and its input. With these statements, a
+//! route can be compiled alone: it is checked with only the declarations that it mentions, directly
+//! or indirectly. Compaction compiles several routes in the same manner.
 
 use super::route::{ParsedStatement, Route, parse_error};
 use super::segment::SequenceNumber;
@@ -21,47 +21,49 @@ use rulec_syntax::ast::{self, Expr, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loaded, ParsedFile};
 use std::sync::Arc;
 
+/// The parsed declarations of a rule set, with the lookup data to check a route alone.
 pub(super) struct Declarations {
     /// The parsed files of the rule set, without their statements.
     units: Vec<ParsedFile>,
     statements: Vec<Declaration>,
     /// Maps a name to the indexes of the statements of any kind that declare it.
-    by_name: HashMap<String, Vec<u32>>,
+    indexes_by_name: HashMap<String, Vec<u32>>,
     /// Indexes of statements that affect every route: types, settings, and the first handler
     /// declaration. If a rule set declares any handler, it must declare all handlers that its
     /// routes use.
-    always: Vec<u32>,
+    always_included: Vec<u32>,
 }
 
 struct Declaration {
     unit: usize,
     statement: Statement,
     /// Indexes of the declarations that this statement mentions.
-    needs: Box<[u32]>,
+    mentioned: Box<[u32]>,
 }
 
 impl Declarations {
     pub fn new(mut units: Vec<ParsedFile>) -> Declarations {
         let statements =
             units.iter_mut().map(|unit| std::mem::take(&mut unit.statements)).collect::<Vec<_>>();
-        let (by_name, always) = (HashMap::new(), Vec::new());
-        let mut this = Declarations { units, statements: Vec::new(), by_name, always };
+        let (indexes_by_name, always_included) = (HashMap::new(), Vec::new());
+        let mut declarations =
+            Declarations { units, statements: Vec::new(), indexes_by_name, always_included };
         for (unit, statements) in statements.into_iter().enumerate() {
-            statements.into_iter().for_each(|statement| this.add_declaration(unit, statement));
+            statements.into_iter().for_each(|statement| declarations.add_declaration(unit, statement));
         }
-        for at in 0..this.statements.len() {
+        for at in 0..declarations.statements.len() {
             let mut names = Vec::new();
-            collect_declaration_names(&this.statements[at].statement, &mut names);
-            this.statements[at].needs = this.declarations_of(&names).collect();
+            collect_declaration_names(&declarations.statements[at].statement, &mut names);
+            declarations.statements[at].mentioned = declarations.declarations_of(&names).collect();
         }
-        this
+        declarations
     }
 
     fn add_declaration(&mut self, unit: usize, mut statement: Statement) {
-        let at = self.statements.len() as u32;
+        let index = self.statements.len() as u32;
         let is_handler = |statement: &Statement| matches!(statement.kind, StatementKind::Handler { .. });
         if is_handler(&statement) && !self.statements.iter().any(|kept| is_handler(&kept.statement)) {
-            self.always.push(at);
+            self.always_included.push(index);
         }
         let name = match &mut statement.kind {
             StatementKind::Let { name, .. }
@@ -76,11 +78,11 @@ impl Declarations {
             StatementKind::Settings { entries } => {
                 // Limits apply to the whole rule set and are taken from the base.
                 entries.retain(|(name, _)| Limit::from_name(&name.node).is_none());
-                self.always.push(at);
+                self.always_included.push(index);
                 None
             }
             StatementKind::Type { .. } => {
-                self.always.push(at);
+                self.always_included.push(index);
                 None
             }
             // The value of `request` depends on all of these statements, so they are not listed by
@@ -89,13 +91,13 @@ impl Declarations {
             _ => return,
         };
         if let Some(name) = name {
-            self.by_name.entry(name).or_default().push(at);
+            self.indexes_by_name.entry(name).or_default().push(index);
         }
-        self.statements.push(Declaration { unit, statement, needs: Box::default() });
+        self.statements.push(Declaration { unit, statement, mentioned: Box::default() });
     }
 
     fn declarations_of(&self, names: &[&str]) -> impl Iterator<Item = u32> {
-        names.iter().filter_map(|name| self.by_name.get(*name)).flatten().copied()
+        names.iter().filter_map(|name| self.indexes_by_name.get(*name)).flatten().copied()
     }
 
     /// Returns the indexes of the declarations that the routes need, directly or indirectly.
@@ -105,29 +107,30 @@ impl Declarations {
         if names.iter().any(|name| matches!(*name, "request" | "context_score")) {
             return (0..self.statements.len() as u32).collect();
         }
-        let mut found: Vec<u32> = self.always.iter().copied().chain(self.declarations_of(&names)).collect();
-        let mut seen: HashSet<u32> = HashSet::with_capacity(found.len());
-        found.retain(|at| seen.insert(*at));
-        let mut at = 0;
-        while let Some(next) = found.get(at).and_then(|at| self.statements.get(*at as usize)) {
-            found.extend(next.needs.iter().filter(|at| seen.insert(**at)));
-            at += 1;
+        let mut needed: Vec<u32> =
+            self.always_included.iter().copied().chain(self.declarations_of(&names)).collect();
+        let mut visited: HashSet<u32> = HashSet::with_capacity(needed.len());
+        needed.retain(|index| visited.insert(*index));
+        let mut position = 0;
+        while let Some(next) = needed.get(position).and_then(|index| self.statements.get(*index as usize)) {
+            needed.extend(next.mentioned.iter().filter(|index| visited.insert(**index)));
+            position += 1;
         }
-        found
+        needed
     }
 
     /// Returns the keyword and name of a declaration with this name. The declaration may be of any
     /// kind.
     pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
-        let at = self.by_name.get(name)?.first()?;
-        Some(StatementHead::new(&self.statements[*at as usize].statement.kind))
+        let index = self.indexes_by_name.get(name)?.first()?;
+        Some(StatementHead::new(&self.statements[*index as usize].statement.kind))
     }
 
     /// Returns the index of the declaration of a table; `None` for the top level.
     fn table_declaration(&self, table: Option<&str>) -> Option<u32> {
         let is_table =
             |at: &u32| matches!(self.statements[*at as usize].statement.kind, StatementKind::Table { .. });
-        self.by_name.get(table?)?.iter().copied().find(is_table)
+        self.indexes_by_name.get(table?)?.iter().copied().find(is_table)
     }
 
     /// Returns the index of the file that contains a table; for the top level, the main file.
@@ -153,13 +156,13 @@ impl Declarations {
             return Default::default();
         };
         let table_unit = self.file_of_table(*table);
-        let unit = |file, imports| {
+        let empty_file = |file, imports| {
             let (statements, broken, lists) = Default::default();
             ParsedFile { file, imports, statements, broken, lists }
         };
         // The additional unit is for the routes.
         let mut units = Vec::with_capacity(self.units.len() + 1);
-        units.extend(self.units.iter().map(|known| unit(known.file, known.imports.clone())));
+        units.extend(self.units.iter().map(|unit| empty_file(unit.file, unit.imports.clone())));
         let mut loaded = Loaded { units, ..Loaded::default() };
         let (table_indexes, statements) = self.build_statements(routes, needed, table_unit, file);
         for Declaration { unit, statement, .. } in
@@ -174,11 +177,11 @@ impl Declarations {
             }
         }
         let imports = self.units.get(table_unit).map(|unit| unit.file).into_iter().collect();
-        loaded.units.push(ParsedFile { statements, ..unit(file, imports) });
+        loaded.units.push(ParsedFile { statements, ..empty_file(file, imports) });
         let (program, diagnostics, uses) = check_route(&loaded, known);
-        let last =
+        let last_statement =
             loaded.units.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost_statement);
-        (CheckedRoutes { program, diagnostics, uses }, last)
+        (CheckedRoutes { program, diagnostics, uses }, last_statement)
     }
 
     /// Returns the statements of a temporary source file in which the routes are checked: settings,
@@ -191,26 +194,27 @@ impl Declarations {
         table_unit: usize,
         file: FileId,
     ) -> (Vec<u32>, Vec<Statement>) {
-        let settings = needed.iter().find_map(|at| self.settings_in_file(*at, table_unit, file));
+        let settings = needed.iter().find_map(|index| self.settings_in_file(*index, table_unit, file));
         let (mut table_indexes, mut tables) = (Vec::new(), Vec::<Statement>::new());
-        let mut outside = Vec::with_capacity(routes.len() + 1);
-        outside.extend(settings);
+        let mut top_level = Vec::with_capacity(routes.len() + 1);
+        top_level.extend(settings);
         for (table, route) in routes {
             let Some(table_index) = self.table_declaration(table) else {
-                outside.push(route);
+                top_level.push(route);
                 continue;
             };
-            let at = table_indexes.iter().position(|known| *known == table_index).unwrap_or_else(|| {
-                table_indexes.push(table_index);
-                tables.push(self.statements[table_index as usize].statement.clone());
-                tables.len() - 1
-            });
-            if let StatementKind::Table { statements, .. } = &mut tables[at].kind {
+            let position =
+                table_indexes.iter().position(|known| *known == table_index).unwrap_or_else(|| {
+                    table_indexes.push(table_index);
+                    tables.push(self.statements[table_index as usize].statement.clone());
+                    tables.len() - 1
+                });
+            if let StatementKind::Table { statements, .. } = &mut tables[position].kind {
                 statements.push(route);
             }
         }
-        outside.extend(tables);
-        (table_indexes, outside)
+        top_level.extend(tables);
+        (table_indexes, top_level)
     }
 
     /// Returns the declared settings at index `at` if they are in the file of the route's table.
@@ -222,10 +226,12 @@ impl Declarations {
             return None;
         }
         // Other settings apply to all files. They are checked with the file that contains them.
-        let own =
+        let is_file_setting =
             |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize" | "zone");
         let mut settings = Statement {
-            kind: StatementKind::Settings { entries: entries.iter().filter(own).cloned().collect() },
+            kind: StatementKind::Settings {
+                entries: entries.iter().filter(is_file_setting).cloned().collect(),
+            },
             docs: String::new(),
             allows: Vec::new(),
             ..*statement
@@ -277,7 +283,7 @@ impl Declarations {
         known: KnownFields,
     ) -> Result<(Route, Rules), CompileError> {
         let ParsedStatement { ref text, file, .. } = parsed;
-        let refused = |diagnostics| Err(parse_error(base.sources(), text, diagnostics));
+        let refuse = |diagnostics| Err(parse_error(base.sources(), text, diagnostics));
         let check = |statement, needed: &[u32], known| {
             self.check_routes(vec![(table_name(base, table), statement)], file, needed, known)
         };
@@ -294,9 +300,9 @@ impl Declarations {
             (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
             (Ok(_), _) => {
                 broken_invariant!("one route is compiled to one rule");
-                return refused(Vec::new());
+                return refuse(Vec::new());
             }
-            (Err(diagnostics), _) => return refused(diagnostics),
+            (Err(diagnostics), _) => return refuse(diagnostics),
         };
         parsed.statement = statement;
         let program = rules.program();
@@ -304,8 +310,8 @@ impl Declarations {
             (Outcome::Goto(inner), Some(Target::Goto { span, .. })) => {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
                     let message = message!("the table of the `goto` does not exist");
-                    let found = vec![Diagnostic::without_place(Code::UnknownTable, message)];
-                    return Err(parse_error(base.sources(), &parsed.text, found));
+                    let errors = vec![Diagnostic::without_place(Code::UnknownTable, message)];
+                    return Err(parse_error(base.sources(), &parsed.text, errors));
                 };
                 Some((to, *span))
             }
@@ -362,13 +368,13 @@ fn link_hosts(
     program: &Program,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Host> {
-    let known = |wanted: &Extern| {
-        let is_wanted = |other: &Extern| other.name == wanted.name && other.feature == wanted.feature;
-        base.hosts().get(base.program().externs.iter().position(is_wanted)?).cloned()
+    let base_host = |wanted: &Extern| {
+        let is_same = |other: &Extern| other.name == wanted.name && other.feature == wanted.feature;
+        base.hosts().get(base.program().externs.iter().position(is_same)?).cloned()
     };
-    let found: Option<Vec<Host>> = program.externs.iter().map(known).collect();
+    let base_hosts: Option<Vec<Host>> = program.externs.iter().map(base_host).collect();
     // If the routes are the first to use a function of the request analysis, link it now.
-    found.unwrap_or_else(|| compiler.link_hosts(program, diagnostics))
+    base_hosts.unwrap_or_else(|| compiler.link_hosts(program, diagnostics))
 }
 
 /// Collects the names of any kind that a route mentions.

@@ -89,8 +89,8 @@ pub struct UnknownStatement {
 
 impl UnknownStatement {
     /// Creates the error for a statement in a table, or at the top level if `table` is `None`.
-    /// `known` are names of the same kind to suggest from. `other` is a statement of another kind
-    /// with the same name.
+    /// `known` has the names of statements of the same kind, as candidates for a suggestion.
+    /// `other` is a statement of another kind with the same name.
     pub(super) fn new<'n>(
         head: StatementHead<'_>,
         table: Option<&str>,

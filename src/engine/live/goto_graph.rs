@@ -17,18 +17,18 @@ pub(super) struct GotoGraph {
 impl GotoGraph {
     /// Counts the jumps of a program's routes and defaults.
     pub fn new(program: &Program) -> GotoGraph {
-        let mut jumps = GotoGraph::default();
-        let of_rules = program.rules.iter().map(|rule| (rule.table, &rule.outcome));
+        let mut graph = GotoGraph::default();
+        let rule_outcomes = program.rules.iter().map(|rule| (rule.table, &rule.outcome));
         let defaults = program.tables.iter().enumerate();
         let defaults = defaults.filter_map(|(at, table)| Some((TableId(at as u32), table.default.as_ref()?)));
-        for (from, outcome) in of_rules.chain(defaults) {
+        for (from, outcome) in rule_outcomes.chain(defaults) {
             if let Outcome::Goto(to) = outcome
                 && program.tables[from.index()].kind == TableKind::Routes
             {
-                jumps.add((from, *to));
+                graph.add((from, *to));
             }
         }
-        jumps
+        graph
     }
 
     /// Counts a new jump.
@@ -36,7 +36,7 @@ impl GotoGraph {
         *self.counts.entry(jump).or_default() += 1;
     }
 
-    /// Removes one jump from the count of its pair of tables.
+    /// Removes one jump between two tables from the counts.
     pub fn remove(&mut self, jump: Jump) {
         let Some(count) = self.counts.get_mut(&jump).filter(|count| **count > 0) else {
             return broken_invariant!("the removed jump {jump:?} was counted");
@@ -44,7 +44,7 @@ impl GotoGraph {
         *count -= 1;
     }
 
-    /// Checks that a jump may be added, assuming that the jump `without` is removed.
+    /// Checks that a jump may be added. Assumes that the jump `without` is removed.
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.
@@ -54,30 +54,30 @@ impl GotoGraph {
         to: TableId,
         without: Option<Jump>,
     ) -> Result<(), (Code, Message)> {
-        let count = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
+        let remains = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
         let edges: Vec<(TableId, TableId)> =
-            self.counts.iter().filter(|(edge, n)| count(edge, **n)).map(|(edge, _)| *edge).collect();
+            self.counts.iter().filter(|(edge, n)| remains(edge, **n)).map(|(edge, _)| *edge).collect();
         if edges.contains(&(from, to)) {
             return Ok(());
         }
         // Returns the lengths of the longest paths from `start` to all tables that it reaches:
         // along the jumps if `forward`, else against them. The graph has no cycle yet.
-        let longest = |start: TableId, forward: bool| {
-            let mut depth: HashMap<TableId, usize> = HashMap::from([(start, 0)]);
-            let mut open = vec![start];
-            while let Some(at) = open.pop() {
-                let next = depth[&at] + 1;
+        let longest_paths = |start: TableId, forward: bool| {
+            let mut lengths: HashMap<TableId, usize> = HashMap::from([(start, 0)]);
+            let mut pending = vec![start];
+            while let Some(at) = pending.pop() {
+                let next_length = lengths[&at] + 1;
                 for (a, b) in &edges {
                     let (near, far) = if forward { (*a, *b) } else { (*b, *a) };
-                    if near == at && depth.get(&far).is_none_or(|known| *known < next) {
-                        depth.insert(far, next);
-                        open.push(far);
+                    if near == at && lengths.get(&far).is_none_or(|known| *known < next_length) {
+                        lengths.insert(far, next_length);
+                        pending.push(far);
                     }
                 }
             }
-            depth
+            lengths
         };
-        let (from_target, to_source) = (longest(to, true), longest(from, false));
+        let (from_target, to_source) = (longest_paths(to, true), longest_paths(from, false));
         if from_target.contains_key(&from) {
             return Err((Code::JumpCycle, message!("these jumps form a cycle")));
         }

@@ -19,11 +19,11 @@ use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of logged edits that are applied to the new rules while the writer is locked.
-/// This bounds the time that other edits wait; the value is not tuned.
+/// Maximum number of logged edits that are applied to the new rules while the writer is locked. The
+/// number bounds the time that other edits wait. It is not tuned.
 const MAX_LOCKED_REPLAYS: usize = 16;
 /// Maximum number of rounds that apply logged edits while the writer is unlocked. Edits may arrive
-/// during a round, so without this bound a recompilation might never end. The value is not tuned.
+/// during a round, so without this bound a recompilation might never end. The number is not tuned.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl LiveState {
@@ -31,37 +31,37 @@ impl LiveState {
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         // Run one recompilation at a time, because each starts from the texts that the last one
         // produced.
-        let _turn = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
+        let _recompilation_lock = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
         let (base, changes) = self.lock_writer().begin_recompilation();
-        let _logging = scopeguard::guard(self, |shared| shared.lock_writer().end_recompilation());
+        let _log_guard = scopeguard::guard(self, |shared| shared.lock_writer().end_recompilation());
         let texts = changes.apply_to_texts(&base.rules, &base.edit_points);
         let texts = statements::apply_edits(texts, &base.files.main, edits)?;
         let files = base.files.with_texts(texts);
         drop(base);
         // Older tests describe older rules; only tests that the edits insert are checked.
-        let tests: Vec<&str> = edits.iter().filter_map(test_name).collect();
-        let is_new = |name: &str| tests.contains(&name);
-        let (base, counted) = base::compile_base(&self.compiler, &files, &files, is_new, Threads::One)?;
+        let new_tests: Vec<&str> = edits.iter().filter_map(test_name).collect();
+        let is_new_test = |name: &str| new_tests.contains(&name);
+        let (base, counted) = base::compile_base(&self.compiler, &files, &files, is_new_test, Threads::One)?;
         self.call_guards(&base.rules, edits)?;
-        let mut fresh = Writer::new(base, counted);
+        let mut new_writer = Writer::new(base, counted);
 
         let mut writer = self.lock_writer();
         for round in 1.. {
             let log = writer.take_logged_edits();
             if log.len() <= MAX_LOCKED_REPLAYS || round > MAX_UNLOCKED_ROUNDS {
-                replay_edits(&mut fresh, &self.compiler, &log)?;
+                replay_edits(&mut new_writer, &self.compiler, &log)?;
                 break;
             }
             drop(writer);
-            replay_edits(&mut fresh, &self.compiler, &log)?;
+            replay_edits(&mut new_writer, &self.compiler, &log)?;
             writer = self.lock_writer();
         }
-        let old = writer.replace_state(fresh);
+        let old_writer = writer.replace_state(new_writer);
         self.publish(&writer);
         self.start_due_work(&mut writer);
         drop(writer);
-        let base = Arc::clone(old.base());
-        drop(old);
+        let base = Arc::clone(old_writer.base());
+        drop(old_writer);
         drop_when_unshared(base);
         Ok(())
     }

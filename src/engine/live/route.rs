@@ -68,8 +68,8 @@ impl ParsedStatement {
     }
 }
 
-/// Parses the text of an edit as a statement. Its file id follows the ids of the files of the
-/// rules.
+/// Parses the text of an edit as a statement. The file id of the statement follows the ids of the
+/// files of the rules.
 pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedStatement, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
@@ -77,11 +77,11 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
     if has_errors(&parsed.diagnostics) {
         return Err(parse_error(sources, text, parsed.diagnostics).into());
     }
-    let wrong = |what| Err(EditError::NotOneStatement(what));
+    let not_one_statement = |what| Err(EditError::NotOneStatement(what));
     match parsed.statements.pop() {
-        Some(_) if !parsed.statements.is_empty() => wrong(message!("more than one")),
+        Some(_) if !parsed.statements.is_empty() => not_one_statement(message!("more than one")),
         Some(statement) => Ok(ParsedStatement { statement, text: text.into(), file }),
-        None => wrong(message!("none")),
+        None => not_one_statement(message!("none")),
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
 /// rules, followed by the statement's own text.
 pub(super) fn parse_error(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
     errors.retain(Diagnostic::is_error);
-    let shown = |file: FileId| {
+    let is_referenced = |file: FileId| {
         errors.iter().any(|found| {
             found.labels.iter().any(|label| label.span.file == file)
                 || found.fixes.iter().any(|fix| fix.span.file == file)
@@ -97,7 +97,7 @@ pub(super) fn parse_error(base: &SourceMap, text: &str, mut errors: Vec<Diagnost
     };
     let mut sources = SourceMap::new();
     for (id, file) in base.iter() {
-        sources.add(file.name.as_str(), if shown(id) { file.text.as_str() } else { "" });
+        sources.add(file.name.as_str(), if is_referenced(id) { file.text.as_str() } else { "" });
     }
     sources.add("<statement>", text);
     CompileError::new(errors, sources)

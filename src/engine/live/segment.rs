@@ -38,20 +38,20 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    pub fn of_base(rules: Rules) -> Segment {
+    pub fn from_base(rules: Rules) -> Segment {
         let tables = (0..rules.program().tables.len()).map(|table| TableId(table as u32)).collect();
         Segment::new(rules, tables, None, Arc::new([]))
     }
 
     /// Creates a segment of routes that edits inserted. `routes` are in the same order as in
     /// `rules`.
-    pub fn of_inserted_routes(
+    pub fn from_inserted_routes(
         rules: Rules,
         base: &Rules,
         routes: Vec<(Arc<Route>, SequenceNumber)>,
     ) -> Segment {
-        let named = |table: &Table| base.program().table_named(&table.name).unwrap_or(TableId(u32::MAX));
-        let tables = rules.program().tables.iter().map(named).collect();
+        let base_id = |table: &Table| base.program().table_named(&table.name).unwrap_or(TableId(u32::MAX));
+        let tables = rules.program().tables.iter().map(base_id).collect();
         let (routes, sequences): (Vec<_>, Vec<_>) = routes.into_iter().unzip();
         Segment::new(rules, tables, Some(sequences.into()), routes.into())
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(super) struct KeptFiles {
     pub main: String,
-    others: Arc<HashMap<String, Vec<u8>>>,
+    contents: Arc<HashMap<String, Vec<u8>>>,
     /// The folder of the rules. If an edit imports a new file, that file is read from this folder.
     disk: Option<DiskLoader>,
 }
@@ -40,10 +40,10 @@ impl<'l> RecordingLoader<'l> {
     /// Returns the files that this loader recorded, together with the files of `before`. Rule files
     /// in `sources` are left out.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
-        let mut others = HashMap::clone(&before.others);
-        others.extend(self.files.into_inner());
-        sources.iter().for_each(|(_, file)| drop(others.remove(&file.name)));
-        KeptFiles { others: Arc::new(others), ..before.clone() }
+        let mut contents = HashMap::clone(&before.contents);
+        contents.extend(self.files.into_inner());
+        sources.iter().for_each(|(_, file)| drop(contents.remove(&file.name)));
+        KeptFiles { contents: Arc::new(contents), ..before.clone() }
     }
 }
 
@@ -75,7 +75,7 @@ impl EditPoints {
             closing_braces: vec![None],
             main: units.last().map(|unit| unit.file),
         };
-        let mut keep_ends = |statements: &[Statement], mut previous_end: u32| {
+        let mut record_ends = |statements: &[Statement], mut previous_end: u32| {
             for statement in statements {
                 if matches!(statement.kind, StatementKind::Route(_)) {
                     points.previous_ends.push(previous_end);
@@ -83,12 +83,14 @@ impl EditPoints {
                 previous_end = statement.span.end;
             }
         };
-        units.last().into_iter().for_each(|main| keep_ends(&main.statements, 0));
+        units.last().into_iter().for_each(|main| record_ends(&main.statements, 0));
         for statement in units.iter().flat_map(|unit| &unit.statements) {
             let StatementKind::Table { statements, .. } = &statement.kind else { continue };
-            keep_ends(statements, statement.span.start);
-            let end = statement.span.end;
-            points.closing_braces.push(Some(Span { start: end.saturating_sub(1), ..statement.span }));
+            record_ends(statements, statement.span.start);
+            let statement_end = statement.span.end;
+            points
+                .closing_braces
+                .push(Some(Span { start: statement_end.saturating_sub(1), ..statement.span }));
         }
         points
     }
@@ -122,10 +124,10 @@ impl RouteChanges {
                 broken_invariant!("the edited route {id:?} is in the base");
                 continue;
             };
-            let file = edits.entry(rule.span.file).or_default();
+            let file_splices = edits.entry(rule.span.file).or_default();
             let source = &sources.file(rule.span.file).text;
             let statement = rule.span.range();
-            file.extend(replacement_splices(
+            file_splices.extend(replacement_splices(
                 source,
                 *previous_end,
                 statement,
@@ -134,24 +136,24 @@ impl RouteChanges {
             ));
         }
         for (table, text) in &self.appended {
-            let end = match points.closing_braces.get(table.index()).copied().flatten() {
+            let append_point = match points.closing_braces.get(table.index()).copied().flatten() {
                 Some(brace) => Some((brace.file, brace.start as usize)),
                 None => points.main.map(|file| (file, sources.file(file).text.len())),
             };
-            let Some((file, at)) = end else {
+            let Some((file, at)) = append_point else {
                 broken_invariant!("editable rules have a main file");
                 continue;
             };
             edits.entry(file).or_default().push(append_splice(at, *table != TableId(0), text));
         }
-        let edited = |(id, file): (FileId, &rulec_base::source::SourceFile)| {
+        let edited_file = |(id, file): (FileId, &rulec_base::source::SourceFile)| {
             let text = match edits.remove(&id) {
                 Some(edits) => apply_splices(&file.text, edits),
                 None => file.text.clone(),
             };
             (file.name.clone(), text)
         };
-        sources.iter().map(edited).collect()
+        sources.iter().map(edited_file).collect()
     }
 }
 
@@ -165,16 +167,16 @@ impl KeptFiles {
     /// Returns a copy to which these rule texts are added. A text replaces a kept file of the same
     /// name.
     pub fn with_texts(&self, texts: Vec<(String, String)>) -> KeptFiles {
-        let mut others = HashMap::clone(&self.others);
-        others.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
-        KeptFiles { others: Arc::new(others), ..self.clone() }
+        let mut contents = HashMap::clone(&self.contents);
+        contents.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
+        KeptFiles { contents: Arc::new(contents), ..self.clone() }
     }
 }
 
 /// Loads a kept file; a file that is not kept is read from the folder of the rules.
 impl Loader for KeptFiles {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        match (self.others.get(path), &self.disk) {
+        match (self.contents.get(path), &self.disk) {
             (Some(bytes), _) => Ok(bytes.clone()),
             (None, Some(disk)) => disk.load(path),
             (None, None) => Err(LoadError::NotFound),
@@ -186,36 +188,37 @@ impl Loader for KeptFiles {
 /// `# rulec:` comments. `previous_end` is the end of the previous statement; `start` is the first
 /// byte of this statement.
 fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
-    let between = text.get(previous_end..start).unwrap_or("");
-    let mut at = previous_end;
-    let lines = between.split_inclusive('\n').map(move |line| {
-        let from = at;
-        at += line.len();
-        (from, line)
+    let gap = text.get(previous_end..start).unwrap_or("");
+    let mut offset = previous_end;
+    let lines = gap.split_inclusive('\n').map(move |line| {
+        let line_start = offset;
+        offset += line.len();
+        (line_start, line)
     });
-    lines.filter_map(move |(from, line)| {
+    lines.filter_map(move |(line_start, line)| {
         // A comment on the line where the previous statement ends belongs to that statement.
-        let own_line = from > previous_end || previous_end == 0;
+        let is_own_line = line_start > previous_end || previous_end == 0;
         let comment = line.trim().strip_prefix('#')?;
-        let gone = comment.starts_with('#') || comment.trim_start().starts_with("rulec:");
-        (own_line && gone && line.ends_with('\n')).then(|| from..from + line.len())
+        let belongs_to_statement = comment.starts_with('#') || comment.trim_start().starts_with("rulec:");
+        (is_own_line && belongs_to_statement && line.ends_with('\n'))
+            .then(|| line_start..line_start + line.len())
     })
 }
 
 /// Formats a new statement for the position of the statement that it replaces. Adds line breaks if
 /// other text is on the same lines.
 fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
-    let before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
-    let after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
-    let mut placed = String::with_capacity(text.len() + 2);
-    if !before.trim().is_empty() {
-        placed.push('\n');
+    let line_before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
+    let line_after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
+    let mut formatted = String::with_capacity(text.len() + 2);
+    if !line_before.trim().is_empty() {
+        formatted.push('\n');
     }
-    placed.push_str(text.trim());
-    if !after.trim().is_empty() {
-        placed.push('\n');
+    formatted.push_str(text.trim());
+    if !line_after.trim().is_empty() {
+        formatted.push('\n');
     }
-    placed
+    formatted
 }
 
 /// Formats the text of a statement for a table (indented) or for the top level.
@@ -248,10 +251,10 @@ pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
 /// Indents a statement for a table, because an unindented statement would end the table.
 fn indent_statement(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    let mut before = true;
+    let mut before_code = true;
     for line in text.trim().split_inclusive('\n') {
-        if before && !line.trim().is_empty() && !line.trim_start().starts_with('#') {
-            before = false;
+        if before_code && !line.trim().is_empty() && !line.trim_start().starts_with('#') {
+            before_code = false;
             out.push_str("  ");
         }
         out.push_str(line);
@@ -264,13 +267,13 @@ pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
     // A stable sort keeps the order of texts appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
-    let mut at = 0;
+    let mut offset = 0;
     for (range, new) in edits {
-        out.push_str(text.get(at..range.start).unwrap_or(""));
+        out.push_str(text.get(offset..range.start).unwrap_or(""));
         out.push_str(&new);
-        at = range.end.max(at);
+        offset = range.end.max(offset);
     }
-    out.push_str(text.get(at..).unwrap_or(""));
+    out.push_str(text.get(offset..).unwrap_or(""));
     out
 }
 

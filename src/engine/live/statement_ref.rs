@@ -20,24 +20,28 @@ impl<'n> StatementHead<'n> {
     /// Parses a caller's text such as `list words`; a bare name means a route.
     pub fn parse(text: &'n str) -> StatementHead<'n> {
         let text = text.trim();
-        let bare = |name: &'n str| {
+        let unquoted_name = |name: &'n str| {
             let name = name.trim();
-            let quoted = |mark: char| name.strip_prefix(mark)?.strip_suffix(mark);
-            quoted('"').or_else(|| quoted('`')).unwrap_or(name)
+            let strip_quotes = |mark: char| name.strip_prefix(mark)?.strip_suffix(mark);
+            strip_quotes('"').or_else(|| strip_quotes('`')).unwrap_or(name)
         };
         if matches!(text, "input" | "settings" | "default") {
             return StatementHead { keyword: text, name: "" };
         }
-        let words = text.split_once(char::is_whitespace);
-        let Some((keyword, rest)) = words.filter(|(word, _)| starts_statement(word)) else {
-            return StatementHead { keyword: "route", name: bare(text) };
+        let first_split = text.split_once(char::is_whitespace);
+        let Some((keyword, rest)) = first_split.filter(|(word, _)| starts_statement(word)) else {
+            return StatementHead { keyword: "route", name: unquoted_name(text) };
         };
-        let second = rest.trim_start().split_once(char::is_whitespace);
-        match (keyword, second) {
-            ("extern", Some(("fn", name))) => StatementHead { keyword: "extern fn", name: bare(name) },
-            ("extern", _) => StatementHead { keyword: "extern fn", name: bare(rest) },
-            ("flow", Some(("tool", name))) => StatementHead { keyword: "flow tool", name: bare(name) },
-            _ => StatementHead { keyword, name: bare(rest) },
+        let second_split = rest.trim_start().split_once(char::is_whitespace);
+        match (keyword, second_split) {
+            ("extern", Some(("fn", name))) => {
+                StatementHead { keyword: "extern fn", name: unquoted_name(name) }
+            }
+            ("extern", _) => StatementHead { keyword: "extern fn", name: unquoted_name(rest) },
+            ("flow", Some(("tool", name))) => {
+                StatementHead { keyword: "flow tool", name: unquoted_name(name) }
+            }
+            _ => StatementHead { keyword, name: unquoted_name(rest) },
         }
     }
 }

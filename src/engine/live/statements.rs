@@ -31,8 +31,8 @@ pub(super) fn apply_edits(
     };
     edits.iter().try_for_each(|edit| editor.add_edit(edit).map_err(|error| editor.add_import_note(error)))?;
     let splices = editor.splices;
-    let text = |(file, splices): (&ParsedFile, Vec<Splice>)| apply_splices(&file.text, splices);
-    let texts: Vec<String> = files.iter().zip(splices).map(text).collect();
+    let edited_text = |(file, splices): (&ParsedFile, Vec<Splice>)| apply_splices(&file.text, splices);
+    let texts: Vec<String> = files.iter().zip(splices).map(edited_text).collect();
     Ok(files.into_iter().map(|file| file.name).zip(texts).collect())
 }
 
@@ -89,30 +89,32 @@ impl<'f> StatementEditor<'f> {
         let in_table = edit.table.is_some();
         if let Action::Insert(new) = &edit.action {
             let (file, at) = self.insertion_point(edit)?;
-            let same = self
+            let is_duplicate = self
                 .matching_statements(edit, head)
                 .any(|found| found.file == file && !self.is_already_changed(&found));
-            let key = (file, at, head.to_string());
-            if same || self.inserted.contains(&key) {
+            let insertion = (file, at, head.to_string());
+            if is_duplicate || self.inserted.contains(&insertion) {
                 return Err(EditError::Duplicate(head.to_string()));
             }
-            self.inserted.push(key);
+            self.inserted.push(insertion);
             if head.keyword == "import" && !self.files.iter().any(|file| file.name == head.name) {
                 self.imported.push(head.name.to_owned());
             }
             self.splices[file].push(append_splice(at, in_table, &new.text));
             return Ok(());
         }
-        let found = self.single_matching_statement(edit, head)?;
-        let (range, text) = (found.range(), &self.files[found.file].text);
-        let around = |file: usize, at: usize| file == found.file && range.start < at && at < range.end;
-        if self.is_already_changed(&found) || self.inserted.iter().any(|(file, at, _)| around(*file, *at)) {
+        let located = self.single_matching_statement(edit, head)?;
+        let (range, text) = (located.range(), &self.files[located.file].text);
+        let is_inside = |file: usize, at: usize| file == located.file && range.start < at && at < range.end;
+        if self.is_already_changed(&located)
+            || self.inserted.iter().any(|(file, at, _)| is_inside(*file, *at))
+        {
             return Err(EditError::Twice(head.to_string()));
         }
         let new = edit.new_statement().map(|new| &*new.text);
-        let splices = replacement_splices(text, found.previous_end, range.clone(), in_table, new);
-        self.splices[found.file].extend(splices);
-        self.changed.push((found.file, range));
+        let splices = replacement_splices(text, located.previous_end, range.clone(), in_table, new);
+        self.splices[located.file].extend(splices);
+        self.changed.push((located.file, range));
         Ok(())
     }
 
@@ -120,8 +122,8 @@ impl<'f> StatementEditor<'f> {
     /// statement in it.
     fn is_already_changed(&self, found: &LocatedStatement<'_>) -> bool {
         let range = found.range();
-        let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
-        self.changed.iter().any(|(file, other)| *file == found.file && overlaps(other))
+        let overlaps_range = |other: &Range<usize>| other.start < range.end && range.start < other.end;
+        self.changed.iter().any(|(file, other)| *file == found.file && overlaps_range(other))
     }
 
     /// Returns the statements that an edit can refer to: the statements of its file that are in its
@@ -137,8 +139,8 @@ impl<'f> StatementEditor<'f> {
                 }
                 _ => None,
             });
-            let outside = table.is_none().then(|| locate_statements(file, 0, statements));
-            outside.into_iter().chain(tables).flatten()
+            let top_level = table.is_none().then(|| locate_statements(file, 0, statements));
+            top_level.into_iter().chain(tables).flatten()
         })
     }
 
@@ -148,11 +150,11 @@ impl<'f> StatementEditor<'f> {
         edit: &ParsedEdit<'_>,
         head: StatementHead<'h>,
     ) -> impl Iterator<Item = LocatedStatement<'f>> + use<'f, 'h> {
-        let found: Vec<LocatedStatement<'f>> = self
+        let statements: Vec<LocatedStatement<'f>> = self
             .statements_in_scope(edit)
             .filter(|found| StatementHead::new(&found.statement.kind) == head)
             .collect();
-        found.into_iter()
+        statements.into_iter()
     }
 
     /// Returns the single statement that an edit replaces or removes.
@@ -162,16 +164,17 @@ impl<'f> StatementEditor<'f> {
         head: StatementHead<'_>,
     ) -> Result<LocatedStatement<'f>, EditError> {
         self.find_unchanged_table(edit)?;
-        let found: Vec<LocatedStatement<'f>> = self.matching_statements(edit, head).collect();
-        match found.as_slice() {
+        let candidates: Vec<LocatedStatement<'f>> = self.matching_statements(edit, head).collect();
+        match candidates.as_slice() {
             [one] => Ok(*one),
             [] => {
                 self.refuse_if_inserted(head)?;
                 let heads =
                     || self.statements_in_scope(edit).map(|found| StatementHead::new(&found.statement.kind));
-                let known = heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
-                let other = heads().find(|other| other.name == head.name && !other.name.is_empty());
-                Err(UnknownStatement::new(head, edit.table, known, other).into())
+                let known_names =
+                    heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
+                let same_name = heads().find(|other| other.name == head.name && !other.name.is_empty());
+                Err(UnknownStatement::new(head, edit.table, known_names, same_name).into())
             }
             several => {
                 let mut names: Vec<&str> =
@@ -184,7 +187,7 @@ impl<'f> StatementEditor<'f> {
         }
     }
 
-    /// Extends an error with a note: the statement may be in a file that an earlier edit imports.
+    /// Adds a note to an error: the statement may be in a file that an earlier edit imports.
     fn add_import_note(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (
@@ -214,8 +217,8 @@ impl<'f> StatementEditor<'f> {
             return Err(self.unknown_file_error(name));
         }
         let table = self.find_table(edit)?;
-        let changed = |table: &LocatedStatement<'_>| self.changed.contains(&(table.file, table.range()));
-        match table.as_ref().filter(|table| changed(table)) {
+        let is_changed = |table: &LocatedStatement<'_>| self.changed.contains(&(table.file, table.range()));
+        match table.as_ref().filter(|table| is_changed(table)) {
             Some(table) => Err(EditError::Twice(StatementHead::new(&table.statement.kind).to_string())),
             None => Ok(table),
         }
@@ -223,23 +226,22 @@ impl<'f> StatementEditor<'f> {
 
     fn find_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
         let Some(table) = edit.table else { return Ok(None) };
-        let outside = ParsedEdit {
+        let table_edit = ParsedEdit {
             action: Action::Remove(StatementHead { keyword: "table", name: table }),
             table: None,
             ..*edit
         };
-        let of_kind = || {
-            self.statements_in_scope(&outside)
+        let tables = || {
+            self.statements_in_scope(&table_edit)
                 .filter(|found| StatementHead::new(&found.statement.kind).keyword == "table")
         };
-        let known: Vec<&str> =
-            of_kind().map(|found| StatementHead::new(&found.statement.kind).name).collect();
-        let found = of_kind().find(|found| StatementHead::new(&found.statement.kind).name == table);
-        found.map(Some).ok_or_else(|| UnknownEntry::new(table, &known).into())
+        let table_names: Vec<&str> =
+            tables().map(|found| StatementHead::new(&found.statement.kind).name).collect();
+        let matching_table = tables().find(|found| StatementHead::new(&found.statement.kind).name == table);
+        matching_table.map(Some).ok_or_else(|| UnknownEntry::new(table, &table_names).into())
     }
 
-    /// Returns where the statement of an insertion is added: the index of the file, and the byte
-    /// offset.
+    /// Returns the position of an inserted statement: the index of the file, and the byte offset.
     fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
         if let Some(table) = self.find_unchanged_table(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));
@@ -268,9 +270,9 @@ fn locate_statements(
 ) -> impl Iterator<Item = LocatedStatement<'_>> {
     let mut previous_end = start;
     statements.iter().map(move |statement| {
-        let found = LocatedStatement { file, previous_end, statement };
+        let located = LocatedStatement { file, previous_end, statement };
         previous_end = statement.span.end;
-        found
+        located
     })
 }
 

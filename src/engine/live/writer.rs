@@ -28,12 +28,12 @@ use rulec_sema::check::{CountedFields, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// The mutable state of live rules, from which snapshots are made.
+/// The mutable state of live rules. Snapshots for decisions are created from this state.
 pub(super) struct Writer {
     catalog: Catalog,
     /// The segments of inserted routes, oldest first. Segments that a running merge compiles into
     /// the new base are not included.
-    added: Vec<Arc<Segment>>,
+    added_segments: Vec<Arc<Segment>>,
     constraints: Constraints,
     revision: Revision,
     background: Background,
@@ -122,9 +122,9 @@ impl Revision {
 }
 
 impl Background {
-    /// Records that a recompilation replaces the base, so that a running merge or compaction is
-    /// discarded. Returns the segments that the discarded merge was compiling, for the caller to
-    /// free.
+    /// Marks a running merge and a running compaction as superseded, so that their results are
+    /// discarded. Called when a recompilation replaces the base. Returns the segments that the
+    /// merge was compiling, for the caller to free.
     fn supersede(&mut self) -> Vec<Arc<Segment>> {
         self.compaction.supersede();
         self.last_failure = None;
@@ -138,7 +138,7 @@ impl Writer {
             constraints: Constraints { counted, jumps: GotoGraph::new(base.rules.program()) },
             revision: Revision { version: 0, generation: base.rules.generation(), pending: 0 },
             catalog: Catalog::new(base),
-            added: Vec::new(),
+            added_segments: Vec::new(),
             background: Background::default(),
             edit_log: None,
         }
@@ -182,13 +182,13 @@ impl Writer {
     /// Creates a snapshot of the current state.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let base = Arc::clone(self.base());
-        let covered = self.background.merge.segments();
-        let mut segments = Vec::with_capacity(1 + covered.len() + self.added.len());
+        let merging_segments = self.background.merge.segments();
+        let mut segments = Vec::with_capacity(1 + merging_segments.len() + self.added_segments.len());
         segments.push(Arc::clone(&base.segment));
-        segments.extend(covered.iter().chain(&self.added).cloned());
-        let edited = segments.len() > 1 || self.catalog.has_removed_base_routes();
+        segments.extend(merging_segments.iter().chain(&self.added_segments).cloned());
+        let is_edited = segments.len() > 1 || self.catalog.has_removed_base_routes();
         let Revision { version, generation, .. } = self.revision;
-        Arc::new(Snapshot { base, segments, version, generation, edited })
+        Arc::new(Snapshot { base, segments, version, generation, edited: is_edited })
     }
 
     /// Applies an edit of a route. The next snapshot shows the edit.
@@ -219,12 +219,12 @@ impl Writer {
 
     /// Replaces the state by recompiled rules, and returns the old state for the caller to free.
     /// The result of a running merge or compaction will be discarded.
-    pub fn replace_state(&mut self, fresh: Writer) -> Writer {
+    pub fn replace_state(&mut self, recompiled: Writer) -> Writer {
         let mut background = std::mem::take(&mut self.background);
-        self.added.extend(background.supersede());
-        let revision = Revision { generation: next_generation(), ..fresh.revision };
+        self.added_segments.extend(background.supersede());
+        let revision = Revision { generation: next_generation(), ..recompiled.revision };
         let edit_log = self.edit_log.take();
-        std::mem::replace(self, Writer { revision, background, edit_log, ..fresh })
+        std::mem::replace(self, Writer { revision, background, edit_log, ..recompiled })
     }
 
     /// Applies an edit and returns `None`. If the edit changes the inferred type of a field that
@@ -245,8 +245,8 @@ impl Writer {
             Action::Insert(new) => (None, Some(new)),
         };
         // Compile against the rules without the old route.
-        let used = old.as_ref().and_then(|old| self.catalog.uses_of(old));
-        let result = if self.constraints.remove_uses(used.as_ref()) {
+        let old_uses = old.as_ref().and_then(|old| self.catalog.uses_of(old));
+        let result = if self.constraints.remove_uses(old_uses.as_ref()) {
             let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
             match compiled.transpose() {
                 Ok(compiled) => {
@@ -259,8 +259,8 @@ impl Writer {
             // Recompiling everything also reports errors in this route.
             Ok(Some(self.catalog.changes_with(table, old.as_ref(), new.map(|new| new.text))))
         };
-        if let Some(used) = used {
-            self.constraints.add_uses(used);
+        if let Some(old_uses) = old_uses {
+            self.constraints.add_uses(old_uses);
         }
         result
     }
@@ -281,9 +281,9 @@ impl Writer {
         if let Some((to, span)) = route.goto
             && let Err((code, message)) = self.constraints.jumps.check_jump(table, to, old_jump)
         {
-            let wrong = Diagnostic::new(code, span, message)
+            let error = Diagnostic::new(code, span, message)
                 .help(message!("jump directly to the last table, and never back"));
-            return Err(parse_error(base.sources(), &route.parsed.text, vec![wrong]));
+            return Err(parse_error(base.sources(), &route.parsed.text, vec![error]));
         }
         Ok((route, rules))
     }
@@ -291,18 +291,18 @@ impl Writer {
     /// Installs the result of an edit that compiled.
     fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
         self.revision.advance();
-        let replaced = old.as_ref().map(RouteLocation::sequence);
+        let old_sequence = old.as_ref().map(RouteLocation::sequence);
         if let Some(old) = old {
             self.remove_route(table, old);
         }
         let Some((mut route, rules)) = new else { return };
-        let sequence = replaced.unwrap_or_else(|| self.catalog.take_sequence());
+        let sequence = old_sequence.unwrap_or_else(|| self.catalog.take_sequence());
         route.goto.into_iter().for_each(|(to, _)| self.constraints.jumps.add((table, to)));
         route.uses = self.constraints.add_uses(route.uses);
         let routes = vec![(Arc::new(route), sequence)];
-        let segment = Arc::new(Segment::of_inserted_routes(rules, &self.base().rules, routes));
+        let segment = Arc::new(Segment::from_inserted_routes(rules, &self.base().rules, routes));
         self.catalog.register(&segment, RuleId(0));
-        self.added.push(segment);
+        self.added_segments.push(segment);
     }
 
     /// Removes a current route, effective from the current version on. The caller must already have
@@ -318,10 +318,10 @@ impl Writer {
         self.background.merge.record_removal(key);
     }
 
-    /// Drops those segments in `old` that are still listed. The caller ensures that they have no
-    /// current route.
+    /// Removes the segments in `old` from the lists of current segments. The caller ensures that
+    /// these segments have no current route.
     fn drop_segments(&mut self, old: &[Arc<Segment>]) {
-        for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added]) {
+        for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added_segments]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
         }
     }

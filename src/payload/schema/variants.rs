@@ -29,9 +29,9 @@ pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) 
 
 /// The position of an object in a payload, and the rules that apply to the object.
 struct ObjectSite<'p> {
-    /// The binding (variable) that contains the object, and the keys that lead from the binding to
-    /// the object.
+    /// The binding (variable) that contains the object.
     root: BindingId,
+    /// The keys that lead from the binding to the object.
     keys: Vec<Arc<str>>,
     /// The path of the object in a probe payload.
     steps: Vec<PathStep<String>>,
@@ -57,9 +57,9 @@ struct VariantBuilder<'w, 'p> {
 impl VariantBuilder<'_, '_> {
     fn add_object_variants(&self, schema: &mut Json, object: &Object, site: &ObjectSite<'_>) {
         for field in &object.fields {
-            let inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectSite<'_>| {
-                let within = &mut schema["properties"][&*field.name];
-                self.add_object_variants(if items { &mut within["items"] } else { within }, inner, site);
+            let add_inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectSite<'_>| {
+                let property = &mut schema["properties"][&*field.name];
+                self.add_object_variants(if items { &mut property["items"] } else { property }, inner, site);
             };
             let mut steps = site.steps.clone();
             steps.push(PathStep::Key(field.name.to_string()));
@@ -68,7 +68,7 @@ impl VariantBuilder<'_, '_> {
             match &field.shape {
                 Shape::Plain(_) => {}
                 Shape::Object(object) => {
-                    inner(
+                    add_inner(
                         false,
                         schema,
                         object,
@@ -78,14 +78,14 @@ impl VariantBuilder<'_, '_> {
                 Shape::Objects(object) => {
                     let each = site.block.each.iter().find(|each| {
                         each.place.as_ref().is_some_and(|place| {
-                            let named = matches!(place.steps.last(), Some(rulec_sema::hir::ObjectStep::Key(key)) if *key == field.name);
-                            place.root == site.root && place.steps.len() == keys.len() && named
+                            let has_field_name = matches!(place.steps.last(), Some(rulec_sema::hir::ObjectStep::Key(key)) if *key == field.name);
+                            place.root == site.root && place.steps.len() == keys.len() && has_field_name
                         })
                     });
                     let Some(each) = each else { continue };
                     steps.push(PathStep::Index(0));
                     let site = ObjectSite { root: each.element, keys: Vec::new(), steps, block: &each.block };
-                    inner(true, schema, object, &site);
+                    add_inner(true, schema, object, &site);
                 }
             }
         }
@@ -102,18 +102,22 @@ impl VariantBuilder<'_, '_> {
         let is_dict =
             |field: &&PayloadField| matches!(&field.shape, Shape::Plain(ty) if ty.kinds == KindSet::DICT);
         let dicts: Vec<&PayloadField> = object.fields.iter().filter(is_dict).collect();
-        let variant = |value: &Json| {
-            let mut wanted = BTreeSet::new();
+        let build_variant = |value: &Json| {
+            let mut requirements = BTreeSet::new();
             // Validate one probe without the dicts, and one with empty dicts.
             for dicts in [&[][..], dicts.as_slice()] {
-                let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
-                let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
+                let empty_dict = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
+                let mut probe: Map<String, Json> = dicts.iter().map(empty_dict).collect();
                 probe.insert(field.name.to_string(), value.clone());
-                let found = run::run_checks(self.judge, &site.build_payload(probe), false, None).found;
-                wanted
-                    .extend(found.iter().filter_map(|found| self.required_fields(found, field, dicts, site)));
+                let violations =
+                    run::run_checks(self.judge, &site.build_payload(probe), false, None).violations;
+                requirements.extend(
+                    violations
+                        .iter()
+                        .filter_map(|violation| self.required_fields(violation, field, dicts, site)),
+                );
             }
-            let then = then_schema(wanted);
+            let then = then_schema(requirements);
             (!then.is_empty()).then(|| {
                 json!({
                     "if": {"properties": {&*field.name: {"const": value}}, "required": [&*field.name]},
@@ -121,7 +125,7 @@ impl VariantBuilder<'_, '_> {
                 })
             })
         };
-        values.iter().filter_map(variant).collect()
+        values.iter().filter_map(build_variant).collect()
     }
 
     /// Returns the fields of which a violated rule needs at least one. Also returns the dict that
@@ -137,22 +141,23 @@ impl VariantBuilder<'_, '_> {
         let rule = found.id.filter(|_| !found.warning)?;
         let depth = site.keys.len();
         let mut reads_field = false;
-        let mut places = BTreeSet::new();
-        for FieldRead { slot, used } in self.reads.read_by_rule(rule) {
+        let mut required_places = BTreeSet::new();
+        for FieldRead { slot, usage } in self.reads.read_by_rule(rule) {
             let mut keys = slot.path.iter().map(|key| &**key);
-            let same = slot.root.as_ref()?.id == site.root
+            let is_same_object = slot.root.as_ref()?.id == site.root
                 && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
-            match (keys.next().filter(|_| same)?, keys.next()) {
+            match (keys.next().filter(|_| is_same_object)?, keys.next()) {
                 (name, None) if name == &*field.name => reads_field = true,
-                (name, None) if used.presence && dicts.iter().any(|dict| *dict.name == *name) => {}
-                (name, None) => drop(places.insert((None, name))),
-                (name, Some(key)) => drop(places.insert((Some(name), key))),
+                (name, None) if usage.presence && dicts.iter().any(|dict| *dict.name == *name) => {}
+                (name, None) => drop(required_places.insert((None, name))),
+                (name, Some(key)) => drop(required_places.insert((Some(name), key))),
             }
         }
-        let dict = places.first()?.0;
-        let one = places.iter().all(|(name, _)| *name == dict);
-        let known = dict.is_none_or(|name| dicts.iter().any(|dict| *dict.name == *name));
-        (reads_field && one && known).then(|| (dict, places.into_iter().map(|(_, key)| key).collect()))
+        let dict = required_places.first()?.0;
+        let is_one_dict = required_places.iter().all(|(name, _)| *name == dict);
+        let is_known_dict = dict.is_none_or(|name| dicts.iter().any(|dict| *dict.name == *name));
+        (reads_field && is_one_dict && is_known_dict)
+            .then(|| (dict, required_places.into_iter().map(|(_, key)| key).collect()))
     }
 }
 
@@ -164,16 +169,16 @@ fn then_schema(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, 
             None => &mut then,
             Some(dict) => dicts.entry(dict).or_default(),
         };
-        let mut add = |list: &str, value: Json| {
+        let mut add_requirement = |list: &str, value: Json| {
             if let Json::Array(items) = target.entry(list).or_insert_with(|| json!([])) {
                 items.push(value);
             }
         };
         match keys.first() {
-            Some(only) if keys.len() == 1 => add("required", json!(only)),
+            Some(only) if keys.len() == 1 => add_requirement("required", json!(only)),
             _ => {
-                let any: Vec<Json> = keys.iter().map(|key| json!({"required": [key]})).collect();
-                add("allOf", json!({"anyOf": any}));
+                let any_of: Vec<Json> = keys.iter().map(|key| json!({"required": [key]})).collect();
+                add_requirement("allOf", json!({"anyOf": any_of}));
             }
         }
     }

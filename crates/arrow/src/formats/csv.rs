@@ -41,17 +41,19 @@ impl CsvSource {
 
     /// Returns the error of the current record if it is not a valid row.
     fn record_error(&self) -> Option<RowError> {
-        let (wanted, found) = (self.schema.fields().len(), self.record.len());
+        let (column_count, cell_count) = (self.schema.fields().len(), self.record.len());
         let line = self.record.position().map_or(0, csv::Position::line);
-        if found != wanted {
+        if cell_count != column_count {
             let message = message!(
-                "the row at line {line} has {found} cells, but the first line names {wanted} columns"
+                "the row at line {line} has {found} cells, but the first line names {wanted} columns",
+                found = cell_count,
+                wanted = column_count
             );
             return Some(RowError::new(Code::MessageSyntax, message));
         }
-        let wrong = self.record.iter().position(|cell| std::str::from_utf8(cell).is_err())?;
+        let invalid_column = self.record.iter().position(|cell| std::str::from_utf8(cell).is_err())?;
         let message =
-            message!("the column `{}` is not UTF-8 at line {line}", self.schema.field(wrong).name());
+            message!("the column `{}` is not UTF-8 at line {line}", self.schema.field(invalid_column).name());
         Some(RowError::new(Code::MessageNotUtf8, message))
     }
 }
@@ -70,8 +72,8 @@ impl Source for CsvSource {
                 break;
             }
             let error = self.record_error();
-            for (at, column) in columns.iter_mut().enumerate() {
-                let cell = self.record.get(at).filter(|cell| error.is_none() && !cell.is_empty());
+            for (index, column) in columns.iter_mut().enumerate() {
+                let cell = self.record.get(index).filter(|cell| error.is_none() && !cell.is_empty());
                 column.append_option(cell.and_then(|cell| std::str::from_utf8(cell).ok()));
             }
             broken.extend(error.map(|error| (rows, error)));

@@ -1,9 +1,8 @@
 //! Arrow IPC. A file is a stream between two magic numbers and is read as a stream. So the complete
 //! messages of a truncated file are still readable.
 //!
-//! Messages are read here and not by Arrow's reader. Arrow's reader allocates as much memory as a
-//! message claims to need. Here, Arrow receives only bytes that were read and lengths that are
-//! plausible.
+//! This module reads the messages itself, because Arrow's reader allocates as much memory as a
+//! message claims to need. Arrow only receives bytes that were read and lengths that are plausible.
 
 mod message;
 
@@ -36,20 +35,20 @@ pub(super) struct IpcSource {
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
     /// Rows of the last batch that are not yet returned.
-    left: Option<RecordBatch>,
+    pending: Option<RecordBatch>,
 }
 
 impl IpcSource {
     pub fn open(mut input: CountingReader) -> Result<IpcSource, FormatError> {
-        let mut first = Vec::new();
-        input.by_ref().take(FILE_MAGIC.len() as u64).read_to_end(&mut first)?;
-        if first == FILE_MAGIC {
-            first.clear();
+        let mut prefix = Vec::new();
+        input.by_ref().take(FILE_MAGIC.len() as u64).read_to_end(&mut prefix)?;
+        if prefix == FILE_MAGIC {
+            prefix.clear();
         }
-        let mut input = BufReader::new(Cursor::new(first).chain(input));
+        let mut input = BufReader::new(Cursor::new(prefix).chain(input));
         let schema = read_schema(&mut input)
             .map_err(|error| FormatError(message!("it is not an Arrow file or stream: {}", error)))?;
-        Ok(IpcSource { input, schema, dictionaries: HashMap::new(), left: None })
+        Ok(IpcSource { input, schema, dictionaries: HashMap::new(), pending: None })
     }
 
     /// Reads messages up to and including the next record batch; `None` at the end of the input.
@@ -62,8 +61,9 @@ impl IpcSource {
                 catch_panic(|| read_dictionary(body, dictionary, &self.schema, dictionaries, &version))?;
             } else if let Some(batch) = head.header_as_record_batch() {
                 let schema = Arc::clone(&self.schema);
-                let read = || read_record_batch(body, batch, schema, &self.dictionaries, None, &version);
-                return catch_panic(read).map(Some);
+                let read_batch =
+                    || read_record_batch(body, batch, schema, &self.dictionaries, None, &version);
+                return catch_panic(read_batch).map(Some);
             } else {
                 return Err(message!("the next item is neither a record batch nor a dictionary"));
             }
@@ -88,7 +88,7 @@ impl Source for IpcSource {
     }
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
-        let batch = match self.left.take() {
+        let batch = match self.pending.take() {
             Some(batch) => Some(batch),
             None => self
                 .next_batch()
@@ -99,7 +99,7 @@ impl Source for IpcSource {
         if rows <= MAX_PART_ROWS {
             return Ok(Some(Part::from(batch)));
         }
-        self.left = Some(batch.slice(MAX_PART_ROWS, rows - MAX_PART_ROWS));
+        self.pending = Some(batch.slice(MAX_PART_ROWS, rows - MAX_PART_ROWS));
         Ok(Some(Part::from(batch.slice(0, MAX_PART_ROWS))))
     }
 

@@ -46,8 +46,11 @@ const SEARCH_WINDOW_BYTES: u64 = 64 << 20;
 pub(super) struct ParquetSource {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
+    /// Number of rows in the file.
     rows: u64,
-    read: u64,
+    /// Number of rows that were read so far.
+    rows_read: u64,
+    /// Message about the lost end of the file; `None` if the file is not truncated.
     cut: Option<Message>,
 }
 
@@ -60,20 +63,20 @@ struct FilePrefix {
 impl FilePrefix {
     /// Creates a prefix of a file and checks that its metadata is complete.
     fn new(file: File, length: u64) -> Result<FilePrefix, Message> {
-        let beginning = FilePrefix { file, length };
-        let whole = |error: ParquetError| Message::verbatim(error.to_string());
+        let prefix = FilePrefix { file, length };
+        let to_message = |error: ParquetError| Message::verbatim(error.to_string());
         let end = length
             .checked_sub(FOOTER_TAIL_BYTES)
             .ok_or_else(|| message!("it is shorter than any Parquet file"))?;
-        let end_bytes = beginning.file.get_bytes(end, FOOTER_TAIL_BYTES as usize).map_err(whole)?;
+        let end_bytes = prefix.file.get_bytes(end, FOOTER_TAIL_BYTES as usize).map_err(to_message)?;
         let size = end_bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
         let start = end.checked_sub(size.into()).ok_or_else(|| message!("its metadata is incomplete"))?;
-        let metadata = beginning.file.get_bytes(start, size as usize).map_err(whole)?;
+        let metadata = prefix.file.get_bytes(start, size as usize).map_err(to_message)?;
         // Encrypted metadata cannot be checked, and the library cannot read it either.
         if end_bytes.ends_with(FILE_MAGIC) {
             SkippedRecord::read(&*metadata).map_err(|_| message!("its metadata is incomplete"))?;
         }
-        Ok(beginning)
+        Ok(prefix)
     }
 }
 
@@ -122,8 +125,9 @@ impl Read for CheckedHeader {
             }
             if page.values > uncompressed {
                 let values = page.values;
-                let words = format!("a dictionary of {uncompressed} bytes claims to have {values} values");
-                return Err(io::Error::other(words));
+                let error_text =
+                    format!("a dictionary of {uncompressed} bytes claims to have {values} values");
+                return Err(io::Error::other(error_text));
             }
             self.bytes = Cursor::new(page.bytes.into());
         }
@@ -133,12 +137,12 @@ impl Read for CheckedHeader {
 
 impl ParquetSource {
     pub fn open(file: File) -> Result<ParquetSource, FormatError> {
-        let again = file.try_clone()?;
+        let second_handle = file.try_clone()?;
         let length = file.metadata()?.len();
         match reader_builder(file, length) {
             Ok(builder) => ParquetSource::from_builder(builder, None),
             Err(error) => {
-                let Some((builder, end)) = whole(again, length)? else {
+                let Some((builder, end)) = open_longest_prefix(second_handle, length)? else {
                     return Err(FormatError(message!(
                         "it is not a Parquet file, or it is truncated: {}",
                         error
@@ -163,26 +167,26 @@ impl ParquetSource {
         let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let schema = Arc::clone(builder.schema());
         let reader = catch_panic(|| builder.with_batch_size(ROWS_PER_BATCH).build()).map_err(FormatError)?;
-        Ok(ParquetSource { reader, schema, rows, read: 0, cut })
+        Ok(ParquetSource { reader, schema, rows, rows_read: 0, cut })
     }
 }
 
 fn reader_builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<FilePrefix>, Message> {
-    let beginning = FilePrefix::new(file, length)?;
-    catch_panic(|| ParquetRecordBatchReaderBuilder::try_new(beginning))
+    let prefix = FilePrefix::new(file, length)?;
+    catch_panic(|| ParquetRecordBatchReaderBuilder::try_new(prefix))
 }
 
 /// Opens the longest prefix of a truncated file that ends in a complete footer, and returns the
 /// length of the prefix. `None` if no footer is found.
-fn whole(
+fn open_longest_prefix(
     mut file: File,
     length: u64,
 ) -> Result<Option<(ParquetRecordBatchReaderBuilder<FilePrefix>, u64)>, FormatError> {
-    let from = length.saturating_sub(SEARCH_WINDOW_BYTES);
-    let bytes = read_from(&mut file, from)?;
-    let inside = (0..bytes.len().saturating_sub(FILE_MAGIC.len())).rev();
-    for at in inside.filter(|at| bytes[*at..].starts_with(FILE_MAGIC)).take(MAX_FOOTER_TRIES) {
-        let end = from + (at + FILE_MAGIC.len()) as u64;
+    let window_start = length.saturating_sub(SEARCH_WINDOW_BYTES);
+    let bytes = read_from(&mut file, window_start)?;
+    let offsets = (0..bytes.len().saturating_sub(FILE_MAGIC.len())).rev();
+    for offset in offsets.filter(|offset| bytes[*offset..].starts_with(FILE_MAGIC)).take(MAX_FOOTER_TRIES) {
+        let end = window_start + (offset + FILE_MAGIC.len()) as u64;
         if let Ok(builder) = reader_builder(file.try_clone()?, end) {
             return Ok(Some((builder, end)));
         }
@@ -196,17 +200,18 @@ impl Source for ParquetSource {
     }
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
-        let from = self.read + 1;
-        let batch = catch_panic(|| self.reader.next().transpose())
-            .map_err(|error| FormatError(message!("it cannot be read from row {from} on: {}", error)))?;
+        let first_row = self.rows_read + 1;
+        let batch = catch_panic(|| self.reader.next().transpose()).map_err(|error| {
+            FormatError(message!("it cannot be read from row {from} on: {}", error, from = first_row))
+        })?;
         let Some(batch) = batch else { return Ok(None) };
-        self.read += batch.num_rows() as u64;
+        self.rows_read += batch.num_rows() as u64;
         Ok(Some(batch.into()))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a share needs few digits")]
     fn share(&self) -> Option<f64> {
-        (self.rows > 0).then(|| self.read as f64 / self.rows as f64)
+        (self.rows > 0).then(|| self.rows_read as f64 / self.rows as f64)
     }
 
     fn cut(&self) -> Option<&Message> {
@@ -219,7 +224,7 @@ pub(super) struct ParquetSink<W: Write + Send> {
     columns: SchemaDescPtr,
     properties: WriterProperties,
     /// Number of row groups that the most recently written footer covers.
-    ended: usize,
+    footer_groups: usize,
 }
 
 impl<W: Write + Send> ParquetSink<W> {
@@ -236,7 +241,7 @@ impl<W: Write + Send> ParquetSink<W> {
             writer: writer.map_err(FormatError::new)?,
             columns: Arc::new(columns),
             properties,
-            ended: 0,
+            footer_groups: 0,
         })
     }
 
@@ -244,10 +249,10 @@ impl<W: Write + Send> ParquetSink<W> {
     /// ignore this footer.
     fn write_footer(&mut self) -> Result<(), FormatError> {
         let groups = self.writer.flushed_row_groups();
-        if groups.len() == self.ended {
+        if groups.len() == self.footer_groups {
             return Ok(());
         }
-        self.ended = groups.len();
+        self.footer_groups = groups.len();
         let file = FileMetaData::new(
             self.properties.writer_version().as_num(),
             groups.iter().map(|group| group.num_rows()).sum(),

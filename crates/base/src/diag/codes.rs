@@ -257,11 +257,11 @@ impl Serialize for Code {
 }
 
 impl Codec for Code {
-    fn write(&self, to: &mut Writer) {
-        to.write_text(self.as_str());
+    fn write(&self, writer: &mut Writer) {
+        writer.write_text(self.as_str());
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Code::parse(&from.read_text()?).ok_or(DecodeError("there is no such diagnostic"))
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Code::parse(&reader.read_text()?).ok_or(DecodeError("there is no such diagnostic"))
     }
 }
 

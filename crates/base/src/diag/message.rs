@@ -24,7 +24,7 @@ pub struct Message(MessageForm);
 enum MessageForm {
     /// A template without placeholders or braces, which is also the English text.
     Fixed(&'static str),
-    Made(Box<TemplateMessage>),
+    Template(Box<TemplateMessage>),
 }
 
 #[derive(Clone)]
@@ -53,11 +53,11 @@ impl Arg {
             Arg::Text(text) => Cow::Borrowed(text),
             Arg::Message(message) => message.localized(language),
             Arg::List(items) => {
-                let joined = LIST_SEPARATOR;
-                let comma = joined.localized(language);
+                let separator = LIST_SEPARATOR;
+                let comma = separator.localized(language);
                 let mut out = String::new();
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
                         out.push_str(&comma);
                     }
                     push_fn_for(language)(&mut out, &item.localized(language));
@@ -92,20 +92,21 @@ static CHINESE_TEMPLATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 });
 
 impl Message {
-    /// Creates a message from a template and its placeholder values; `message!` expands to this
-    /// call.
+    /// Creates a message from a template and the values of its placeholders. `message!` expands to
+    /// a call of this function if the template has placeholders or braces.
     pub fn new(template: &'static str, args: Vec<Arg>) -> Message {
-        let english = fill_placeholders(template, template, push_fn_for(Language::English), |at| {
-            localized_arg(&args, at, Language::English)
+        let english = fill_placeholders(template, template, push_fn_for(Language::English), |index| {
+            localized_arg(&args, index, Language::English)
         });
-        Message(MessageForm::Made(Box::new(TemplateMessage {
+        Message(MessageForm::Template(Box::new(TemplateMessage {
             template: Cow::Borrowed(template),
             args,
             english,
         })))
     }
 
-    /// Creates a message without placeholders or braces; `message!` expands to this call.
+    /// Creates a message without placeholders or braces. `message!` expands to a call of this
+    /// function for such a template.
     pub const fn fixed(template: &'static str) -> Message {
         Message(MessageForm::Fixed(template))
     }
@@ -120,7 +121,7 @@ impl Message {
     pub fn as_str(&self) -> &str {
         match &self.0 {
             MessageForm::Fixed(template) => template,
-            MessageForm::Made(made) => &made.english,
+            MessageForm::Template(templated) => &templated.english,
         }
     }
 
@@ -133,10 +134,10 @@ impl Message {
                 match (&self.0, CHINESE_TEMPLATES.get(original)) {
                     // Braces in a fixed text are not placeholders.
                     (MessageForm::Fixed(text), None) => Cow::Borrowed(*text),
-                    (_, told) => {
-                        let template = told.map_or(original, String::as_str);
-                        Cow::Owned(fill_placeholders(original, template, push_fn_for(language), |at| {
-                            localized_arg(args, at, language)
+                    (_, translation) => {
+                        let template = translation.map_or(original, String::as_str);
+                        Cow::Owned(fill_placeholders(original, template, push_fn_for(language), |index| {
+                            localized_arg(args, index, language)
                         }))
                     }
                 }
@@ -157,7 +158,7 @@ impl Message {
     fn template_and_args(&self) -> (&str, &[Arg]) {
         match &self.0 {
             MessageForm::Fixed(template) => (template, &[]),
-            MessageForm::Made(made) => (&made.template, &made.args),
+            MessageForm::Template(templated) => (&templated.template, &templated.args),
         }
     }
 
@@ -167,13 +168,13 @@ impl Message {
     }
 }
 
-fn localized_arg(args: &[Arg], at: usize, language: Language) -> Cow<'_, str> {
-    args.get(at).map_or(Cow::Borrowed(""), |arg| arg.localized(language))
+fn localized_arg(args: &[Arg], index: usize, language: Language) -> Cow<'_, str> {
+    args.get(index).map_or(Cow::Borrowed(""), |arg| arg.localized(language))
 }
 
 /// Returns a message that joins the items with commas.
-pub fn comma_list<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
-    let items: Vec<Arg> = words.into_iter().map(|word| word.to_arg()).collect();
+pub fn comma_list<A: Argument>(elements: impl IntoIterator<Item = A>) -> Message {
+    let items: Vec<Arg> = elements.into_iter().map(|element| element.to_arg()).collect();
     match items.is_empty() {
         true => Message::default(),
         false => Message::new("{}", vec![Arg::List(items)]),
@@ -181,12 +182,12 @@ pub fn comma_list<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
 }
 
 /// Returns a message that lists alternatives: `a`, `a or b` or `a, b or c`.
-pub fn list_alternatives<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
-    let mut words: Vec<A> = words.into_iter().collect();
-    match (words.pop(), words.is_empty()) {
+pub fn list_alternatives<A: Argument>(alternatives: impl IntoIterator<Item = A>) -> Message {
+    let mut alternatives: Vec<A> = alternatives.into_iter().collect();
+    match (alternatives.pop(), alternatives.is_empty()) {
         (None, _) => message!("something else"),
         (Some(last), true) => comma_list([last]),
-        (Some(last), false) => message!("{} or {last}", comma_list(words)),
+        (Some(last), false) => message!("{} or {last}", comma_list(alternatives)),
     }
 }
 
@@ -215,14 +216,14 @@ enum TemplatePiece<'t> {
 fn split_template(template: &str) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
-    while let Some(at) = rest.find(['{', '}']) {
-        if rest[at..].starts_with("{{") || rest[at..].starts_with("}}") {
-            pieces.push(TemplatePiece::Text(&rest[..=at]));
-            rest = &rest[at + 2..];
+    while let Some(brace) = rest.find(['{', '}']) {
+        if rest[brace..].starts_with("{{") || rest[brace..].starts_with("}}") {
+            pieces.push(TemplatePiece::Text(&rest[..=brace]));
+            rest = &rest[brace + 2..];
         } else {
-            let end = rest[at..].find('}').map_or(rest.len(), |end| at + end);
-            pieces.push(TemplatePiece::Text(&rest[..at]));
-            pieces.push(TemplatePiece::Placeholder(rest.get(at + 1..end).unwrap_or_default()));
+            let end = rest[brace..].find('}').map_or(rest.len(), |end| brace + end);
+            pieces.push(TemplatePiece::Text(&rest[..brace]));
+            pieces.push(TemplatePiece::Placeholder(rest.get(brace + 1..end).unwrap_or_default()));
             rest = rest.get(end + 1..).unwrap_or_default();
         }
     }
@@ -247,22 +248,24 @@ pub fn placeholder_names(template: &str) -> Vec<String> {
 fn fill_placeholders<'t>(
     original: &str,
     template: &str,
-    put: fn(&mut String, &str),
-    text: impl Fn(usize) -> Cow<'t, str>,
+    push_piece: fn(&mut String, &str),
+    value_at: impl Fn(usize) -> Cow<'t, str>,
 ) -> String {
     // Each value is inserted only once. Otherwise nested messages that were decoded from damaged
     // bytes could grow without bound.
     let mut names: Vec<Option<String>> = placeholder_names(original).into_iter().map(Some).collect();
-    let mut own = placeholder_names(template).into_iter();
+    let mut placeholders = placeholder_names(template).into_iter();
     let mut out = String::new();
     for piece in split_template(template) {
         match piece {
-            TemplatePiece::Text(text) => put(&mut out, text),
+            TemplatePiece::Text(text) => push_piece(&mut out, text),
             TemplatePiece::Placeholder(_) => {
-                let name = own.next();
-                if let Some(at) = names.iter().position(|known| known.is_some() && *known == name) {
-                    names[at] = None;
-                    put(&mut out, &text(at));
+                let name = placeholders.next();
+                if let Some(index) =
+                    names.iter().position(|candidate| candidate.is_some() && *candidate == name)
+                {
+                    names[index] = None;
+                    push_piece(&mut out, &value_at(index));
                 }
             }
         }
@@ -273,16 +276,16 @@ fn fill_placeholders<'t>(
 /// Appends a piece with Chinese spacing: a space between Chinese characters and code or numbers,
 /// and no space between two Chinese characters.
 fn push_with_chinese_spacing(out: &mut String, piece: &str) {
-    let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
-    let other = |c: char| c.is_ascii_alphanumeric() || c == '`';
-    let is_text = |text: &str| text.starts_with(han);
-    if is_text(piece) && out.strip_suffix(' ').is_some_and(|before| before.ends_with(han)) {
+    let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let is_code = |c: char| c.is_ascii_alphanumeric() || c == '`';
+    let is_text = |text: &str| text.starts_with(is_han);
+    if is_text(piece) && out.strip_suffix(' ').is_some_and(|preceding| preceding.ends_with(is_han)) {
         out.pop();
     }
-    let behind = piece.strip_prefix(' ').filter(|behind| out.ends_with(han) && is_text(behind));
-    let piece = behind.unwrap_or(piece);
-    if let (Some(before), Some(behind)) = (out.chars().next_back(), piece.chars().next())
-        && (han(before) && other(behind) || other(before) && han(behind))
+    let following = piece.strip_prefix(' ').filter(|following| out.ends_with(is_han) && is_text(following));
+    let piece = following.unwrap_or(piece);
+    if let (Some(preceding), Some(following)) = (out.chars().next_back(), piece.chars().next())
+        && (is_han(preceding) && is_code(following) || is_code(preceding) && is_han(following))
     {
         out.push(' ');
     }
@@ -295,8 +298,8 @@ impl Default for Message {
     }
 }
 
-/// Messages are equal if their templates and values are equal. Their English texts are then equal
-/// too.
+/// Messages are equal if their templates and values are equal. Equal messages also have equal
+/// English texts.
 impl PartialEq for Message {
     fn eq(&self, other: &Message) -> bool {
         self.template_and_args() == other.template_and_args()
@@ -400,21 +403,21 @@ impl Argument for Duration {
 }
 
 impl Codec for Message {
-    fn write(&self, to: &mut Writer) {
+    fn write(&self, writer: &mut Writer) {
         let (template, args) = self.template_and_args();
-        to.write_text(template);
-        args.to_vec().write(to);
+        writer.write_text(template);
+        args.to_vec().write(writer);
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (template, args) = (from.read_text()?.to_string(), Vec::<Arg>::read(from)?);
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (template, args) = (reader.read_text()?.to_string(), Vec::<Arg>::read(reader)?);
         if self::placeholder_names(&template).len() != args.len() {
             return Err(DecodeError("a message has other placeholders than its template"));
         }
-        let english = fill_placeholders(&template, &template, push_fn_for(Language::English), |at| {
-            localized_arg(&args, at, Language::English)
+        let english = fill_placeholders(&template, &template, push_fn_for(Language::English), |index| {
+            localized_arg(&args, index, Language::English)
         });
-        Ok(Message(MessageForm::Made(Box::new(TemplateMessage {
+        Ok(Message(MessageForm::Template(Box::new(TemplateMessage {
             template: Cow::Owned(template),
             args,
             english,

@@ -43,17 +43,18 @@ impl Renderer<'_> {
     /// Renders a diagnostic. Every line ends with a line feed.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         let theme = if self.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let (style, told) = (theme.styles.help, diagnostic.localized(self.language));
+        let (style, localized) = (theme.styles.help, diagnostic.localized(self.language));
         // miette writes the English word "help" before the remedy. For other languages, this
         // function prints the remedy.
-        let own_help = self.language != Language::English;
+        let prints_help = self.language != Language::English;
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_links(false)
             .with_wrap_lines(false)
             .without_syntax_highlighting();
-        let remedy = told.help.as_ref().filter(|_| own_help).map(|help| printable_message(help));
-        let shown = Diagnostic { help: told.help.clone().filter(|_| !own_help), ..told };
-        let report = self.to_miette_report(&shown);
+        let remedy = localized.help.as_ref().filter(|_| prints_help).map(|help| printable_message(help));
+        let shown_diagnostic =
+            Diagnostic { help: localized.help.clone().filter(|_| !prints_help), ..localized };
+        let report = self.to_miette_report(&shown_diagnostic);
         let mut out = String::new();
         if handler.render_report(&mut out, &report).is_err() {
             // Rendering fails only for a label outside every window. Then only the code and the
@@ -61,16 +62,16 @@ impl Renderer<'_> {
             return format!("{}\n\n  {}\n", diagnostic.code, report.message);
         }
         if let Some(remedy) = remedy {
-            let word = message!("help:");
-            let word = word.localized(self.language);
-            out.push_str(&format!("  {}{}\n", style.style(word), remedy.replace('\n', "\n        ")));
+            let help_word = message!("help:");
+            let help_word = help_word.localized(self.language);
+            out.push_str(&format!("  {}{}\n", style.style(help_word), remedy.replace('\n', "\n        ")));
         }
         out
     }
 
     fn to_miette_report<'d>(&self, diagnostic: &'d Diagnostic) -> MietteReport<'d> {
-        let known = |label: &'d Label| Some((label, self.sources.get(label.span.file)?));
-        let labels: Vec<(&Label, &SourceFile)> = diagnostic.labels.iter().filter_map(known).collect();
+        let with_file = |label: &'d Label| Some((label, self.sources.get(label.span.file)?));
+        let labels: Vec<(&Label, &SourceFile)> = diagnostic.labels.iter().filter_map(with_file).collect();
         let mut spans: Vec<Span> =
             labels.iter().map(|(label, file)| context_span(file, label.span)).collect();
         let primary = spans.first().copied();
@@ -98,25 +99,27 @@ impl Renderer<'_> {
             report.windows.push(window);
         }
         for (index, (label, file)) in labels.into_iter().enumerate() {
-            let shown = underline_span(file, label.span);
-            let window = report.windows.iter().find(|window| span_covers(window.span, shown));
+            let underlined = underline_span(file, label.span);
+            let window = report.windows.iter().find(|window| span_covers(window.span, underlined));
             let Some(window) = window else {
                 crate::broken_invariant!("every label lies in a window");
                 continue;
             };
-            let place = window.to_report_offset(file, shown.start)..window.to_report_offset(file, shown.end);
+            let report_range = window.to_report_offset(file, underlined.start)
+                ..window.to_report_offset(file, underlined.end);
             let text = (!label.text.is_empty()).then(|| printable_message(&label.text));
             report.positions.push(file.position(visible_offset(file, label.span.start)));
             report.labels.push(match index {
-                0 => LabeledSpan::new_primary_with_span(text, place),
-                _ => LabeledSpan::new_with_span(text, place),
+                0 => LabeledSpan::new_primary_with_span(text, report_range),
+                _ => LabeledSpan::new_with_span(text, report_range),
             });
         }
         report
     }
 }
 
-/// A diagnostic in the form that miette takes. Its source code is the concatenation of the windows.
+/// A diagnostic in the form that miette takes. The source code of the report is the concatenation
+/// of the windows.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct MietteReport<'a> {
@@ -164,18 +167,18 @@ impl SourceCode for MietteReport<'_> {
         _: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let end = span.offset() + span.len();
-        let holds =
+        let contains_span =
             |window: &&SourceWindow| window.start <= span.offset() && end < window.start + window.text.len();
-        let window = self.windows.iter().find(holds).ok_or(MietteError::OutOfBounds)?;
+        let window = self.windows.iter().find(contains_span).ok_or(MietteError::OutOfBounds)?;
         // Without context lines, miette queries the position that it shows in the heading.
         let label = self.labels.iter().position(|label| lines_before == 0 && label.inner() == span);
-        let place = label.map_or(Position { line: window.line, column: 1 }, |label| self.positions[label]);
+        let position = label.map_or(Position { line: window.line, column: 1 }, |label| self.positions[label]);
         Ok(Box::new(MietteSpanContents::new_named(
             window.name.clone(),
             window.text.as_bytes(),
             SourceSpan::from(window.start..window.start + window.text.len()),
-            place.line - 1,
-            place.column - 1,
+            position.line - 1,
+            position.column - 1,
             window.text.lines().count(),
         )))
     }
@@ -200,22 +203,22 @@ impl SourceWindow {
         let mut window = SourceWindow { name, span, line, start, text: String::new() };
         window.text = window.text_until(file, span.end);
         let rest = file.text.get(span.end as usize..).unwrap_or_default();
-        let ends = rest.is_empty() || rest.starts_with(['\r', '\n']);
-        window.text.push_str(if ends { "\n" } else { "…\n" });
+        let at_line_end = rest.is_empty() || rest.starts_with(['\r', '\n']);
+        window.text.push_str(if at_line_end { "\n" } else { "…\n" });
         window
     }
 
     /// Returns the text of the window, as drawn, from its start to a file offset.
     fn text_until(&self, file: &SourceFile, end: u32) -> String {
-        let before = file.text.get(..self.span.start as usize).unwrap_or_default();
-        let begins = before.is_empty() || before.ends_with(['\n', '\u{feff}']);
+        let preceding = file.text.get(..self.span.start as usize).unwrap_or_default();
+        let at_line_start = preceding.is_empty() || preceding.ends_with(['\n', '\u{feff}']);
         let text = file.text.get(self.span.start as usize..end as usize).unwrap_or_default();
-        format!("{}{}", if begins { "" } else { "…" }, to_printable(&text.replace("\r\n", "\n")))
+        format!("{}{}", if at_line_start { "" } else { "…" }, to_printable(&text.replace("\r\n", "\n")))
     }
 
     /// Converts a file offset to an offset in the concatenated windows.
-    fn to_report_offset(&self, file: &SourceFile, at: u32) -> usize {
-        self.start + self.text_until(file, at).len()
+    fn to_report_offset(&self, file: &SourceFile, offset: u32) -> usize {
+        self.start + self.text_until(file, offset).len()
     }
 }
 
@@ -227,19 +230,19 @@ fn span_covers(outer: Span, inner: Span) -> bool {
 /// neighbours, or only a part of a long line.
 fn context_span(file: &SourceFile, span: Span) -> Span {
     let label = underline_span(file, span);
-    let number = file.position(label.start).line;
-    let line = file.line_range(number);
+    let line_number = file.position(label.start).line;
+    let line = file.line_range(line_number);
     let (start, end) = if line.len() > MAX_LINE_BYTES {
         let start = floor_char_boundary(&file.text, label.range().start.saturating_sub(CONTEXT_BYTES));
         let end = floor_char_boundary(&file.text, label.range().end + CONTEXT_BYTES);
         (start.max(line.start), end.min(line.end))
     } else {
-        let neighbour = |number| {
-            let line = file.line_range(number);
-            ((1..=file.line_count()).contains(&number) && line.len() <= MAX_LINE_BYTES).then_some(line)
+        let neighbour = |line_number| {
+            let line = file.line_range(line_number);
+            ((1..=file.line_count()).contains(&line_number) && line.len() <= MAX_LINE_BYTES).then_some(line)
         };
-        let (before, after) = (neighbour(number - 1), neighbour(number + 1));
-        (before.map_or(line.start, |line| line.start), after.map_or(line.end, |line| line.end))
+        let (line_before, line_after) = (neighbour(line_number - 1), neighbour(line_number + 1));
+        (line_before.map_or(line.start, |line| line.start), line_after.map_or(line.end, |line| line.end))
     };
     Span::new(span.file, start, end)
 }

@@ -48,7 +48,7 @@ impl JsonErrorKind {
     }
 }
 
-/// The reason why a text was rejected as a message. Its `Display` form is one lower-case line: the
+/// The reason why a text was rejected as a message. The `Display` form is one lower-case line: the
 /// mistake, the position, and the remedy if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
@@ -166,8 +166,8 @@ impl JsonError {
             ),
             None => {
                 let offset = error_offset(text, error);
-                let whole = error.to_string();
-                let message = whole.rsplit_once(" at line ").map_or(&*whole, |(message, _)| message);
+                let full_text = error.to_string();
+                let message = full_text.rsplit_once(" at line ").map_or(&*full_text, |(message, _)| message);
                 if message == "number out of range" {
                     (
                         JsonErrorKind::NumberRange,
@@ -207,7 +207,10 @@ impl JsonError {
 
     pub(super) fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> JsonError {
         let offset = error.valid_up_to();
-        let valid = bytes.get(..offset).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default();
+        let valid_text = bytes
+            .get(..offset)
+            .and_then(|valid_text| std::str::from_utf8(valid_text).ok())
+            .unwrap_or_default();
         let message = match bytes.get(offset) {
             Some(byte) if error.error_len().is_some() => {
                 message!("the text is not UTF-8: found byte {}", format!("0x{byte:02x}"))
@@ -215,7 +218,7 @@ impl JsonError {
             _ => message!("the text is not UTF-8: it ends inside a character"),
         };
         JsonError::at_offset(
-            valid,
+            valid_text,
             offset,
             JsonErrorKind::Utf8,
             message,
@@ -230,10 +233,11 @@ impl JsonError {
         message: Message,
         help: Message,
     ) -> JsonError {
-        let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        let before = &text[..offset];
-        let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
-        let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
+        let offset =
+            (0..=offset.min(text.len())).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
+        let preceding = &text[..offset];
+        let line = 1 + preceding.bytes().filter(|&b| b == b'\n').count();
+        let column = 1 + preceding.chars().rev().take_while(|&c| c != '\n').count();
         JsonError { kind, message, help, path: String::new(), line, column, offset }
     }
 }
@@ -289,29 +293,29 @@ fn format_key(key: &str) -> String {
     out
 }
 
-/// Returns the offset of the first byte for which `wanted` returns true. `wanted` receives the
-/// number of open brackets and the number of keys up to this byte. The text must be valid JSON up
-/// to this byte; `serde_json` has already checked that part before it reports an error.
-fn find_offset(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
+/// Returns the offset of the first byte for which `is_target` returns true. `is_target` receives
+/// the number of open brackets and the number of keys up to this byte. The text must be valid JSON
+/// up to this byte; `serde_json` has already checked that part before it reports an error.
+fn find_offset(text: &str, is_target: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
-    let mut open = Vec::new();
-    let (mut at, mut keys, mut previous) = (0, 0, 0);
-    while let Some(&byte) = bytes.get(at) {
-        let start = at;
-        at += 1;
+    let mut open_brackets = Vec::new();
+    let (mut index, mut keys, mut previous) = (0, 0, 0);
+    while let Some(&byte) = bytes.get(index) {
+        let start = index;
+        index += 1;
         match byte {
-            b'[' | b'{' => open.push(byte),
-            b']' | b'}' => drop(open.pop()),
+            b'[' | b'{' => open_brackets.push(byte),
+            b']' | b'}' => drop(open_brackets.pop()),
             b'"' => {
-                keys += usize::from(open.last() == Some(&b'{') && matches!(previous, b'{' | b','));
-                while let Some(&byte) = bytes.get(at).filter(|&&byte| byte != b'"') {
-                    at += if byte == b'\\' { 2 } else { 1 };
+                keys += usize::from(open_brackets.last() == Some(&b'{') && matches!(previous, b'{' | b','));
+                while let Some(&byte) = bytes.get(index).filter(|&&byte| byte != b'"') {
+                    index += if byte == b'\\' { 2 } else { 1 };
                 }
-                at += 1;
+                index += 1;
             }
             _ => {}
         }
-        if wanted(open.len(), keys) {
+        if is_target(open_brackets.len(), keys) {
             return start;
         }
         if !byte.is_ascii_whitespace() {
@@ -327,24 +331,26 @@ fn error_offset(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.len();
     }
-    let before = match error.line().checked_sub(2) {
+    let line_start = match error.line().checked_sub(2) {
         None => 0,
-        Some(nth) => memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth).map_or(text.len(), |at| at + 1),
+        Some(nth) => {
+            memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth).map_or(text.len(), |line_feed| line_feed + 1)
+        }
     };
-    (before + error.column()).saturating_sub(1).min(text.len())
+    (line_start + error.column()).saturating_sub(1).min(text.len())
 }
 
 /// Returns the start of the number whose last digit is at or just before `offset`.
 fn number_start(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().get(..offset).unwrap_or_default();
-    let part = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
-    offset - before.iter().rev().take_while(part).count()
+    let prefix = text.as_bytes().get(..offset).unwrap_or_default();
+    let is_number_byte = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
+    offset - prefix.iter().rev().take_while(is_number_byte).count()
 }
 
 /// Returns the message and the remedy for a `serde_json` syntax error at byte `offset`.
 fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message, Message) {
-    let found = text.get(offset..).and_then(|rest| rest.chars().next());
-    let (message, help) = match (original, found) {
+    let next_char = text.get(offset..).and_then(|rest| rest.chars().next());
+    let (message, help) = match (original, next_char) {
         _ if text.trim().is_empty() => {
             (message!("the text is empty, expected a JSON value"), Message::default())
         }
@@ -399,7 +405,7 @@ fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message,
         ),
         (other, _) => (Message::verbatim(other), Message::default()),
     };
-    let message = match found {
+    let message = match next_char {
         Some(c) if message.starts_with("expected") && !c.is_whitespace() && !c.is_control() => {
             message!("{message}, found `{c}`")
         }

@@ -23,7 +23,7 @@ const LITERALS_PER_DUMMY_STATE: usize = 64;
 pub struct LiteralAutomaton {
     inner: AhoCorasick,
     /// Pattern id of the first literal: 1 if a dummy pattern precedes the literals, otherwise 0.
-    first: usize,
+    first_id: usize,
 }
 
 impl LiteralAutomaton {
@@ -33,7 +33,7 @@ impl LiteralAutomaton {
         literals: impl IntoIterator<Item = L>,
     ) -> Result<LiteralAutomaton, BuildError> {
         let literals: Vec<L> = literals.into_iter().collect();
-        let apart = vec![
+        let dummy_pattern = vec![
             NON_UTF8_BYTE;
             if literals.len() < MIN_LITERALS_FOR_DUMMY_STATES {
                 0
@@ -41,10 +41,10 @@ impl LiteralAutomaton {
                 literals.len() / LITERALS_PER_DUMMY_STATE
             }
         ];
-        let apart = (!apart.is_empty()).then_some(&*apart);
-        let all = apart.into_iter().chain(literals.iter().map(AsRef::as_ref));
-        let inner = AhoCorasick::builder().match_kind(kind).build(all)?;
-        Ok(LiteralAutomaton { inner, first: usize::from(apart.is_some()) })
+        let dummy_pattern = (!dummy_pattern.is_empty()).then_some(&*dummy_pattern);
+        let patterns = dummy_pattern.into_iter().chain(literals.iter().map(AsRef::as_ref));
+        let inner = AhoCorasick::builder().match_kind(kind).build(patterns)?;
+        Ok(LiteralAutomaton { inner, first_id: usize::from(dummy_pattern.is_some()) })
     }
 
     /// True if the text contains any literal.
@@ -55,8 +55,8 @@ impl LiteralAutomaton {
     /// Returns the id and byte range of each occurrence, including overlapping ones. Requires
     /// [`MatchKind::Standard`].
     pub fn overlapping_matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let found = self.inner.find_overlapping_iter(text);
-        found.map(|found| (found.pattern().as_usize() - self.first, found.range()))
+        let matches = self.inner.find_overlapping_iter(text);
+        matches.map(|occurrence| (occurrence.pattern().as_usize() - self.first_id, occurrence.range()))
     }
 
     /// Returns the approximate memory use in bytes.

@@ -57,7 +57,7 @@ impl BucketHash {
     ];
 
     pub fn from_name(name: &str) -> Option<BucketHash> {
-        BucketHash::NAMES.iter().find(|(known, _)| *known == name).map(|(_, hash)| *hash)
+        BucketHash::NAMES.iter().find(|(hash_name, _)| *hash_name == name).map(|(_, hash)| *hash)
     }
 
     /// Returns the bucket of a key. For [`BucketHash::Rulec`], an empty `seed` means no seed.
@@ -92,17 +92,17 @@ fn fnv32(texts: [&str; 2]) -> u32 {
 
 /// Returns the MurmurHash3 hash (x86, 32 bits).
 fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
-    let mixed = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+    let scramble = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (mut h, mut block, mut length) = (seed, 0, 0_u32);
     for byte in bytes {
         block |= u32::from(byte) << (8 * (length % 4));
         length = length.wrapping_add(1);
         if length % 4 == 0 {
-            h = (h ^ mixed(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+            h = (h ^ scramble(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
             block = 0;
         }
     }
-    h ^= mixed(block) ^ length;
+    h ^= scramble(block) ^ length;
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
     h ^ (h >> 16)

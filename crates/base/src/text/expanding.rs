@@ -9,24 +9,24 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::fold::fold_char;
 
-/// The Unicode blocks of all characters with a long expansion; a test checks this over all
-/// characters.
+/// The Unicode blocks of all characters with a long expansion. A test over all characters checks
+/// that no block is missing.
 const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
     ['\u{2000}'..='\u{33ff}', '\u{fb50}'..='\u{fdff}', '\u{1f100}'..='\u{1f2ff}'];
 /// Minimum number of characters in an expansion.
 const MIN_EXPANSION_CHARS: usize = 4;
 
-/// A character with a long expansion. In each array, the first text is for comparisons with case,
-/// and the second is case-folded. Both are in NFKC.
+/// A character with a long expansion. Of the two texts in each array, the first is for comparisons
+/// with case, and the second is case-folded. Both texts are in NFKC.
 pub(super) struct ExpandingChar {
-    from: char,
+    character: char,
     /// The start of the expansion, up to `end`: unfolded and case-folded.
     pub head: [String; 2],
-    /// The rest of the expansion in NFKC. It begins at the last character that composes with no
-    /// preceding character. Text that follows may still compose with this rest.
+    /// The rest of the expansion in NFKC. The rest begins at the last character that composes with
+    /// no preceding character. Text that follows may still compose with this rest.
     pub end: String,
-    /// The text `end`, unfolded and case-folded. It is used unless the text after the character may
-    /// compose with `end`.
+    /// The text `end`, unfolded and case-folded. This text is used unless the text after the
+    /// character may compose with `end`.
     pub plain_end: [String; 2],
 }
 
@@ -39,23 +39,32 @@ pub(super) fn find_expanding(c: char) -> Option<&'static ExpandingChar> {
     if !EXPANDING_BLOCKS.iter().any(|block| block.contains(&c)) {
         return None;
     }
-    let at = EXPANDING_CHARS.binary_search_by_key(&c, |row| row.from).ok()?;
-    EXPANDING_CHARS.get(at)
+    let index = EXPANDING_CHARS.binary_search_by_key(&c, |entry| entry.character).ok()?;
+    EXPANDING_CHARS.get(index)
 }
 
 impl ExpandingChar {
-    fn from_char(from: char) -> Option<ExpandingChar> {
-        let mut parts = 0;
-        decompose_compatible(from, |_| parts += 1);
-        let text: String =
-            if parts < MIN_EXPANSION_CHARS { return None } else { std::iter::once(from).nfkc().collect() };
+    fn from_char(character: char) -> Option<ExpandingChar> {
+        let mut part_count = 0;
+        decompose_compatible(character, |_| part_count += 1);
+        let text: String = if part_count < MIN_EXPANSION_CHARS {
+            return None;
+        } else {
+            std::iter::once(character).nfkc().collect()
+        };
         let (end, _) = text.char_indices().rfind(|(_, c)| is_normalization_boundary(*c))?;
         if end == 0 || !text.chars().next().is_some_and(is_normalization_boundary) {
             return None;
         }
         let (head, end) = text.split_at(end);
-        let prepared = |text: &str| [text.to_owned(), text.chars().map(fold_char).nfkc().collect()];
-        Some(ExpandingChar { from, head: prepared(head), end: end.to_owned(), plain_end: prepared(end) })
+        let unfolded_and_folded =
+            |text: &str| [text.to_owned(), text.chars().map(fold_char).nfkc().collect()];
+        Some(ExpandingChar {
+            character,
+            head: unfolded_and_folded(head),
+            end: end.to_owned(),
+            plain_end: unfolded_and_folded(end),
+        })
     }
 }
 

@@ -31,22 +31,23 @@ static FOLD_TABLE: LazyLock<FoldTable> = LazyLock::new(FoldTable::build);
 
 impl FoldTable {
     /// Reads the equivalence of characters from `regex-syntax`. About three thousand characters are
-    /// equal to another one when case is ignored. All of them change under some case mapping, so
-    /// only such characters are looked up. A test checks this for every character.
+    /// equal to another character when case is ignored. Some case mapping changes each of these
+    /// characters, so only characters that a case mapping changes are looked up. A test checks
+    /// every character.
     fn build() -> FoldTable {
         let mut table = FoldTable { index: Vec::new(), pages: Vec::new() };
         for c in cased_chars() {
             let class = chars_equal_to(c);
-            let to = class_representative(&class);
-            if to != c {
-                table.set(c, to);
+            let representative = class_representative(&class);
+            if representative != c {
+                table.set(c, representative);
             }
         }
         table
     }
 
-    fn set(&mut self, from: char, to: char) {
-        let (page, at) = (from as usize / PAGE_CHARS, from as usize % PAGE_CHARS);
+    fn set(&mut self, c: char, folded: char) {
+        let (page, offset) = (c as usize / PAGE_CHARS, c as usize % PAGE_CHARS);
         if self.index.len() <= page {
             self.index.resize(page + 1, 0);
         }
@@ -58,7 +59,7 @@ impl FoldTable {
             self.index[page] = u8::try_from(self.pages.len()).unwrap_or(0);
         }
         if let Some(page) = self.pages.get_mut((self.index[page] as usize).wrapping_sub(1)) {
-            page[at] = to;
+            page[offset] = folded;
         }
     }
 
@@ -154,15 +155,15 @@ const CHUNK_BYTES: usize = 32;
 /// would take longer than all chunks together.
 fn any_may_fold(bytes: &[u8]) -> bool {
     let Some(last) = bytes.last_chunk::<CHUNK_BYTES>() else {
-        return bytes.iter().fold(0, |any, byte| any | u8::from(may_fold(*byte))) != 0;
+        return bytes.iter().fold(0, |combined, byte| combined | u8::from(may_fold(*byte))) != 0;
     };
-    let mut any = [0; CHUNK_BYTES];
+    let mut combined = [0; CHUNK_BYTES];
     for chunk in bytes.as_chunks().0.iter().chain([last]) {
-        for (any, byte) in any.iter_mut().zip(chunk) {
-            *any |= u8::from(may_fold(*byte));
+        for (combined, byte) in combined.iter_mut().zip(chunk) {
+            *combined |= u8::from(may_fold(*byte));
         }
     }
-    any != [0; CHUNK_BYTES]
+    combined != [0; CHUNK_BYTES]
 }
 
 /// True if all bytes are ASCII. Long texts are checked by vectorized chunks, short texts by machine
@@ -170,20 +171,22 @@ fn any_may_fold(bytes: &[u8]) -> bool {
 #[inline]
 fn all_ascii(bytes: &[u8]) -> bool {
     if let Some(last) = bytes.last_chunk::<CHUNK_BYTES>() {
-        let mut all = *last;
+        let mut combined = *last;
         for chunk in bytes.as_chunks::<CHUNK_BYTES>().0 {
-            for (all, byte) in all.iter_mut().zip(chunk) {
-                *all |= byte;
+            for (combined, byte) in combined.iter_mut().zip(chunk) {
+                *combined |= byte;
             }
         }
-        return all.iter().fold(0, |all, byte| all | byte) < 0x80;
+        return combined.iter().fold(0, |combined, byte| combined | byte) < 0x80;
     }
-    let word = |word: &[u8; 8]| u64::from_ne_bytes(*word);
-    let all = match bytes.last_chunk() {
-        Some(last) => bytes.as_chunks().0.iter().fold(word(last), |all, next| all | word(next)),
-        None => u64::from(bytes.iter().fold(0, |all, byte| all | byte)),
+    let to_word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    let combined = match bytes.last_chunk() {
+        Some(last) => {
+            bytes.as_chunks().0.iter().fold(to_word(last), |combined, next| combined | to_word(next))
+        }
+        None => u64::from(bytes.iter().fold(0, |combined, byte| combined | byte)),
     };
-    all & 0x8080_8080_8080_8080 == 0
+    combined & 0x8080_8080_8080_8080 == 0
 }
 
 /// Appends `text` to `out` with each character folded. Allocates only if `out` has to grow.
@@ -206,10 +209,10 @@ pub fn fold_into(text: &str, out: &mut String) {
                 crate::broken_invariant!("`at` is where a character of the text begins");
                 break;
             };
-            let to = FOLD_TABLE.get(c);
-            if to != c {
+            let folded = FOLD_TABLE.get(c);
+            if folded != c {
                 push_ascii_folded(&text[copied..at], out);
-                out.push(to);
+                out.push(folded);
                 copied = at + c.len_utf8();
             }
             at += c.len_utf8();
@@ -232,38 +235,38 @@ fn push_ascii_folded(run: &str, out: &mut String) {
     out.truncate(start + run.len());
 }
 
-/// Writes `text` into `room` with its ASCII letters folded. Returns false if the text is too long
-/// for `room` or contains other characters that may fold. If the result is false, the contents of
-/// `room` are not usable.
+/// Writes `text` into `buffer` with its ASCII letters folded. Returns false if the text is too long
+/// for `buffer` or contains other characters that may fold. If the result is false, the contents of
+/// `buffer` are not usable.
 #[inline]
-pub fn fold_into_slice(text: &[u8], room: &mut [u8]) -> bool {
-    let Some(room) = room.get_mut(..text.len()) else { return false };
-    let all = match text.len() {
-        16.. => lowercase_in_chunks::<16>(text, room),
-        8..16 => lowercase_in_chunks::<8>(text, room),
-        _ => lowercase_in_chunks::<1>(text, room),
+pub fn fold_into_slice(text: &[u8], buffer: &mut [u8]) -> bool {
+    let Some(buffer) = buffer.get_mut(..text.len()) else { return false };
+    let combined = match text.len() {
+        16.. => lowercase_in_chunks::<16>(text, buffer),
+        8..16 => lowercase_in_chunks::<8>(text, buffer),
+        _ => lowercase_in_chunks::<1>(text, buffer),
     };
-    all.is_ascii() || !any_may_fold(text)
+    combined.is_ascii() || !any_may_fold(text)
 }
 
 /// Lower-cases `text` in chunks of `N` bytes; the last chunk overlaps the previous one. Returns the
 /// bitwise OR of all bytes, which shows whether the text is ASCII.
 #[inline(always)]
-fn lowercase_in_chunks<const N: usize>(text: &[u8], into: &mut [u8]) -> u8 {
-    let mut all = [0; N];
+fn lowercase_in_chunks<const N: usize>(text: &[u8], out: &mut [u8]) -> u8 {
+    let mut combined = [0; N];
     let mut lower = |from: &[u8; N], to: &mut [u8; N]| {
-        for ((from, to), all) in from.iter().zip(to).zip(&mut all) {
-            *all |= from;
+        for ((from, to), combined) in from.iter().zip(to).zip(&mut combined) {
+            *combined |= from;
             *to = from.to_ascii_lowercase();
         }
     };
-    for (from, to) in text.as_chunks().0.iter().zip(into.as_chunks_mut().0) {
+    for (from, to) in text.as_chunks().0.iter().zip(out.as_chunks_mut().0) {
         lower(from, to);
     }
-    if let (Some(from), Some(to)) = (text.last_chunk(), into.last_chunk_mut()) {
+    if let (Some(from), Some(to)) = (text.last_chunk(), out.last_chunk_mut()) {
         lower(from, to);
     }
-    all.iter().fold(0, |all, byte| all | byte)
+    combined.iter().fold(0, |combined, byte| combined | byte)
 }
 
 pub fn fold(text: &str) -> String {

@@ -6,9 +6,9 @@
 //! values, and both wildcards match line breaks too.
 //!
 //! The pattern is split at its stars. The piece before the first star must match at the start of
-//! the text, and the piece after the last star at the end. Each piece between them is matched at
-//! its leftmost position after the piece before. The leftmost match leaves the most text for the
-//! rest, so no backtracking is needed and no pattern takes exponential time.
+//! the text, and the piece after the last star at the end. Each piece between two stars is matched
+//! at its leftmost position after the preceding piece. The leftmost match leaves the most text for
+//! the remaining pieces, so no backtracking is needed and no pattern takes exponential time.
 
 use memchr::memmem::Finder;
 
@@ -46,7 +46,7 @@ enum PiecePart {
 #[derive(Clone, Copy)]
 enum Token {
     Star,
-    One,
+    AnyChar,
     Char(char),
 }
 
@@ -55,7 +55,7 @@ fn tokenize_pattern(pattern: &str) -> impl Iterator<Item = Token> {
     std::iter::from_fn(move || {
         Some(match chars.next()? {
             '*' => Token::Star,
-            '?' => Token::One,
+            '?' => Token::AnyChar,
             '\\' => Token::Char(chars.next_if(|c| matches!(c, '*' | '?' | '\\')).unwrap_or('\\')),
             c => Token::Char(c),
         })
@@ -71,7 +71,7 @@ impl Glob {
         for token in tokenize_pattern(pattern) {
             match (token, pieces.last_mut()) {
                 (Token::Star, _) | (_, None) => pieces.push(PieceBuilder::default()),
-                (Token::One, Some(piece)) => piece.push_wildcard(mode),
+                (Token::AnyChar, Some(piece)) => piece.push_wildcard(mode),
                 (Token::Char(c), Some(piece)) => piece.literal.push(c),
             }
         }
@@ -105,7 +105,7 @@ impl Glob {
     /// read. Only a piece between two stars that mixes `?` and literals costs more than one
     /// reading. Each failed attempt to match such a piece may compare the whole piece.
     pub fn match_cost(&self) -> u64 {
-        let goes_back = |piece: &&Piece| {
+        let may_retry = |piece: &&Piece| {
             let parts =
                 if let Some((PiecePart::Any(_), parts)) = piece.split_first() { parts } else { piece };
             parts.len() > 1
@@ -115,7 +115,7 @@ impl Glob {
             PiecePart::Literal(_, text) => text.len() as u64,
         };
         let middle = self.rest.iter().flat_map(|rest| &rest.middle);
-        middle.filter(goes_back).map(|piece| piece.iter().map(length).sum()).max().unwrap_or(1)
+        middle.filter(may_retry).map(|piece| piece.iter().map(length).sum()).max().unwrap_or(1)
     }
 
     /// True if the whole `text` matches. Allocates nothing. The time is linear in the text, unless
@@ -175,7 +175,7 @@ fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// Finds the leftmost match of a piece's parts in `text` and returns the text after it.
+/// Finds the leftmost match of a piece's parts in `text` and returns the text after the match.
 fn skip_past<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     // A star precedes this piece. A leading `?` therefore only requires that enough characters are
     // left to skip.
@@ -186,11 +186,11 @@ fn skip_past<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     let Some((PiecePart::Literal(finder, literal), parts)) = parts.split_first() else { return Some(text) };
     let first_len = literal.chars().next().map_or(1, char::len_utf8);
     loop {
-        let at = finder.find(text.as_bytes())?;
-        if let Some(rest) = strip_start(parts, text.get(at + literal.len()..)?) {
+        let match_start = finder.find(text.as_bytes())?;
+        if let Some(rest) = strip_start(parts, text.get(match_start + literal.len()..)?) {
             return Some(rest);
         }
-        text = text.get(at + first_len..)?;
+        text = text.get(match_start + first_len..)?;
     }
 }
 

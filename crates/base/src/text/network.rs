@@ -19,9 +19,9 @@ pub fn is_address(text: &str) -> bool {
 /// Reports whether an address lies in a network; `None` if either text is invalid. An IPv4 address
 /// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that listen on
 /// both versions see addresses in this form.
-pub fn is_in_network(address: &str, wanted: &str) -> Option<bool> {
-    let (address, wanted) = (address.parse::<IpAddr>().ok()?, parse_network(wanted)?);
-    Some(wanted.contains(&address) || wanted.contains(&address.to_canonical()))
+pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
+    let (address, network) = (address.parse::<IpAddr>().ok()?, parse_network(network)?);
+    Some(network.contains(&address) || network.contains(&address.to_canonical()))
 }
 
 #[cfg(test)]

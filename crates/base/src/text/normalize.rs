@@ -67,8 +67,8 @@ impl TextMode {
     }
 
     fn normalise_into(self, text: &str, out: &mut String) {
-        let normal = self.form.is_surely_normalized(text);
-        match (self.fold, normal) {
+        let is_normalized = self.form.is_surely_normalized(text);
+        match (self.fold, is_normalized) {
             (false, true) => out.push_str(text),
             (true, true) => {
                 let start = out.len();
@@ -91,25 +91,25 @@ impl TextMode {
     /// (characters with a long NFKC form). The head of each expansion comes from a table. The end
     /// of each expansion is normalized together with the text that follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
-        let (mut before, mut behind) = (None, 0);
-        let expanding = text.char_indices().filter_map(|(at, c)| Some((at, c, find_expanding(c)?)));
-        for (at, c, row) in expanding {
-            self.prepare_nfkc(before, &text[behind..at], out);
-            out.push_str(&row.head[usize::from(self.fold)]);
-            (before, behind) = (Some(row), at + c.len_utf8());
+        let (mut previous, mut rest_start) = (None, 0);
+        let expanding = text.char_indices().filter_map(|(start, c)| Some((start, c, find_expanding(c)?)));
+        for (start, c, expansion) in expanding {
+            self.prepare_nfkc(previous, &text[rest_start..start], out);
+            out.push_str(&expansion.head[usize::from(self.fold)]);
+            (previous, rest_start) = (Some(expansion), start + c.len_utf8());
         }
-        self.prepare_nfkc(before, &text[behind..], out);
+        self.prepare_nfkc(previous, &text[rest_start..], out);
     }
 
-    /// Appends the end of the expanding character `before`, if any, followed by `text`. The text
-    /// contains no expanding character.
-    fn prepare_nfkc(self, before: Option<&ExpandingChar>, text: &str, out: &mut String) {
+    /// Appends the end of the preceding expanding character `previous`, if any, followed by `text`.
+    /// The text contains no expanding character.
+    fn prepare_nfkc(self, previous: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
-            out.push_str(before.map_or("", |row| &row.plain_end[usize::from(self.fold)]));
+            out.push_str(previous.map_or("", |expansion| &expansion.plain_end[usize::from(self.fold)]));
             return;
         }
-        let both = before.map_or("", |row| &row.end).chars().chain(text.chars()).nfkc();
-        if self.fold { out.extend(both.map(fold_char).nfkc()) } else { out.extend(both) }
+        let combined = previous.map_or("", |expansion| &expansion.end).chars().chain(text.chars()).nfkc();
+        if self.fold { out.extend(combined.map(fold_char).nfkc()) } else { out.extend(combined) }
     }
 
     /// True only if preparing the text is known to change nothing.
@@ -145,8 +145,8 @@ impl NormalizationForm {
 
 /// True for common letters that are in every form and never compose with a preceding character. The
 /// quick check takes dozens of nanoseconds per character and can skip these letters. Skipping a
-/// letter may move two combining marks next to each other. This can change the result of the check
-/// from yes to no, but never from no to yes.
+/// letter may move two combining marks next to each other. The move can change the result of the
+/// check from yes to no, but never from no to yes.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin

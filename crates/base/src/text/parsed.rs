@@ -17,7 +17,7 @@ const MAX_CACHED_STATES: usize = 128 << 20;
 struct ParseCache {
     /// The parsed expressions by their text. The first map holds case-sensitive expressions, the
     /// second case-insensitive ones.
-    known: [HashMap<Box<str>, Arc<Hir>>; 2],
+    parsed: [HashMap<Box<str>, Arc<Hir>>; 2],
     /// Total number of automaton states of the cached expressions.
     size: usize,
 }
@@ -30,19 +30,19 @@ thread_local! {
 /// Returns the parsed expression. If `ignore_case` is true, it is parsed as if it began with
 /// `(?i)`.
 pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
-    let case = usize::from(ignore_case);
-    let known = PARSE_CACHE.with_borrow(|kept| kept.as_ref()?.known[case].get(pattern).cloned());
-    if let Some(known) = known {
-        return Ok(known);
+    let case_index = usize::from(ignore_case);
+    let cached = PARSE_CACHE.with_borrow(|cache| cache.as_ref()?.parsed[case_index].get(pattern).cloned());
+    if let Some(cached) = cached {
+        return Ok(cached);
     }
     let hir = ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
     let hir = Arc::new(hir.map_err(Box::new)?);
-    PARSE_CACHE.with_borrow_mut(|kept| {
-        let Some(kept) = kept else { return };
+    PARSE_CACHE.with_borrow_mut(|cache| {
+        let Some(cache) = cache else { return };
         let size = count_states(&hir);
-        if size <= MAX_CACHED_STATES.saturating_sub(kept.size) {
-            kept.size += size;
-            kept.known[case].insert(pattern.into(), Arc::clone(&hir));
+        if size <= MAX_CACHED_STATES.saturating_sub(cache.size) {
+            cache.size += size;
+            cache.parsed[case_index].insert(pattern.into(), Arc::clone(&hir));
         }
     });
     Ok(hir)
@@ -50,12 +50,12 @@ pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<re
 
 /// Runs `work` with the cache of this thread enabled, so that each expression is parsed only once.
 pub fn with_parse_cache<T>(work: impl FnOnce() -> T) -> T {
-    /// Guard of the outermost call. It clears the cache on drop, even if the work panics.
+    /// Guard of the outermost call. The guard clears the cache on drop, even if the work panics.
     struct ClearCacheOnDrop(bool);
     impl Drop for ClearCacheOnDrop {
         fn drop(&mut self) {
             if self.0 {
-                PARSE_CACHE.with_borrow_mut(|kept| *kept = None);
+                PARSE_CACHE.with_borrow_mut(|cache| *cache = None);
             }
         }
     }

@@ -50,8 +50,8 @@ thread_local! {
 
 /// Returns a compiled expression with its number of automaton states, from the cache of this thread
 /// if possible. Returns `None` if the expression does not compile. The reference evaluator uses
-/// this function, because it keeps no state between evaluations. Expressions from messages use it
-/// too, because the size of the cache is bounded.
+/// this function, because it keeps no state between evaluations. The function also compiles
+/// expressions from messages, because the size of the cache is bounded.
 pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(Regex, u64)> {
     let size = match origin {
         PatternOrigin::Rules => REGEX_SIZE_LIMIT,
@@ -61,8 +61,8 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
     REGEX_CACHE.with_borrow_mut(|cache| {
         // The key is copied for each lookup. The reference evaluator need not be fast.
         let key = (pattern.to_owned(), ignore_case, origin);
-        if let Some(known) = cache.compiled.get(&key) {
-            return known.clone();
+        if let Some(cached) = cache.compiled.get(&key) {
+            return cached.clone();
         }
         let hir = parse_cached(pattern, ignore_case).ok();
         let states = hir.as_ref().map_or(0, |hir| automaton_states(hir));

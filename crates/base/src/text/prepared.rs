@@ -10,7 +10,7 @@ pub const UNKEPT_SLOT: u32 = u32::MAX;
 /// The prepared texts of the current decision. The next decision reuses their memory.
 #[derive(Debug, Default)]
 pub struct PreparedTexts {
-    kept: Vec<PreparedText>,
+    slots: Vec<PreparedText>,
     buffer: String,
 }
 
@@ -24,13 +24,13 @@ struct PreparedText {
 impl PreparedTexts {
     #[inline]
     pub fn grow_to(&mut self, count: usize) {
-        if self.kept.len() < count {
-            self.kept.resize_with(count, PreparedText::default);
+        if self.slots.len() < count {
+            self.slots.resize_with(count, PreparedText::default);
         }
     }
 
     pub fn invalidate_all(&mut self) {
-        self.kept.iter_mut().for_each(|kept| kept.epoch = 0);
+        self.slots.iter_mut().for_each(|slot| slot.epoch = 0);
     }
 
     /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. `number` is the
@@ -48,16 +48,16 @@ impl PreparedTexts {
             return text;
         }
         let number = number as usize;
-        if number >= self.kept.len() {
+        if number >= self.slots.len() {
             return self.prepare_transient(mode, text);
         }
-        let kept = &mut self.kept[number];
-        if kept.epoch != epoch {
-            kept.epoch = epoch;
-            kept.text.clear();
-            mode.prepare_into(text, &mut kept.text);
+        let slot = &mut self.slots[number];
+        if slot.epoch != epoch {
+            slot.epoch = epoch;
+            slot.text.clear();
+            mode.prepare_into(text, &mut slot.text);
         }
-        &kept.text
+        &slot.text
     }
 
     /// Returns `text` as prepared by `mode`. The result is valid only until the next text is
@@ -76,7 +76,7 @@ impl PreparedTexts {
     /// [`UNKEPT_SLOT`], returns `text` itself.
     #[inline]
     pub fn get_kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
-        self.kept.get(number as usize).map_or(text, |kept| &kept.text)
+        self.slots.get(number as usize).map_or(text, |slot| &slot.text)
     }
 }
 

@@ -50,9 +50,9 @@ pub fn to_one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Truncates a text after `characters` characters and appends `…` if anything was cut.
-pub fn truncate_chars(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
+/// Truncates a text to `max_chars` characters, and appends `…` if the text was longer.
+pub fn truncate_chars(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

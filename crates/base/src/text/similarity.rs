@@ -19,13 +19,14 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     SimilarityPattern::new(a).score(b, &mut Scratch::new())
 }
 
-/// Working memory of [`SimilarityPattern::score`], reused between calls. It has one pair of bit
-/// masks for each block of 64 cells of the current table column. The first mask marks the cells
+/// Working memory of [`SimilarityPattern::score`], reused between calls. The memory has one pair of
+/// bit masks for each block of 64 cells of the current table column. The first mask marks the cells
 /// whose value is one more than the value of the cell above. The second mask marks the cells whose
 /// value is one less.
 pub type Scratch = Vec<(u64, u64)>;
 
-/// A text prepared for similarity comparisons. It takes about 16 bytes per character, plus 512.
+/// A text prepared for similarity comparisons. The prepared text takes about 16 bytes per
+/// character, plus 512 bytes.
 #[derive(Clone, Debug)]
 pub struct SimilarityPattern {
     /// Number of characters of the original text.
@@ -48,13 +49,13 @@ pub struct SimilarityPattern {
 impl SimilarityPattern {
     /// Prepares `text` in time *m* log *m*, where *m* is its length.
     pub fn new(text: &str) -> SimilarityPattern {
-        let mut places: Vec<(char, usize)> = Vec::new();
-        for_each_normalized_char(text, |c| places.push((c, places.len())));
-        let len = places.len();
-        places.sort_unstable();
+        let mut positions: Vec<(char, usize)> = Vec::new();
+        for_each_normalized_char(text, |c| positions.push((c, positions.len())));
+        let len = positions.len();
+        positions.sort_unstable();
         let (mut chars, mut starts, mut masks) = (Vec::new(), Vec::new(), Vec::<(usize, u64)>::new());
-        for (c, at) in places {
-            let (block, bit) = (at / BLOCK_BITS, 1 << (at % BLOCK_BITS));
+        for (c, position) in positions {
+            let (block, bit) = (position / BLOCK_BITS, 1 << (position % BLOCK_BITS));
             match masks.last_mut() {
                 Some((last, mask)) if chars.last() == Some(&c) && *last == block => *mask |= bit,
                 _ => {
@@ -68,9 +69,9 @@ impl SimilarityPattern {
         }
         starts.push(masks.len());
         let mut ascii = Box::new([0; 128]);
-        for (row, &c) in (1..).zip(&chars) {
+        for (index_plus_one, &c) in (1..).zip(&chars) {
             if let Some(entry) = ascii.get_mut(c as usize) {
-                *entry = row;
+                *entry = index_plus_one;
             }
         }
         SimilarityPattern { characters: text.chars().count(), len, chars, ascii, starts, masks }
@@ -83,11 +84,14 @@ impl SimilarityPattern {
 
     /// Returns the positions of `c` in the prepared text.
     fn char_masks(&self, c: char) -> &[(usize, u64)] {
-        let row = match self.ascii.get(c as usize) {
-            Some(&row) => (row as usize).checked_sub(1),
+        let char_index = match self.ascii.get(c as usize) {
+            Some(&char_index) => (char_index as usize).checked_sub(1),
             None => self.chars.binary_search(&c).ok(),
         };
-        row.and_then(|row| self.masks.get(*self.starts.get(row)?..*self.starts.get(row + 1)?))
+        char_index
+            .and_then(|char_index| {
+                self.masks.get(*self.starts.get(char_index)?..*self.starts.get(char_index + 1)?)
+            })
             .unwrap_or_default()
     }
 
@@ -97,14 +101,15 @@ impl SimilarityPattern {
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
         let mut column = DistanceColumn::new(self, scratch);
         for_each_normalized_char(text, |c| column.advance_column(self.char_masks(c)));
-        let longer = self.len.max(column.steps);
-        if longer == 0 { 1.0 } else { (longer - column.distance) as f64 / longer as f64 }
+        let longer_len = self.len.max(column.steps);
+        if longer_len == 0 { 1.0 } else { (longer_len - column.distance) as f64 / longer_len as f64 }
     }
 }
 
-/// One column of the distance table. Its cells are the distances between each prefix of the
-/// prepared text and the characters of the other text processed so far.
+/// One column of the distance table. A cell is the distance between a prefix of the prepared text
+/// and the characters of the other text processed so far.
 struct DistanceColumn<'a> {
+    /// The pairs of bit masks of the column's blocks, see [`Scratch`].
     vertical: &'a mut [(u64, u64)],
     /// The bit mask of the lowest cell of the column, in the last block.
     lowest: u64,
@@ -116,11 +121,11 @@ struct DistanceColumn<'a> {
 }
 
 impl<'a> DistanceColumn<'a> {
-    fn new(side: &SimilarityPattern, scratch: &'a mut Scratch) -> Self {
+    fn new(pattern: &SimilarityPattern, scratch: &'a mut Scratch) -> Self {
         scratch.clear();
-        scratch.resize(side.len.div_ceil(BLOCK_BITS), (!0, 0));
-        let lowest = 1 << (side.len.wrapping_sub(1) % BLOCK_BITS);
-        DistanceColumn { vertical: scratch, lowest, distance: side.len, steps: 0 }
+        scratch.resize(pattern.len.div_ceil(BLOCK_BITS), (!0, 0));
+        let lowest = 1 << (pattern.len.wrapping_sub(1) % BLOCK_BITS);
+        DistanceColumn { vertical: scratch, lowest, distance: pattern.len, steps: 0 }
     }
 
     /// Processes one character of the other text; `masks` are its positions in the prepared text.
@@ -157,32 +162,32 @@ impl<'a> DistanceColumn<'a> {
 }
 
 /// Passes each character of `text`, lower-cased and with white space collapsed and trimmed, to
-/// `take`.
-fn for_each_normalized_char(text: &str, mut take: impl FnMut(char)) {
+/// `on_char`.
+fn for_each_normalized_char(text: &str, mut on_char: impl FnMut(char)) {
     if text.contains('Σ') {
         // A capital sigma becomes ς at the end of a word and σ elsewhere, so the whole text is
         // needed.
-        return for_each_collapsed_char(&text.to_lowercase(), take);
+        return for_each_collapsed_char(&text.to_lowercase(), on_char);
     }
     for_each_collapsed_char(text, |c| {
         if c.is_ascii() {
-            take(c.to_ascii_lowercase());
+            on_char(c.to_ascii_lowercase());
         } else {
-            c.to_lowercase().for_each(&mut take);
+            c.to_lowercase().for_each(&mut on_char);
         }
     });
 }
 
-fn for_each_collapsed_char(text: &str, mut take: impl FnMut(char)) {
-    let mut gap = false;
+fn for_each_collapsed_char(text: &str, mut on_char: impl FnMut(char)) {
+    let mut pending_space = false;
     for c in text.trim_start().chars() {
         if c.is_whitespace() {
-            gap = true;
+            pending_space = true;
         } else {
-            if std::mem::take(&mut gap) {
-                take(' ');
+            if std::mem::take(&mut pending_space) {
+                on_char(' ');
             }
-            take(c);
+            on_char(c);
         }
     }
 }

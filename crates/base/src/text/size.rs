@@ -35,7 +35,7 @@ pub fn automaton_states(hir: &Hir) -> u64 {
 }
 
 pub(super) fn count_states(hir: &Hir) -> usize {
-    let all =
+    let sum_states =
         |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(count_states(part) + 2));
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 2,
@@ -48,7 +48,7 @@ pub(super) fn count_states(hir: &Hir) -> usize {
             count_states(&repetition.sub).saturating_add(4).saturating_mul(times)
         }
         HirKind::Capture(capture) => count_states(&capture.sub).saturating_add(4),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum_states(parts),
     }
 }
 
@@ -59,13 +59,13 @@ fn count_class_states(class: &ClassUnicode) -> usize {
     // ranges.
     let ranges = class.ranges().iter().filter(|range| !range.end().is_ascii());
     let sequences = ranges.flat_map(|range| Utf8Sequences::new(range.start(), range.end()));
-    let (mut nodes, mut before) = (1, None::<Utf8Sequence>);
+    let (mut nodes, mut previous_sequence) = (1, None::<Utf8Sequence>);
     for sequence in sequences {
         let inner = sequence.len() - 1;
-        let other = before.as_ref().map_or(&[][..], Utf8Sequence::as_slice);
-        let shared = sequence.as_slice().iter().zip(other).take_while(|(a, b)| a == b).count();
+        let previous = previous_sequence.as_ref().map_or(&[][..], Utf8Sequence::as_slice);
+        let shared = sequence.as_slice().iter().zip(previous).take_while(|(a, b)| a == b).count();
         nodes += inner - shared.min(inner);
-        before = Some(sequence);
+        previous_sequence = Some(sequence);
     }
     nodes
 }

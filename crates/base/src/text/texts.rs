@@ -11,8 +11,8 @@ pub struct TextIds {
     /// such a lookup compares slots up to the next empty one.
     slots: Box<[TextSlot]>,
     /// Number of short texts in the table.
-    short: usize,
-    long: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
+    short_count: usize,
+    long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
     /// message differ in this length and need not be hashed.
     lengths: u64,
@@ -23,7 +23,7 @@ pub struct TextIds {
 struct TextSlot {
     key: (u64, u64),
     length: u32,
-    number: u32,
+    id: u32,
 }
 
 /// The length that marks an empty slot.
@@ -39,13 +39,13 @@ const MAX_SHORT_BYTES: usize = 16;
 /// have different encodings.
 #[inline(always)]
 fn pack_short_text(text: &[u8]) -> Option<(u64, u64)> {
-    let eight = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
-    let four = |at: usize| Some(u64::from(u32::from_le_bytes(*text.get(at..)?.first_chunk()?)));
+    let eight = |offset: usize| Some(u64::from_le_bytes(*text.get(offset..)?.first_chunk()?));
+    let four = |offset: usize| Some(u64::from(u32::from_le_bytes(*text.get(offset..)?.first_chunk()?)));
     match text.len() {
         8..=MAX_SHORT_BYTES => Some((eight(0)?, eight(text.len() - 8)?)),
         4..8 => Some((four(0)?, four(text.len() - 4)?)),
         1..4 => {
-            let byte = |at: usize| u64::from(text[at]);
+            let byte = |offset: usize| u64::from(text[offset]);
             Some((byte(0) | byte(text.len() / 2) << 8, byte(text.len() - 1)))
         }
         0 => Some((0, 0)),
@@ -72,32 +72,32 @@ impl TextIds {
     pub fn get_short(&self, text: &[u8]) -> Option<u32> {
         let key = pack_short_text(text)?;
         let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash_words(key, text.len());
+        let mut index = hash_words(key, text.len());
         loop {
-            let slot = self.slots.get(at & mask)?;
+            let slot = self.slots.get(index & mask)?;
             if slot.length == text.len() as u32 && slot.key == key {
-                return Some(slot.number);
+                return Some(slot.id);
             }
             if slot.length == EMPTY_SLOT_LENGTH {
                 return None;
             }
-            at = (at & mask) + 1;
+            index = (index & mask) + 1;
         }
     }
 
     fn get_long(&self, text: &[u8]) -> Option<u32> {
-        if self.lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long.get(text).copied() }
+        if self.lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long_ids.get(text).copied() }
     }
 
     /// Adds a text with an id. A text that is already present keeps its id.
-    pub fn insert(&mut self, text: &str, number: u32) {
+    pub fn insert(&mut self, text: &str, id: u32) {
         let Some(key) = pack_short_text(text.as_bytes()) else {
             self.lengths |= 1 << (text.len() % 64);
-            self.long.entry(text.as_bytes().into()).or_insert(number);
+            self.long_ids.entry(text.as_bytes().into()).or_insert(id);
             return;
         };
-        let taken = if self.slots.len() < MIN_SPARSE_SLOTS { 4 } else { 2 };
-        if self.short * taken >= self.slots.len() {
+        let min_slots_per_text = if self.slots.len() < MIN_SPARSE_SLOTS { 4 } else { 2 };
+        if self.short_count * min_slots_per_text >= self.slots.len() {
             let larger = (self.slots.len() * 2).max(8);
             let slots = std::mem::replace(&mut self.slots, vec![VACANT_SLOT; larger].into());
             slots
@@ -106,22 +106,22 @@ impl TextIds {
                 .for_each(|slot| self.insert_slot(*slot));
         }
         if self.get(text.as_bytes()).is_none() {
-            self.short += 1;
-            self.insert_slot(TextSlot { key, length: text.len() as u32, number });
+            self.short_count += 1;
+            self.insert_slot(TextSlot { key, length: text.len() as u32, id });
         }
     }
 
     fn insert_slot(&mut self, slot: TextSlot) {
         let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash_words(slot.key, slot.length as usize) & mask;
-        while self.slots[at].length != EMPTY_SLOT_LENGTH {
-            at = (at + 1) & mask;
+        let mut index = hash_words(slot.key, slot.length as usize) & mask;
+        while self.slots[index].length != EMPTY_SLOT_LENGTH {
+            index = (index + 1) & mask;
         }
-        self.slots[at] = slot;
+        self.slots[index] = slot;
     }
 
     pub fn len(&self) -> usize {
-        self.short + self.long.len()
+        self.short_count + self.long_ids.len()
     }
 
     /// True if the map is empty.
@@ -130,7 +130,7 @@ impl TextIds {
     }
 }
 
-const VACANT_SLOT: TextSlot = TextSlot { key: (0, 0), length: EMPTY_SLOT_LENGTH, number: 0 };
+const VACANT_SLOT: TextSlot = TextSlot { key: (0, 0), length: EMPTY_SLOT_LENGTH, id: 0 };
 
 #[cfg(test)]
 mod tests {

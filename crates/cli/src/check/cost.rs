@@ -26,7 +26,7 @@ pub fn report_costs(
         return Ok(0);
     }
     let file = compiled.target.display_name();
-    let mut dear = 0;
+    let mut too_costly = 0;
     for table in rules.cost() {
         match (args.cost, args.format) {
             (true, Format::Human) => write_cost(&table, &file, out)?,
@@ -37,21 +37,21 @@ pub fn report_costs(
             _ => {}
         }
         if let Some(most) = settings.max_cost.filter(|most| table.steps > *most) {
-            dear += 1;
+            too_costly += 1;
             let (steps, most) = (group_digits(table.steps), group_digits(most));
             let name = to_one_line(&table.table);
-            let what = message!(
+            let cost_error = message!(
                 "{file}: `{name}` may take {steps} steps in the worst case, but only {most} are allowed"
             );
             match args.format {
                 Format::Github => {
-                    out.write_line(&format!("::error file={file}::{}", language::localized(&what)))?
+                    out.write_line(&format!("::error file={file}::{}", language::localized(&cost_error)))?
                 }
-                _ => term.print_error(&what),
+                _ => term.print_error(&cost_error),
             }
         }
     }
-    Ok(dear)
+    Ok(too_costly)
 }
 
 #[derive(Serialize)]

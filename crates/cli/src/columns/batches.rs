@@ -76,13 +76,14 @@ struct WorkerState<W> {
     /// Output columns for the worker's results; `None` if the output is JSON lines.
     columns: Option<AnswerColumns>,
     summary: Summary,
-    refused: usize,
+    /// Number of messages that were rejected because they are not valid.
+    rejected: usize,
 }
 
 /// Destination of the results: standard output or a file.
 struct ResultOutput<'o> {
     form: OutputForm<'o>,
-    /// The output file, if one was named. It is renamed into place only after all results are
+    /// The output file, if one was named. The file is renamed into place only after all results are
     /// written.
     file: Option<Replacement>,
 }
@@ -95,7 +96,7 @@ enum OutputForm<'o> {
 
 impl ResultOutput<'_> {
     fn write(&mut self, answers: &OutputBatch) -> Result<(), CliError> {
-        let written = match (&mut self.form, answers) {
+        let outcome = match (&mut self.form, answers) {
             (OutputForm::Standard(out), OutputBatch::Lines(lines)) => out.write_answers(lines),
             (OutputForm::Lines(out), OutputBatch::Lines(lines)) => out.write_all(lines).map_err(write_error),
             (OutputForm::Columns(sink, _), OutputBatch::Columns(batch)) => {
@@ -106,16 +107,16 @@ impl ResultOutput<'_> {
             _ => Ok(()),
         };
         // After a write error, the incomplete output file is discarded.
-        written.inspect_err(|_| drop(self.file.take()))
+        outcome.inspect_err(|_| drop(self.file.take()))
     }
 
     fn flush(&mut self) -> Result<(), CliError> {
-        let flushed = match &mut self.form {
+        let outcome = match &mut self.form {
             OutputForm::Standard(out) => out.flush(),
             OutputForm::Lines(out) => out.flush().map_err(write_error),
             OutputForm::Columns(..) => Ok(()),
         };
-        flushed.inspect_err(|_| drop(self.file.take()))
+        outcome.inspect_err(|_| drop(self.file.take()))
     }
 
     fn finish(&mut self) -> Result<(), CliError> {
@@ -142,10 +143,10 @@ impl ResultOutput<'_> {
     /// Writes results in input order until no results are left or the reader has closed the output.
     fn write_results(
         &mut self,
-        turns: &OrderedResults<Result<OutputBatch, CliError>>,
+        results: &OrderedResults<Result<OutputBatch, CliError>>,
     ) -> Result<(), CliError> {
         while !self.is_closed()
-            && let Some(answers) = turns.next(|| self.flush())?
+            && let Some(answers) = results.next(|| self.flush())?
         {
             self.write(&answers?)?;
         }
@@ -165,11 +166,11 @@ struct StdoutWriter {
 }
 
 impl StdoutWriter {
-    fn try_write<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
+    fn try_write<T>(&mut self, result: io::Result<T>, value_if_closed: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.closed.store(true, Ordering::Relaxed);
-                Ok(instead)
+                Ok(value_if_closed)
             }
             result => result,
         }
@@ -178,13 +179,13 @@ impl StdoutWriter {
 
 impl Write for StdoutWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes);
-        self.try_write(written, bytes.len())
+        let result = self.inner.write(bytes);
+        self.try_write(result, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.inner.flush();
-        self.try_write(flushed, ())
+        let result = self.inner.flush();
+        self.try_write(result, ())
     }
 }
 
@@ -196,57 +197,58 @@ impl ColumnArgs {
         stream: &StreamArgs,
         term: &Term,
         out: &mut Out,
-        answering: &AnswerMode<'_>,
+        mode: &AnswerMode<'_>,
         worker: impl Fn() -> W,
     ) -> Result<StreamResult<W>, CliError> {
         self.check_output_is_not_input(stream)?;
-        let hand = |decider: Option<Decider>, columns: bool| WorkerState {
+        let new_state = |decider: Option<Decider>, columns: bool| WorkerState {
             decider,
             worker: worker(),
-            columns: columns.then(|| (answering.answers)()),
+            columns: columns.then(|| (mode.answers)()),
             summary: Summary::default(),
-            refused: 0,
+            rejected: 0,
         };
-        let form = self.input_format(stream.input_path());
-        if form == LINES_FORMAT {
+        let format_name = self.input_format(stream.input_path());
+        if format_name == LINES_FORMAT {
             let (input, name, size) = stream.open_input(term)?;
-            let mut output = self.create_output(&(answering.answers)().schema(), out)?;
+            let mut output = self.create_output(&(mode.answers)().schema(), out)?;
             let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
-            let read = || {
+            let next_job = || {
                 let chunk = lines.next_chunk()?;
                 progress.set_position(lines.bytes_read());
                 Ok(chunk.map(InputBatch::Lines))
             };
-            let hands = (0..stream.worker_count(size)).map(|_| hand(None, output.is_columns())).collect();
-            let answered = answer_all(hands, read, None, &mut output)?;
-            return lines.check_not_truncated(size).map(|()| answered);
+            let states =
+                (0..stream.worker_count(size)).map(|_| new_state(None, output.is_columns())).collect();
+            let result = answer_all(states, next_job, None, &mut output)?;
+            return lines.check_not_truncated(size).map(|()| result);
         }
-        let mut source = self.open_source(&form, stream, term)?;
-        let (columns, options) =
-            (source.source.schema(), self.column_options(&*source.source, answering.matched));
-        let decider = answering.decisions.map(|(rules, entry)| {
+        let mut source = self.open_source(&format_name, stream, term)?;
+        let (columns, options) = (source.source.schema(), self.column_options(&*source.source, mode.matched));
+        let decider = mode.decisions.map(|(rules, entry)| {
             Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options)
                 .map_err(|error| CliError::usage(error.to_message()))
         });
         let (decider, messages) = (decider.transpose()?, Messages::new(columns, &options));
-        let schema = decider.as_ref().map_or_else(|| (answering.answers)().schema(), Decider::schema);
+        let schema = decider.as_ref().map_or_else(|| (mode.answers)().schema(), Decider::schema);
         let mut output = self.create_output(&schema, out)?;
-        let another = || decider.as_ref().map(Decider::clone_for_thread);
-        let hands =
-            (0..stream.worker_count(source.size)).map(|_| hand(another(), output.is_columns())).collect();
-        let answered = answer_all(hands, || source.next_batch(), Some(&messages), &mut output)?;
+        let clone_decider = || decider.as_ref().map(Decider::clone_for_thread);
+        let states = (0..stream.worker_count(source.size))
+            .map(|_| new_state(clone_decider(), output.is_columns()))
+            .collect();
+        let result = answer_all(states, || source.next_batch(), Some(&messages), &mut output)?;
         match source.source.cut() {
             Some(cut) if signals::caught_signal().is_none() => {
                 Err(CliError::usage(message!("`{}`: {cut}", stream_name(stream))))
             }
-            _ => Ok(answered),
+            _ => Ok(result),
         }
     }
 
     /// Returns an error if the output file is also the input file.
     fn check_output_is_not_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
-        let whole = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
-        match (whole(stream.input_path()), whole(self.output.as_deref())) {
+        let canonical_path = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
+        match (canonical_path(stream.input_path()), canonical_path(self.output.as_deref())) {
             (Some(input), Some(output)) if input == output => Err(CliError::usage(message!(
                 "`{}` contains the input messages; choose another file with `--output`",
                 stream_name(stream)
@@ -268,9 +270,15 @@ impl ColumnArgs {
         if matched { options.matched() } else { options }
     }
 
-    fn open_source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<WatchedSource, CliError> {
-        let format = parse_format(form)?;
-        let failed = |error: FormatError| files::unreadable_error(&stream_name(stream), &error.to_message());
+    fn open_source(
+        &self,
+        format_name: &str,
+        stream: &StreamArgs,
+        term: &Term,
+    ) -> Result<WatchedSource, CliError> {
+        let format = parse_format(format_name)?;
+        let read_error =
+            |error: FormatError| files::unreadable_error(&stream_name(stream), &error.to_message());
         let path = stream.input_path().filter(|path| *path != Path::new("-"));
         // Like for JSON lines, `open` rejects inputs that cannot be message files, such as folders.
         let (input, _, size) = stream.open_input(term)?;
@@ -281,24 +289,24 @@ impl ColumnArgs {
             ),
             None => formats::open_stream(format, input, size),
         };
-        let (source, progress) = (source.map_err(failed)?, InputProgress::new(size));
+        let (source, progress) = (source.map_err(read_error)?, InputProgress::new(size));
         Ok(WatchedSource { source, progress, size, name: stream_name(stream), rows: 0 })
     }
 
     fn create_output<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<ResultOutput<'o>, CliError> {
         let (form, closed) = (self.output_format(), Arc::default());
-        let begun = self.output.as_ref().map(|path| {
-            let begin = || -> io::Result<(Replacement, BufWriter<File>)> {
+        let replacement = self.output.as_ref().map(|path| {
+            let open = || -> io::Result<(Replacement, BufWriter<File>)> {
                 let mut file = Replacement::start_replace(path)?;
-                let written = file.file().try_clone()?;
-                Ok((file, BufWriter::new(written)))
+                let writer = file.file().try_clone()?;
+                Ok((file, BufWriter::new(writer)))
             };
-            begin().map_err(|error| files::unwritable_error(path, &error))
+            open().map_err(|error| files::unwritable_error(path, &error))
         });
-        let (file, written) = begun.transpose()?.unzip();
+        let (file, writer) = replacement.transpose()?.unzip();
         if form == LINES_FORMAT {
             return Ok(ResultOutput {
-                form: written.map_or(OutputForm::Standard(out), OutputForm::Lines),
+                form: writer.map_or(OutputForm::Standard(out), OutputForm::Lines),
                 file,
             });
         }
@@ -307,8 +315,8 @@ impl ColumnArgs {
                 "{form} is not a text format; name a file with `--output`"
             )));
         }
-        let out: Box<dyn Write + Send> = match written {
-            Some(written) => Box::new(written),
+        let out: Box<dyn Write + Send> = match writer {
+            Some(writer) => Box::new(writer),
             None => Box::new(BufWriter::new(StdoutWriter {
                 inner: stdio::open_stdout(),
                 closed: Arc::clone(&closed),
@@ -321,30 +329,31 @@ impl ColumnArgs {
 
 /// Lets the worker threads process all input, and writes the results.
 fn answer_all<W: Worker>(
-    mut hands: Vec<WorkerState<W>>,
-    read: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
+    mut states: Vec<WorkerState<W>>,
+    next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
     messages: Option<&Messages>,
     output: &mut ResultOutput<'_>,
 ) -> Result<StreamResult<W>, CliError> {
-    let answered = ordered_pool::run_ordered(
-        &mut hands,
-        read,
-        |hand, job| hand.answer_batch(job, messages),
-        |turns| output.write_results(&turns),
+    let outcome = ordered_pool::run_ordered(
+        &mut states,
+        next_job,
+        |state, job| state.answer_batch(job, messages),
+        |results| output.write_results(&results),
     );
-    output.finish().and(answered)?;
-    let (mut summary, mut refused, mut workers) = (Summary::default(), 0, Vec::new());
-    for hand in hands {
-        summary.merge(hand.summary);
-        refused += hand.refused;
-        workers.push(hand.worker);
+    output.finish().and(outcome)?;
+    let (mut summary, mut rejected, mut workers) = (Summary::default(), 0, Vec::new());
+    for state in states {
+        summary.merge(state.summary);
+        rejected += state.rejected;
+        workers.push(state.worker);
     }
-    Ok((workers, summary, refused))
+    Ok((workers, summary, rejected))
 }
 
 fn parse_format(name: &str) -> Result<Format, CliError> {
-    let mut all = Format::ALL.into_iter();
-    all.find(|format| format.name() == name)
+    let mut formats = Format::ALL.into_iter();
+    formats
+        .find(|format| format.name() == name)
         .ok_or_else(|| CliError::usage(message!("`{name}` is not a column format")))
 }
 
@@ -371,19 +380,19 @@ impl WatchedSource {
         reason = "a bar"
     )]
     fn next_batch(&mut self) -> Result<Option<InputBatch>, CliError> {
-        let failed = |error: FormatError| CliError::usage(error.with_file_name(&self.name).to_message());
+        let read_error = |error: FormatError| CliError::usage(error.with_file_name(&self.name).to_message());
         let part = match self.source.next() {
             // A signal ends reading, even within a batch.
             _ if signals::caught_signal().is_some() => return Ok(None),
-            part => part.map_err(failed)?,
+            part => part.map_err(read_error)?,
         };
         let Some(part) = part else { return Ok(None) };
         if let (Some(size), Some(share)) = (self.size, self.source.share()) {
             self.progress.set_position((share * size as f64) as u64);
         }
-        let first = self.rows + 1;
+        let first_row = self.rows + 1;
         self.rows += part.batch.num_rows() as u64;
-        Ok(Some(InputBatch::Rows(part, first)))
+        Ok(Some(InputBatch::Rows(part, first_row)))
     }
 }
 
@@ -394,11 +403,11 @@ impl<W: Worker> WorkerState<W> {
         messages: Option<&Messages>,
     ) -> Result<OutputBatch, CliError> {
         let text = match (job, &mut self.decider) {
-            (InputBatch::Rows(part, first), Some(_)) => return self.decide_batch(&part, first),
-            (InputBatch::Rows(part, first), None) => self.answer_rows(&part, first, messages)?,
+            (InputBatch::Rows(part, first_row), Some(_)) => return self.decide_batch(&part, first_row),
+            (InputBatch::Rows(part, first_row), None) => self.answer_rows(&part, first_row, messages)?,
             (InputBatch::Lines(chunk), _) => {
-                let (text, refused) = stream::answer_chunk(&mut self.worker, &chunk);
-                self.refused += refused;
+                let (text, rejected) = stream::answer_chunk(&mut self.worker, &chunk);
+                self.rejected += rejected;
                 text
             }
         };
@@ -410,8 +419,8 @@ impl<W: Worker> WorkerState<W> {
     }
 
     /// Decides a batch of rows directly on its columns.
-    fn decide_batch(&mut self, part: &Part, first: u64) -> Result<OutputBatch, CliError> {
-        let WorkerState { decider: Some(decider), summary, refused, columns, .. } = self else {
+    fn decide_batch(&mut self, part: &Part, first_row: u64) -> Result<OutputBatch, CliError> {
+        let WorkerState { decider: Some(decider), summary, rejected, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));
         };
         let mut decided = 0;
@@ -420,12 +429,12 @@ impl<W: Worker> WorkerState<W> {
             summary.count_decision(decision);
         });
         let answers = answers.map_err(|error| CliError::usage(error.to_message()))?;
-        *refused += part.batch.num_rows() - decided;
+        *rejected += part.batch.num_rows() - decided;
         if columns.is_some() {
             return Ok(OutputBatch::Columns(answers));
         }
         let mut lines = Vec::new();
-        write_lines(&answers, first, &mut lines).map_err(write_error)?;
+        write_lines(&answers, first_row, &mut lines).map_err(write_error)?;
         Ok(OutputBatch::Lines(lines))
     }
 
@@ -433,14 +442,14 @@ impl<W: Worker> WorkerState<W> {
     fn answer_rows(
         &mut self,
         part: &Part,
-        first: u64,
+        first_row: u64,
         messages: Option<&Messages>,
     ) -> Result<Vec<u8>, CliError> {
-        let (WorkerState { worker, refused, .. }, mut text) = (self, Vec::new());
+        let (WorkerState { worker, rejected, .. }, mut text) = (self, Vec::new());
         let Some(messages) = messages else { return Ok(text) };
-        let each = messages.convert_each(part, |row, message| {
-            let number = first + row as u64;
-            let answered = match message {
+        let outcome = messages.convert_each(part, |row, message| {
+            let number = first_row + row as u64;
+            let is_answered = match message {
                 Ok(message) => {
                     stream::answer_message(worker, number, Some(message.to_string().as_bytes()), &mut text)
                 }
@@ -450,8 +459,8 @@ impl<W: Worker> WorkerState<W> {
                     false
                 }
             };
-            *refused += usize::from(!answered);
+            *rejected += usize::from(!is_answered);
         });
-        each.map(|()| text).map_err(|error| CliError::usage(error.to_message()))
+        outcome.map(|()| text).map_err(|error| CliError::usage(error.to_message()))
     }
 }

@@ -53,15 +53,16 @@ pub fn render_svg(drawing: &Drawing) -> String {
             );
         }
     }
-    for (node, at) in drawing.nodes.iter().zip(&placed) {
-        write_outline(node.shape, at, &mut out);
-        let first = at.y + LINE_HEIGHT / 4 + LINE_HEIGHT / 2 - at.lines.len() * LINE_HEIGHT / 2;
-        for (line, text) in at.lines.iter().enumerate() {
+    for (node, placed_node) in drawing.nodes.iter().zip(&placed) {
+        write_outline(node.shape, placed_node, &mut out);
+        let first_baseline =
+            placed_node.y + LINE_HEIGHT / 4 + LINE_HEIGHT / 2 - placed_node.lines.len() * LINE_HEIGHT / 2;
+        for (line, text) in placed_node.lines.iter().enumerate() {
             let _ = writeln!(
                 out,
                 "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                at.x,
-                first + line * LINE_HEIGHT,
+                placed_node.x,
+                first_baseline + line * LINE_HEIGHT,
                 escape_xml(text)
             );
         }
@@ -69,12 +70,12 @@ pub fn render_svg(drawing: &Drawing) -> String {
     out + "</svg>\n"
 }
 
-fn write_outline(shape: Shape, at: &PlacedNode, out: &mut String) {
-    let (left, top) = (at.x - at.width / 2, at.y - at.height / 2);
-    let (right, bottom) = (left + at.width, top + at.height);
+fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
+    let (left, top) = (node.x - node.width / 2, node.y - node.height / 2);
+    let (right, bottom) = (left + node.width, top + node.height);
     let _ = match shape {
         Shape::Question => {
-            let (inset, middle) = (TEXT_PADDING, at.y);
+            let (inset, middle) = (TEXT_PADDING, node.y);
             writeln!(
                 out,
                 "<polygon points=\"{left},{middle} {},{top} {},{top} {right},{middle} {},{bottom} {},{bottom}\" fill=\"#fff7dd\" stroke=\"black\"/>",
@@ -86,11 +87,11 @@ fn write_outline(shape: Shape, at: &PlacedNode, out: &mut String) {
         }
         _ => {
             let (round, fill) = match shape {
-                Shape::Start => (at.height / 2, "#e6eefc"),
+                Shape::Start => (node.height / 2, "#e6eefc"),
                 Shape::Outcome => (6, "#e4f5e4"),
                 _ => (0, "#f4f4f4"),
             };
-            let (width, height) = (at.width, at.height);
+            let (width, height) = (node.width, node.height);
             writeln!(
                 out,
                 "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\" fill=\"{fill}\" stroke=\"black\"/>"
@@ -98,7 +99,7 @@ fn write_outline(shape: Shape, at: &PlacedNode, out: &mut String) {
         }
     };
     if shape == Shape::Double {
-        let (width, height) = (at.width - 6, at.height - 6);
+        let (width, height) = (node.width - 6, node.height - 6);
         let _ = writeln!(
             out,
             "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"black\"/>",
@@ -138,33 +139,34 @@ fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
         })
         .collect();
     let last = rows.iter().copied().max().unwrap_or_default();
-    let of_row = |row: usize| (0..rows.len()).filter(|node| rows[*node] == row).collect::<Vec<usize>>();
-    let wide = |nodes: &[usize], placed: &[PlacedNode]| {
+    let nodes_of_row = |row: usize| (0..rows.len()).filter(|node| rows[*node] == row).collect::<Vec<usize>>();
+    let row_width = |nodes: &[usize], placed: &[PlacedNode]| {
         nodes.iter().map(|node| placed[*node].width + NODE_GAP).sum::<usize>()
     };
-    let widest = (0..=last).map(|row| wide(&of_row(row), &placed)).max().unwrap_or_default();
+    let max_row_width =
+        (0..=last).map(|row| row_width(&nodes_of_row(row), &placed)).max().unwrap_or_default();
     let mut top = NODE_GAP / 2;
     for row in 0..=last {
-        let nodes = of_row(row);
+        let nodes = nodes_of_row(row);
         let height = nodes.iter().map(|node| placed[*node].height).max().unwrap_or_default();
-        let mut left = NODE_GAP / 2 + (widest - wide(&nodes, &placed)) / 2;
+        let mut left = NODE_GAP / 2 + (max_row_width - row_width(&nodes, &placed)) / 2;
         for node in nodes {
-            let at = &mut placed[node];
-            (at.x, at.y) = (left + NODE_GAP / 2 + at.width / 2, top + height / 2);
-            left += at.width + NODE_GAP;
+            let placed_node = &mut placed[node];
+            (placed_node.x, placed_node.y) = (left + NODE_GAP / 2 + placed_node.width / 2, top + height / 2);
+            left += placed_node.width + NODE_GAP;
         }
         top += height + ROW_GAP;
     }
     // Edges that bend around the side need space there.
-    (placed, widest + 3 * NODE_GAP, top)
+    (placed, max_row_width + 3 * NODE_GAP, top)
 }
 
 /// Returns the row of each node: the row below the first node that has an edge to it, or row 0.
 fn node_rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
-    let mut next = vec![Vec::new(); drawing.nodes.len()];
+    let mut targets = vec![Vec::new(); drawing.nodes.len()];
     for edge in &drawing.edges {
-        next[edge.from].push(edge.to);
+        targets[edge.from].push(edge.to);
     }
     for root in 0..rows.len() {
         if rows[root].is_some() {
@@ -174,10 +176,10 @@ fn node_rows(drawing: &Drawing) -> Vec<usize> {
         let mut queue = VecDeque::from([root]);
         while let Some(node) = queue.pop_front() {
             let below = rows[node].unwrap_or_default() + 1;
-            for to in &next[node] {
-                if rows[*to].is_none() {
-                    rows[*to] = Some(below);
-                    queue.push_back(*to);
+            for target in &targets[node] {
+                if rows[*target].is_none() {
+                    rows[*target] = Some(below);
+                    queue.push_back(*target);
                 }
             }
         }

@@ -27,13 +27,13 @@ pub enum CaseResult {
 /// passes. A warning fails only if it is denied.
 pub fn build_suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(String, Vec<Case>)> {
     let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
-    for found in findings {
-        let file = found.primary_location().file;
-        let at = suites.iter().position(|(name, _)| *name == file).unwrap_or_else(|| {
+    for reported in findings {
+        let file = reported.primary_location().file;
+        let index = suites.iter().position(|(name, _)| *name == file).unwrap_or_else(|| {
             suites.push((file, Vec::new()));
             suites.len() - 1
         });
-        suites[at].1.push(build_case(found));
+        suites[index].1.push(build_case(reported));
     }
     for (_, cases) in suites.iter_mut().filter(|(_, cases)| cases.is_empty()) {
         cases.push(Case { name: "check".to_owned(), ending: CaseResult::Passed });
@@ -41,31 +41,31 @@ pub fn build_suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Ve
     suites
 }
 
-fn build_case(found: &ReportedDiagnostic<'_>) -> Case {
-    let (place, diagnostic) = (found.primary_location(), &found.diagnostic);
-    let at = match (place.line, place.column) {
+fn build_case(reported: &ReportedDiagnostic<'_>) -> Case {
+    let (location, diagnostic) = (reported.primary_location(), &reported.diagnostic);
+    let position = match (location.line, location.column) {
         (Some(line), Some(column)) => format!(" at {line}:{column}"),
         _ => String::new(),
     };
-    let (code, text) = (diagnostic.code, format_concise(found));
-    let ending = match found.denied || diagnostic.severity() == Severity::Error {
+    let (code, text) = (diagnostic.code, format_concise(reported));
+    let ending = match reported.denied || diagnostic.severity() == Severity::Error {
         true => CaseResult::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
         false => CaseResult::Noted(text),
     };
-    Case { name: format!("{code}{at}"), ending }
+    Case { name: format!("{code}{position}"), ending }
 }
 
 /// Formats suites as a JUnit XML document.
 pub fn render_document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
-    let failed =
+    let count_failed =
         |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, CaseResult::Failed { .. })).count();
     let tests: usize = suites.iter().map(|(_, cases)| cases.len()).sum();
-    let failures: usize = suites.iter().map(|(_, cases)| failed(cases)).sum();
+    let failures: usize = suites.iter().map(|(_, cases)| count_failed(cases)).sum();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{title}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n"
     );
     for (name, cases) in suites {
-        let (name, count, failures) = (escape_xml(name), cases.len(), failed(cases));
+        let (name, count, failures) = (escape_xml(name), cases.len(), count_failed(cases));
         out += &format!(
             "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\">\n"
         );

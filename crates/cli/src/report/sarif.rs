@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
 pub fn build_document(findings: &[ReportedDiagnostic<'_>]) -> Json {
-    let codes: BTreeSet<Code> = findings.iter().map(|found| found.diagnostic.code).collect();
+    let codes: BTreeSet<Code> = findings.iter().map(|reported| reported.diagnostic.code).collect();
     let codes: Vec<Code> = codes.into_iter().collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -19,7 +19,7 @@ pub fn build_document(findings: &[ReportedDiagnostic<'_>]) -> Json {
                 "rules": codes.iter().map(|code| rule_json(*code)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "results": findings.iter().map(|found| result_json(found, &codes)).collect::<Vec<_>>(),
+            "results": findings.iter().map(|reported| result_json(reported, &codes)).collect::<Vec<_>>(),
         }],
     })
 }
@@ -33,21 +33,21 @@ fn rule_json(code: Code) -> Json {
     })
 }
 
-fn result_json(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
-    let diagnostic = &found.diagnostic;
+fn result_json(reported: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
+    let diagnostic = &reported.diagnostic;
     let message = message_with_help(diagnostic);
     let mut result = json!({
         "ruleId": diagnostic.code.as_str(),
         "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),
-        "level": found.level(),
+        "level": reported.level(),
         "message": { "text": message },
-        "locations": [{ "physicalLocation": location_json(&found.primary_location()) }],
+        "locations": [{ "physicalLocation": location_json(&reported.primary_location()) }],
     });
     let related: Vec<Json> = diagnostic
         .labels
         .iter()
         .skip(1)
-        .map(|label| json!({ "physicalLocation": location_json(&found.locate(label.span)), "message": { "text": label.text } }))
+        .map(|label| json!({ "physicalLocation": location_json(&reported.locate(label.span)), "message": { "text": label.text } }))
         .collect();
     if !related.is_empty() {
         result["relatedLocations"] = Json::Array(related);
@@ -55,12 +55,12 @@ fn result_json(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
     let safe = diagnostic.fixes.iter().filter(|fix| fix.applicability == Applicability::MachineApplicable);
     let fixes: Vec<Json> = safe
         .map(|fix| {
-            let place = location_json(&found.locate(fix.span));
+            let location = location_json(&reported.locate(fix.span));
             let replacement = json!({
-                "deletedRegion": place["region"],
+                "deletedRegion": location["region"],
                 "insertedContent": { "text": fix.replacement },
             });
-            json!({ "artifactChanges": [{ "artifactLocation": place["artifactLocation"], "replacements": [replacement] }] })
+            json!({ "artifactChanges": [{ "artifactLocation": location["artifactLocation"], "replacements": [replacement] }] })
         })
         .collect();
     if !fixes.is_empty() {
@@ -69,14 +69,14 @@ fn result_json(found: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
     result
 }
 
-fn location_json(place: &Location) -> Json {
-    let mut json = json!({ "artifactLocation": { "uri": path_to_uri(&place.file) } });
-    if let (Some(line), Some(column)) = (place.line, place.column) {
+fn location_json(location: &Location) -> Json {
+    let mut json = json!({ "artifactLocation": { "uri": path_to_uri(&location.file) } });
+    if let (Some(line), Some(column)) = (location.line, location.column) {
         json["region"] = json!({
             "startLine": line,
             "startColumn": column,
-            "endLine": place.end_line,
-            "endColumn": place.end_column,
+            "endLine": location.end_line,
+            "endColumn": location.end_column,
         });
     }
     json

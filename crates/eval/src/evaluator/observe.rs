@@ -12,8 +12,8 @@ use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 pub enum EvalStep<'a> {
     /// The search through the rules of a table.
     Table(TableId),
-    /// A `goto` to a table that was already searched in this decision. Such a table chooses
-    /// nothing.
+    /// A `goto` to a table that was already searched in this decision. The table is not searched
+    /// again and chooses nothing.
     SearchedBefore(TableId),
     /// The trial of a rule: the evaluation of its condition and, if the condition is true, the
     /// search of its `goto` target.
@@ -51,8 +51,8 @@ pub trait Observer<'a>: Sized {
     }
 
     /// Called when a step ends with a result.
-    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, reached: StepResult<'a>) {
-        let _ = (eval, step, reached);
+    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
+        let _ = (eval, step, result);
     }
 
     /// Whether to evaluate a `let` again although its result is cached, so that its steps are

@@ -1,5 +1,5 @@
-//! Orders the operands of `and` and `or` so that operands that call host functions come last. This
-//! is the only deviation from source order. The order affects whether a host function is called,
+//! Orders the operands of `and` and `or` so that operands that call host functions come last. No
+//! other operands deviate from source order. The order affects whether a host function is called,
 //! but never the decision.
 
 use rulec_base::broken_invariant;
@@ -10,22 +10,25 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub struct HostCallFacts {
     /// Whether the program declares any host function.
-    declared: bool,
+    declares_functions: bool,
     /// Whether each `let` calls a host function; `None` if not computed yet.
     lets: Vec<Option<bool>>,
 }
 
 impl HostCallFacts {
     pub fn new(program: &Program) -> HostCallFacts {
-        HostCallFacts { declared: !program.externs.is_empty(), lets: vec![None; program.lets.len()] }
+        HostCallFacts {
+            declares_functions: !program.externs.is_empty(),
+            lets: vec![None; program.lets.len()],
+        }
     }
 
     /// True if the evaluation of the node may call a host function.
     fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
         match part {
             Part::Let(id) => {
-                if let Some(known) = self.lets[id.index()] {
-                    return known;
+                if let Some(cached) = self.lets[id.index()] {
+                    return cached;
                 }
                 // The entry is set before the recursion, so that even a cycle terminates. The
                 // checker rejects cycles.
@@ -43,7 +46,7 @@ impl HostCallFacts {
     /// that call host functions come last.
     pub fn order_operands<'a>(&mut self, cond: &'a Cond, program: &Program) -> Operands<'a> {
         let mut operands = flatten_operands(cond);
-        if self.declared {
+        if self.declares_functions {
             operands.sort_by_cached_key(|operand| self.calls_host(Part::Cond(operand), program));
         }
         operands
@@ -56,19 +59,19 @@ pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 /// Returns the operands of an `and` or `or`. An operand that is itself an `and` or `or` of the same
 /// kind is replaced by its own operands.
 pub fn flatten_operands(cond: &Cond) -> Operands<'_> {
-    fn flatten<'a>(cond: &'a Cond, row: &mut Operands<'a>) {
+    fn flatten<'a>(cond: &'a Cond, operands: &mut Operands<'a>) {
         let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else {
             return broken_invariant!("only an `and` or `or` has operands");
         };
         for part in parts {
             if std::mem::discriminant(&part.kind) == std::mem::discriminant(&cond.kind) {
-                flatten(part, row);
+                flatten(part, operands);
             } else {
-                row.push(part);
+                operands.push(part);
             }
         }
     }
-    let mut row = Operands::new();
-    flatten(cond, &mut row);
-    row
+    let mut operands = Operands::new();
+    flatten(cond, &mut operands);
+    operands
 }

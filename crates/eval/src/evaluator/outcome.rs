@@ -10,7 +10,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates the arguments of a handler. A missing optional argument is omitted, a missing
     /// required argument becomes null. Also returns the names of the missing required arguments.
     pub fn eval_arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
-        let mut given = Map::new();
+        let mut evaluated_args = Map::new();
         let mut missing = Vec::new();
         if let Outcome::Handler { args, .. } = outcome {
             for argument in args {
@@ -21,10 +21,10 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     }
                     missing.push(argument.name.clone());
                 }
-                given.insert(argument.name.to_string(), value.to_json());
+                evaluated_args.insert(argument.name.to_string(), value.to_json());
             }
         }
-        (given, missing)
+        (evaluated_args, missing)
     }
 
     /// Returns the ids of the nodes that a router selects. The message's field `next` lists the ids
@@ -37,7 +37,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             next.map(|ids| ids.filter_map(|id| id.as_str().map(str::to_owned)).collect());
         let mut nodes = Vec::new();
         for destination in destinations {
-            let named = match destination {
+            let selected_ids = match destination {
                 Destination::All => None,
                 Destination::At(index) => match &next {
                     Some(next) => next.get(*index as usize).map(|id| vec![id.clone()]),
@@ -53,8 +53,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 },
             };
             // If `next` has no node at a destination's index, all nodes of `next` are selected.
-            let all = || next.clone().unwrap_or_else(|| vec![NEXT_FIELD.to_owned()]);
-            nodes.extend(named.unwrap_or_else(all));
+            let all_next_ids = || next.clone().unwrap_or_else(|| vec![NEXT_FIELD.to_owned()]);
+            nodes.extend(selected_ids.unwrap_or_else(all_next_ids));
         }
         nodes
     }

@@ -20,42 +20,42 @@ struct SearchState {
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Decides by a table: chooses the first rule whose condition is true, otherwise the default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let mut walk =
+        let mut state =
             SearchState { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
-        match self.search_table(entry, &mut walk) {
-            Some(chosen) => Choice { chosen: Some(chosen), path: walk.path },
+        match self.search_table(entry, &mut state) {
+            Some(chosen) => Choice { chosen: Some(chosen), path: state.path },
             None => Choice::none_chosen(),
         }
     }
 
-    fn search_table(&mut self, id: TableId, walk: &mut SearchState) -> Option<Chosen> {
-        if std::mem::replace(&mut walk.searched[id.index()], true) {
+    fn search_table(&mut self, id: TableId, state: &mut SearchState) -> Option<Chosen> {
+        if std::mem::replace(&mut state.searched[id.index()], true) {
             return self.observe_step(EvalStep::SearchedBefore(id), |_| None);
         }
         self.observe_step(EvalStep::Table(id), |eval| {
             for (rule, info) in eval.enabled_rules(id) {
-                let chosen = eval.observe_step(EvalStep::Rule(rule), |eval| eval.try_rule(rule, info, walk));
+                let chosen = eval.observe_step(EvalStep::Rule(rule), |eval| eval.try_rule(rule, info, state));
                 if chosen.is_some() {
                     return chosen;
                 }
             }
             let default = eval.program.tables[id.index()].default.as_ref()?;
             eval.observe_step(EvalStep::Default(id), |eval| match default {
-                Outcome::Goto(inner) => eval.search_table(*inner, walk),
+                Outcome::Goto(inner) => eval.search_table(*inner, state),
                 _ => Some(Chosen::Default(id)),
             })
         })
     }
 
-    fn try_rule(&mut self, id: RuleId, rule: &'a Rule, walk: &mut SearchState) -> Option<Chosen> {
+    fn try_rule(&mut self, id: RuleId, rule: &'a Rule, state: &mut SearchState) -> Option<Chosen> {
         if !self.eval_cond(&rule.condition).holds() {
             return None;
         }
         let Outcome::Goto(inner) = rule.outcome else { return Some(Chosen::Rule(id)) };
-        walk.path.push(id);
-        let chosen = self.search_table(inner, walk);
+        state.path.push(id);
+        let chosen = self.search_table(inner, state);
         if chosen.is_none() {
-            walk.path.pop();
+            state.path.pop();
         }
         chosen
     }
@@ -75,34 +75,40 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the statements that a decision may choose if some fields of the message are not
-    /// known yet. These are the rules that are true or unknown, up to the first rule that is
-    /// certainly true. A `goto` is replaced by the statements that its target may choose.
+    /// known yet. The result contains the rules whose condition is true or unknown, up to the first
+    /// rule that the decision certainly chooses. A `goto` is replaced by the statements that its
+    /// target may choose.
     pub fn possible_choices(&mut self, entry: TableId) -> Vec<Chosen> {
-        let mut found = Vec::new();
-        self.collect_possible_choices(entry, &mut vec![false; self.program.tables.len()], &mut found);
-        found
+        let mut choices = Vec::new();
+        self.collect_possible_choices(entry, &mut vec![false; self.program.tables.len()], &mut choices);
+        choices
     }
 
-    /// Adds the statements that a table may choose to `found`. Returns true if the table certainly
-    /// chooses one of them.
-    fn collect_possible_choices(&mut self, id: TableId, seen: &mut [bool], found: &mut Vec<Chosen>) -> bool {
-        if std::mem::replace(&mut seen[id.index()], true) {
+    /// Adds the statements that a table may choose to `choices`. Returns true if the table
+    /// certainly chooses one of these statements.
+    fn collect_possible_choices(
+        &mut self,
+        id: TableId,
+        searched: &mut [bool],
+        choices: &mut Vec<Chosen>,
+    ) -> bool {
+        if std::mem::replace(&mut searched[id.index()], true) {
             return false;
         }
-        let mut leads = |eval: &mut Self, outcome: &Outcome, chosen: Chosen| match outcome {
-            Outcome::Goto(inner) => eval.collect_possible_choices(*inner, seen, found),
+        let mut add_choices = |eval: &mut Self, outcome: &Outcome, chosen: Chosen| match outcome {
+            Outcome::Goto(inner) => eval.collect_possible_choices(*inner, searched, choices),
             _ => {
-                found.push(chosen);
+                choices.push(chosen);
                 true
             }
         };
         for (rule, info) in self.enabled_rules(id) {
             let truth = self.eval_cond(&info.condition);
-            if truth != Tri::False && leads(self, &info.outcome, Chosen::Rule(rule)) && truth.holds() {
+            if truth != Tri::False && add_choices(self, &info.outcome, Chosen::Rule(rule)) && truth.holds() {
                 return true;
             }
         }
         let default = self.program.tables[id.index()].default.as_ref();
-        default.is_some_and(|outcome| leads(self, outcome, Chosen::Default(id)))
+        default.is_some_and(|outcome| add_choices(self, outcome, Chosen::Default(id)))
     }
 }

@@ -35,9 +35,9 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     let expr = build(&mut fixture);
     for (message, expected) in cases {
         let arena = Arena::default();
-        let found =
+        let value =
             Evaluator::new(&fixture.program, message, &arena, HostCalls::new(&[])).eval_expr(&expr).to_json();
-        assert_eq!(found, *expected, "{} on {message}", fixture.quote(expr.span));
+        assert_eq!(value, *expected, "{} on {message}", fixture.quote(expr.span));
     }
 }
 
@@ -93,7 +93,7 @@ fn logic_is_kleenes() {
 }
 
 #[test]
-fn what_is_missing_matches_neither_way() {
+fn a_missing_value_makes_a_test_and_its_negation_unknown() {
     let silent = [json!({}), json!({ "x": null }), json!({ "x": "7" })].map(|message| (message, Unknown));
     check(|f| f.field("x", Op::Gt, json!(3)), &silent);
     check(|f| f.field("x", Op::Ne, json!(3)), &silent);
@@ -194,7 +194,7 @@ fn nested_quantifiers_see_both_elements() {
 }
 
 #[test]
-fn count_counts_what_holds() {
+fn count_counts_elements_with_a_true_condition() {
     let count = |f: &mut Fixture| {
         let list = f.slot("l", KindSet::LIST);
         let (var, x) = f.var("x", KindSet::NUMBER);
@@ -325,11 +325,11 @@ fn chosen(chosen: Chosen, path: &[RuleId]) -> Choice {
 }
 
 #[test]
-fn the_search_goes_on_behind_a_jump_that_chooses_nothing() {
+fn the_search_continues_after_a_goto_that_chooses_nothing() {
     let (mut f, [jump, late, leaf], inner) = with_jump();
-    let all = json!({ "a": 1, "b": 1, "c": 1 });
+    let all_fields = json!({ "a": 1, "b": 1, "c": 1 });
     let no_leaf = json!({ "a": 1, "b": 1 });
-    assert_eq!(f.decide(&all), chosen(Chosen::Rule(leaf), &[jump]));
+    assert_eq!(f.decide(&all_fields), chosen(Chosen::Rule(leaf), &[jump]));
     assert_eq!(f.decide(&no_leaf), chosen(Chosen::Rule(late), &[]));
     assert_eq!(f.decide(&json!({ "a": 1 })), Choice::none_chosen());
     // If the inner table has a default, the search ends there.
@@ -352,7 +352,7 @@ fn a_default_may_jump() {
 }
 
 #[test]
-fn matched_lists_every_route_that_holds() {
+fn matched_lists_every_route_with_a_true_condition() {
     let (mut f, [jump, late, _], _) = with_jump();
     let message = json!({ "a": 1, "b": 1 });
     let matched = |f: &Fixture| {
@@ -382,7 +382,7 @@ fn arguments_are_given_left_out_or_reported() {
 }
 
 #[test]
-fn host_functions_are_asked_last_and_once() {
+fn host_functions_are_called_last_and_once() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let mut f = Fixture::new();
     let span = f.span("known");
@@ -393,17 +393,17 @@ fn host_functions_are_asked_last_and_once() {
         feature: None,
         span,
     });
-    let mut asked = || {
+    let mut host_call_cond = || {
         let left = f.expr("known()", ExprKind::Extern(ExternId(0), vec![]), Ty::BOOL);
         let mode = TestMode::default();
         let test = Predicate { op: None, negated: false, mode, left, right: Operand::Nothing };
         f.cond("known()", CondKind::Test(Box::new(test)))
     };
-    let (first, second) = (asked(), asked());
+    let (first, second) = (host_call_cond(), host_call_cond());
     let cheap = f.field("x", Op::Gt, json!(3));
-    let all = f.and(vec![first, second, cheap]);
+    let all_conds = f.and(vec![first, second, cheap]);
     let handler = f.handler("h");
-    let route = f.route(TableId(0), "r", all, handler);
+    let route = f.route(TableId(0), "r", all_conds, handler);
     let function = Arc::new(|_: &[rulec_lang::value::Value<'_>]| {
         CALLS.fetch_add(1, Ordering::Relaxed);
         Ok(json!(true))

@@ -2,7 +2,7 @@
 
 use crate::trace::Mark;
 
-/// Writer of terminal colours; if false, texts stay plain.
+/// Adds terminal colours to texts. If the field is false, texts stay plain.
 #[derive(Clone, Copy)]
 pub(super) struct Painter(pub bool);
 

@@ -33,21 +33,21 @@ impl Default for RenderOptions {
     }
 }
 
-/// Width of the titles above the tree, such as `metadata`, with the gap after a title.
+/// Width in columns of a title above the tree (such as `metadata`) and of the gap after the title.
 const TITLE_WIDTH: usize = 10;
 
-/// Width of the widest line whose notes are aligned in the column. The notes of wider lines follow
-/// directly after the text.
+/// Maximum width, in terminal columns, of a line whose notes are aligned in the right column. In a
+/// wider line, the notes follow directly after the text.
 const MAX_ALIGNED_WIDTH: usize = 52;
 
-/// A line of the tree. Its notes are not aligned yet.
+/// A line of the tree, before its notes are aligned with the notes of other lines.
 struct TreeLine {
     depth: usize,
     mark: Option<Mark>,
     text: String,
-    strong: bool,
+    is_bold: bool,
     /// The dimmed text after the main text.
-    aside: String,
+    dim_suffix: String,
     /// The notes in the right column.
     notes: Vec<String>,
     /// Whether the notes explain why a result is unknown.
@@ -100,25 +100,28 @@ fn write_headline(explanation: &Explanation, paint: Painter, language: Language,
     steps.extend(headline_target(explanation, language));
     let steps = paint.bold(&to_one_line(&steps.join(" → ")));
     let _ = writeln!(out, "{}", localized(&message!("why: {steps}")));
-    let mut entry = |title: &Message, text: &str| {
+    let mut write_entry = |title: &Message, text: &str| {
         let padding = " ".repeat(TITLE_WIDTH.saturating_sub(display_width(&localized(title))));
         let _ = writeln!(out, "  {}{padding}{text}", localized(title));
     };
     if !explanation.metadata.is_empty() {
-        entry(&message!("metadata"), &format_value(&Json::Object(explanation.metadata.clone()), language));
+        write_entry(
+            &message!("metadata"),
+            &format_value(&Json::Object(explanation.metadata.clone()), language),
+        );
     }
     if !explanation.requires.is_empty() {
         let permissions: Vec<String> =
-            explanation.requires.iter().map(|one| escape_and_truncate(one, 200)).collect();
-        entry(&message!("requires"), &permissions.join(", "));
+            explanation.requires.iter().map(|permission| escape_and_truncate(permission, 200)).collect();
+        write_entry(&message!("requires"), &permissions.join(", "));
     }
     for name in &explanation.missing_args {
         let text = message!("! the argument {} is missing, so its value is null", to_one_line(name));
-        entry(&Message::verbatim(paint.warn(&localized(&text))), "");
+        write_entry(&Message::verbatim(paint.warn(&localized(&text))), "");
     }
     for (position, field) in explanation.message.iter().enumerate() {
         let title = if position == 0 { message!("message") } else { Message::default() };
-        entry(&title, &format_operand(field, language));
+        write_entry(&title, &format_operand(field, language));
     }
     out.push('\n');
 }
@@ -138,17 +141,17 @@ impl TreeRenderer {
     }
 
     fn push_line(&mut self, depth: usize, mark: Option<Mark>, text: impl Into<String>) -> &mut TreeLine {
-        let at = self.lines.len();
+        let index = self.lines.len();
         self.lines.push(TreeLine {
             depth,
             mark,
             text: to_one_line(&text.into()).into_owned(),
-            strong: false,
-            aside: String::new(),
+            is_bold: false,
+            dim_suffix: String::new(),
             notes: Vec::new(),
             warn: false,
         });
-        &mut self.lines[at]
+        &mut self.lines[index]
     }
 
     fn localized(&self, message: &Message) -> String {
@@ -164,27 +167,27 @@ impl TreeRenderer {
             );
             return;
         }
-        let mut left_out = 0;
+        let mut hidden_routes = 0;
         for (position, route) in table.routes.iter().enumerate() {
             if position < self.max_routes || route.chosen {
                 self.push_route(route, depth);
             } else {
-                left_out += 1;
+                hidden_routes += 1;
             }
         }
-        if left_out > 0 {
+        if hidden_routes > 0 {
             let text = message!(
                 "… and {} more that did not lead to the choice",
-                format_rule_count(table.kind, left_out)
+                format_rule_count(table.kind, hidden_routes)
             );
             self.push_line(depth, None, self.localized(&text));
         }
         if let Some(default) = &table.default {
-            let reached = default.result == Mark::True;
-            if reached {
+            let is_default_used = default.result == Mark::True;
+            if is_default_used {
                 let line = self.push_marked_line(depth, Mark::True, "default");
-                line.strong = true;
-                line.aside = format!("→ {}", to_one_line(&default.to));
+                line.is_bold = true;
+                line.dim_suffix = format!("→ {}", to_one_line(&default.to));
             }
             if let Some(inner) = &default.table {
                 self.push_table(inner, depth + 1);
@@ -218,8 +221,8 @@ impl TreeRenderer {
     }
 
     /// Adds the scores of the intent flows, which are evaluated if no keyword pattern matches.
-    fn push_intents(&mut self, asked: &IntentTrace) {
-        let IntentTrace { threshold, margin, ranked } = asked;
+    fn push_intents(&mut self, intents: &IntentTrace) {
+        let IntentTrace { threshold, margin, ranked } = intents;
         let text = message!("intent flows, by score (threshold {threshold}, margin {margin})");
         self.push_line(0, None, self.localized(&text));
         if ranked.is_empty() {
@@ -229,7 +232,7 @@ impl TreeRenderer {
         for intent in ranked {
             let mark = if intent.chosen { Mark::True } else { Mark::False };
             let line = self.push_marked_line(1, mark, intent.name.clone());
-            line.strong = intent.chosen;
+            line.is_bold = intent.chosen;
             line.notes.push(format!("{:.4}", intent.score));
         }
     }
@@ -239,19 +242,19 @@ impl TreeRenderer {
         if route.result == Mark::Unknown {
             collect_unknown_reasons(&route.when, self.language, &mut reasons);
         }
-        let aside = match route.priority {
+        let dim_suffix = match route.priority {
             0 => String::new(),
             priority => self.localized(&message!("(priority {priority})")),
         };
         let unknown = reasons.first().map(|first| self.localized(&message!("unknown: {first}")));
         let line = self.push_marked_line(depth, route.result, route.route.clone());
-        line.strong = true;
-        line.aside = aside;
+        line.is_bold = true;
+        line.dim_suffix = dim_suffix;
         if route.chosen || route.result == Mark::True {
-            let gap = if line.aside.is_empty() { "" } else { " " };
+            let gap = if line.dim_suffix.is_empty() { "" } else { " " };
             // A branch of a choice has no target to show: the id of a branch is the route's name.
             if !route.to.is_empty() {
-                let _ = write!(line.aside, "{gap}→ {}", to_one_line(&route.to));
+                let _ = write!(line.dim_suffix, "{gap}→ {}", to_one_line(&route.to));
             }
         }
         match unknown {
@@ -271,8 +274,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the lines of a condition. An `and` at the top gets no line of its own, only its
-    /// operands do.
+    /// Adds the lines of a condition. If the condition is an `and`, only its operands get lines.
     fn push_condition(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
@@ -307,27 +309,27 @@ impl TreeRenderer {
         }
         match node.kind {
             NodeKind::And | NodeKind::Or | NodeKind::AllUsable | NodeKind::AnyUsable => {
-                let all = matches!(node.kind, NodeKind::And | NodeKind::AllUsable);
-                let title = if all { message!("all of") } else { message!("any of") };
+                let requires_all = matches!(node.kind, NodeKind::And | NodeKind::AllUsable);
+                let title = if requires_all { message!("all of") } else { message!("any of") };
                 self.push_marked_line(depth, node.result, localized(&title));
                 for child in &node.children {
                     self.push_node(child, depth + 1);
                 }
             }
             NodeKind::Not | NodeKind::Unless => {
-                let simple = match node.children.as_slice() {
+                let single_test = match node.children.as_slice() {
                     [child] if child.kind == NodeKind::Test => Some(child),
                     _ => None,
                 };
                 // The source text of an exception does not include `unless`.
-                let title = match (node.kind, simple) {
+                let title = match (node.kind, single_test) {
                     (NodeKind::Unless, None) => "unless".to_owned(),
                     (NodeKind::Unless, Some(_)) => format!("unless {text}"),
                     (_, None) => "not".to_owned(),
                     (_, Some(_)) => text,
                 };
                 let line = self.push_marked_line(depth, node.result, title);
-                match simple {
+                match single_test {
                     Some(child) => {
                         add_value_notes(line, child, None, language);
                         self.push_counted_elements(&child.operands, depth + 1);
@@ -373,16 +375,16 @@ impl TreeRenderer {
                 self.push_condition(&item.when, depth + 1);
             }
         }
-        let counted = |count: usize| match count {
+        let element_count = |count: usize| match count {
             1 => message!("… 1 more element"),
             count => message!("… {} more elements", format_thousands(count)),
         };
         if elements.more > 0 {
-            let text = message!("{} evaluated", counted(elements.more));
+            let text = message!("{} evaluated", element_count(elements.more));
             self.push_line(depth, None, self.localized(&text));
         }
         if elements.skipped > 0 {
-            let text = message!("{} skipped: an earlier one decided", counted(elements.skipped));
+            let text = message!("{} skipped: an earlier one decided", element_count(elements.skipped));
             self.push_marked_line(depth, Mark::Skipped, self.localized(&text));
         }
     }
@@ -395,13 +397,14 @@ fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item =
 
 /// Adds the values that a test used as notes to the test's line. If the test is unknown, the line
 /// shows the reason instead of missing values.
-fn add_value_notes(line: &mut TreeLine, node: &TraceNode, known: Option<&str>, language: Language) {
-    let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
+fn add_value_notes(line: &mut TreeLine, node: &TraceNode, shown_name: Option<&str>, language: Language) {
+    let is_not_shown =
+        |operand: &&Operand| Some(operand.text.as_str()) != shown_name && operand.text != node.text;
     line.warn = !node.because.is_empty();
     line.notes.extend(unknown_reasons(node, language));
-    for given in node.operands.iter().filter(wanted) {
-        if !(given.missing && line.warn) {
-            line.notes.push(format_operand(given, language));
+    for shown_operand in node.operands.iter().filter(is_not_shown) {
+        if !(shown_operand.missing && line.warn) {
+            line.notes.push(format_operand(shown_operand, language));
         }
     }
     if let Some(found) = &node.found {
@@ -424,47 +427,49 @@ fn collect_unknown_reasons(node: &TraceNode, language: Language, reasons: &mut V
 
 /// Formats a number of rules with the noun for the table's kind.
 fn format_rule_count(kind: TableKind, count: usize) -> Message {
-    let (number, one) = (format_thousands(count), count == 1);
+    let (number, is_one) = (format_thousands(count), count == 1);
     match kind {
-        TableKind::Routes | TableKind::Requirements if one => message!("1 route"),
+        TableKind::Routes | TableKind::Requirements if is_one => message!("1 route"),
         TableKind::Routes | TableKind::Requirements => message!("{number} routes"),
-        TableKind::Choice if one => message!("1 branch"),
+        TableKind::Choice if is_one => message!("1 branch"),
         TableKind::Choice => message!("{number} branches"),
-        TableKind::Flows if one => message!("1 pattern"),
+        TableKind::Flows if is_one => message!("1 pattern"),
         TableKind::Flows => message!("{number} patterns"),
-        TableKind::Router if one => message!("1 case"),
+        TableKind::Router if is_one => message!("1 case"),
         TableKind::Router => message!("{number} cases"),
     }
 }
 
-/// Aligns the notes in one column; notes that do not fit go on lines below.
+/// Writes the lines with their notes aligned in one column. Notes that do not fit are written on
+/// lines of their own, below the line's text.
 fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) {
     let paint = Painter(options.color);
     let left_width = |line: &TreeLine| {
-        let aside = if line.aside.is_empty() { 0 } else { 2 + display_width(&line.aside) };
-        3 * line.depth + 2 + display_width(&line.text) + aside
+        let suffix_width = if line.dim_suffix.is_empty() { 0 } else { 2 + display_width(&line.dim_suffix) };
+        3 * line.depth + 2 + display_width(&line.text) + suffix_width
     };
-    let noted = lines.iter().filter(|line| !line.notes.is_empty());
-    let column = noted.map(left_width).filter(|width| *width <= MAX_ALIGNED_WIDTH).max().unwrap_or(0) + 3;
+    let lines_with_notes = lines.iter().filter(|line| !line.notes.is_empty());
+    let column =
+        lines_with_notes.map(left_width).filter(|width| *width <= MAX_ALIGNED_WIDTH).max().unwrap_or(0) + 3;
     for line in lines {
         let bars = "│  ".repeat(line.depth);
         let mark = line.mark.map_or(String::new(), |mark| format!("{} ", paint.paint_mark(mark)));
-        let text = match (line.strong, line.mark) {
+        let text = match (line.is_bold, line.mark) {
             (true, _) => paint.bold(&line.text),
             (_, None | Some(Mark::Skipped)) => paint.dim(&line.text),
             _ => line.text.clone(),
         };
         let _ = write!(out, "{}{mark}{text}", paint.dim(&bars));
-        if !line.aside.is_empty() {
-            let _ = write!(out, "  {}", paint.dim(&line.aside));
+        if !line.dim_suffix.is_empty() {
+            let _ = write!(out, "  {}", paint.dim(&line.dim_suffix));
         }
-        let left = left_width(line);
+        let text_end = left_width(line);
         // Notes are packed into rows: the first row after the text if it fits, the others below.
-        let beside = column.max(left + 2);
-        let below = (3 * line.depth + 6).min(column);
+        let first_row_start = column.max(text_end + 2);
+        let later_row_start = (3 * line.depth + 6).min(column);
         let mut rows: Vec<String> = Vec::new();
         for note in &line.notes {
-            let start = if rows.len() <= 1 { beside } else { below };
+            let start = if rows.len() <= 1 { first_row_start } else { later_row_start };
             match rows.last_mut() {
                 Some(row) if start + display_width(row) + 2 + display_width(note) <= options.width => {
                     let _ = write!(row, ", {note}");
@@ -472,13 +477,14 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
                 _ => rows.push(note.clone()),
             }
         }
-        let fits = rows.first().is_some_and(|row| beside + display_width(row) <= options.width);
+        let first_row_fits =
+            rows.first().is_some_and(|row| first_row_start + display_width(row) <= options.width);
         for (position, row) in rows.iter().enumerate() {
             let row = if line.warn { paint.warn(row) } else { paint.dim(row) };
-            if position == 0 && fits {
-                let _ = write!(out, "{}{row}", " ".repeat(beside - left));
+            if position == 0 && first_row_fits {
+                let _ = write!(out, "{}{row}", " ".repeat(first_row_start - text_end));
             } else {
-                let indent = below.saturating_sub(3 * (line.depth + 1));
+                let indent = later_row_start.saturating_sub(3 * (line.depth + 1));
                 let bars = paint.dim(&"│  ".repeat(line.depth));
                 let _ = write!(out, "\n{bars}   {}{row}", " ".repeat(indent));
             }

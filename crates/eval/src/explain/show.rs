@@ -19,17 +19,17 @@ pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
     match &operand.value {
         None => message!("{name} is missing").localized(language).into_owned(),
         Some(value) => {
-            let mut shown = ValuePrinter { text: String::new(), language };
-            shown.print_value(value, operand.length, operand.masked && value.is_string(), 0);
-            format!("{name} = {}", shown.text)
+            let mut printer = ValuePrinter { text: String::new(), language };
+            printer.print_value(value, operand.length, operand.masked && value.is_string(), 0);
+            format!("{name} = {}", printer.text)
         }
     }
 }
 
 pub(super) fn format_value(json: &Json, language: Language) -> String {
-    let mut shown = ValuePrinter { text: String::new(), language };
-    shown.print_value(json, None, false, 0);
-    shown.text
+    let mut printer = ValuePrinter { text: String::new(), language };
+    printer.print_value(json, None, false, 0);
+    printer.text
 }
 
 /// Printer of a value; generated words are in `language`.
@@ -94,30 +94,30 @@ impl ValuePrinter {
 
 /// Escapes control and invisible characters in a text, and truncates it to `limit` characters.
 pub(super) fn escape_and_truncate(text: &str, limit: usize) -> String {
-    let mut shown = String::with_capacity(text.len().min(limit * 4));
+    let mut escaped = String::with_capacity(text.len().min(limit * 4));
     for (position, c) in text.chars().enumerate() {
         if position == limit {
-            shown.push('…');
+            escaped.push('…');
             break;
         }
         if is_display_control(c) || is_invisible(c) {
-            escape_char(c, &mut shown);
+            escape_char(c, &mut escaped);
         } else {
-            shown.push(c);
+            escaped.push(c);
         }
     }
-    shown
+    escaped
 }
 
 /// Formats a number with thousands separators: `1,234`.
 pub(super) fn format_thousands(number: usize) -> String {
     let digits = number.to_string();
-    let mut shown = String::new();
+    let mut formatted = String::new();
     for (position, digit) in digits.chars().enumerate() {
         if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            shown.push(',');
+            formatted.push(',');
         }
-        shown.push(digit);
+        formatted.push(digit);
     }
-    shown
+    formatted
 }

@@ -28,25 +28,28 @@ pub(super) fn summarize(explanation: &Explanation, language: Language) -> String
             if ranked.is_empty() { message!("none is similar to the text") } else { comma_list(ranked) };
         lines.push(message!("intent flows, by score (threshold {}): {ranked}", intents.threshold));
     }
-    let mut missed = Vec::new();
-    collect_missed_routes(&explanation.trace, &mut missed);
-    let near = missed.iter().any(|miss| miss.near);
+    let mut missed_routes = Vec::new();
+    collect_missed_routes(&explanation.trace, &mut missed_routes);
+    let has_near_miss = missed_routes.iter().any(|miss| miss.is_near_miss);
     // If no route was chosen, tried routes are listed even if no part of their condition was true.
-    let by_default =
+    let no_route_chosen =
         explanation.trace.routes.iter().all(|route| !route.chosen) && explanation.intents.is_none();
-    missed.retain(|miss| if near { miss.near } else { by_default });
-    missed.sort_by_key(|miss| miss.failed.len());
-    if !missed.is_empty() {
-        lines.push(if near { message!("near misses:") } else { message!("tried:") });
+    missed_routes.retain(|miss| if has_near_miss { miss.is_near_miss } else { no_route_chosen });
+    missed_routes.sort_by_key(|miss| miss.failed_conditions.len());
+    if !missed_routes.is_empty() {
+        lines.push(if has_near_miss { message!("near misses:") } else { message!("tried:") });
     }
-    for miss in missed.iter().take(MAX_LISTED_ITEMS) {
-        let failed =
-            miss.failed.iter().take(MAX_LISTED_ITEMS).map(|node| failed_condition_message(node, language));
+    for miss in missed_routes.iter().take(MAX_LISTED_ITEMS) {
+        let failed = miss
+            .failed_conditions
+            .iter()
+            .take(MAX_LISTED_ITEMS)
+            .map(|node| failed_condition_message(node, language));
         let failed = failed.reduce(|one, other| message!("{one}; {other}")).unwrap_or_default();
         lines.push(message!("  {}: {failed}", to_one_line(&miss.route.route)));
     }
-    if missed.len() > MAX_LISTED_ITEMS {
-        lines.push(message!("  … and {} more", missed.len() - MAX_LISTED_ITEMS));
+    if missed_routes.len() > MAX_LISTED_ITEMS {
+        lines.push(message!("  … and {} more", missed_routes.len() - MAX_LISTED_ITEMS));
     }
     for failure in &explanation.host_failures {
         let why = escape_and_truncate(&failure.message, 200);
@@ -80,10 +83,10 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
     let mut told: Vec<Message> = Vec::new();
     let mut count = 0;
     for route in chosen_routes(&explanation.trace) {
-        let mut held = Vec::new();
-        collect_conditions_with_result(&route.when, Mark::True, &mut held);
-        count += held.len();
-        told.extend(held.iter().map(|node| true_condition_message(node, language)));
+        let mut true_conditions = Vec::new();
+        collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
+        count += true_conditions.len();
+        told.extend(true_conditions.iter().map(|node| true_condition_message(node, language)));
     }
     told.truncate(MAX_LISTED_ITEMS);
     match told.into_iter().reduce(|one, other| message!("{one} and {other}")) {
@@ -109,54 +112,60 @@ fn chosen_routes(table: &TableTrace) -> Vec<&RouteTrace> {
 /// A route that was not chosen, with the conditions that failed.
 struct MissedRoute<'a> {
     route: &'a RouteTrace,
-    failed: Vec<&'a TraceNode>,
+    failed_conditions: Vec<&'a TraceNode>,
     /// Whether the route is a near miss: some part of its condition was true, or the condition was
     /// unknown.
-    near: bool,
+    is_near_miss: bool,
 }
 
 /// Collects the routes that were tried but whose condition was not true. Includes the routes of
 /// tables that a `goto` reached.
-fn collect_missed_routes<'a>(table: &'a TableTrace, found: &mut Vec<MissedRoute<'a>>) {
+fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<MissedRoute<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {
-            collect_missed_routes(inner, found);
+            collect_missed_routes(inner, missed_routes);
         }
         if route.result == Mark::True {
             continue;
         }
-        let (mut held, mut failed) = (Vec::new(), Vec::new());
-        collect_conditions_with_result(&route.when, Mark::True, &mut held);
-        collect_conditions_with_result(&route.when, Mark::False, &mut failed);
-        if !failed.is_empty() {
-            let near = !held.is_empty() || route.result == Mark::Unknown;
-            found.push(MissedRoute { route, failed, near });
+        let (mut true_conditions, mut failed_conditions) = (Vec::new(), Vec::new());
+        collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
+        collect_conditions_with_result(&route.when, Mark::False, &mut failed_conditions);
+        if !failed_conditions.is_empty() {
+            let is_near_miss = !true_conditions.is_empty() || route.result == Mark::Unknown;
+            missed_routes.push(MissedRoute { route, failed_conditions, is_near_miss });
         }
     }
     if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_deref()) {
-        collect_missed_routes(inner, found);
+        collect_missed_routes(inner, missed_routes);
     }
 }
 
-/// Collects the parts of a condition that have the result `wanted`, true or false. Unknown parts
-/// count as false. A use of a `let` is a single part.
-fn collect_conditions_with_result<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
-    let is_wanted = match wanted {
+/// Collects the parts of a condition whose result is `expected_result`, true or false. Unknown
+/// parts count as false. A use of a `let` is a single part.
+fn collect_conditions_with_result<'a>(
+    node: &'a TraceNode,
+    expected_result: Mark,
+    conditions: &mut Vec<&'a TraceNode>,
+) {
+    let has_expected_result = match expected_result {
         Mark::True => node.result == Mark::True,
         _ => matches!(node.result, Mark::False | Mark::Unknown),
     };
-    let left_out = matches!(node.note, Some(Note::Decided | Note::LeftOut));
+    let is_skipped = matches!(node.note, Some(Note::Decided | Note::LeftOut));
     match node.kind {
-        _ if left_out => {}
+        _ if is_skipped => {}
         NodeKind::And | NodeKind::AllUsable | NodeKind::AnyUsable => {
-            node.children.iter().for_each(|child| collect_conditions_with_result(child, wanted, found));
+            node.children
+                .iter()
+                .for_each(|child| collect_conditions_with_result(child, expected_result, conditions));
         }
-        NodeKind::Or if wanted == Mark::True => {
+        NodeKind::Or if expected_result == Mark::True => {
             if let Some(child) = node.children.iter().find(|child| child.result == Mark::True) {
-                collect_conditions_with_result(child, wanted, found);
+                collect_conditions_with_result(child, expected_result, conditions);
             }
         }
-        _ if is_wanted && node.kind != NodeKind::Constant => found.push(node),
+        _ if has_expected_result && node.kind != NodeKind::Constant => conditions.push(node),
         _ => {}
     }
 }
@@ -200,9 +209,13 @@ fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
 
 /// Formats the values that a test used.
 fn format_operands(node: &TraceNode, language: Language) -> String {
-    let own = node.operands.iter().chain(match node.children.as_slice() {
+    let operands = node.operands.iter().chain(match node.children.as_slice() {
         [child] => child.operands.iter(),
         _ => [].iter(),
     });
-    own.take(MAX_LISTED_ITEMS).map(|one| format_operand(one, language)).collect::<Vec<_>>().join(", ")
+    operands
+        .take(MAX_LISTED_ITEMS)
+        .map(|operand| format_operand(operand, language))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -89,7 +89,7 @@ fn explain_message(f: &Fixture, message: &Json) -> super::Explanation {
 }
 
 #[test]
-fn a_default_is_explained_by_what_did_not_match() {
+fn a_default_is_explained_by_the_routes_that_did_not_match() {
     let f = help_desk();
     insta::assert_snapshot!(explain_message(&f, &json!({ "text": "hello there", "ctx": { "user": null } })), @r##"
     why: default → default_handler
@@ -111,7 +111,7 @@ fn a_default_is_explained_by_what_did_not_match() {
 }
 
 #[test]
-fn a_missing_value_is_named_beside_the_question_and_the_route() {
+fn a_missing_value_is_named_at_the_test_and_at_the_route() {
     let f = help_desk();
     insta::assert_snapshot!(explain_message(&f, &json!({ "text": "please run it", "ctx": { "user": { "role": 7 } } })), @r##"
     why: default → default_handler
@@ -250,12 +250,12 @@ fn json_is_as_documented() {
 fn hostile_values_cannot_steer_the_terminal() {
     let f = help_desk();
     let text = format!("\x1b[2J\u{202e}\u{9b}{}", "long ".repeat(1000));
-    let told = explain_message(&f, &json!({ "text": text }));
-    let shown = told.to_string();
-    assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown}");
-    assert!(shown.contains("(5,006 characters)"), "{shown}");
-    assert!(shown.lines().all(|line| line.chars().count() <= 121), "{shown}");
-    let coloured = told.render(&RenderOptions { color: true, ..RenderOptions::default() });
+    let explanation = explain_message(&f, &json!({ "text": text }));
+    let rendered = explanation.to_string();
+    assert!(!rendered.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{rendered}");
+    assert!(rendered.contains("(5,006 characters)"), "{rendered}");
+    assert!(rendered.lines().all(|line| line.chars().count() <= 121), "{rendered}");
+    let coloured = explanation.render(&RenderOptions { color: true, ..RenderOptions::default() });
     assert!(coloured.contains("\x1b[31m✗"));
 }
 
@@ -266,7 +266,7 @@ fn many_routes_are_counted() {
         let (cond, handler) = (f.field("text", Op::Eq, json!(number.to_string())), f.handler("h"));
         f.route(TableId(0), &format!("r{number}"), cond, handler);
     }
-    let shown = explain_message(&f, &json!({ "text": "150" })).to_string();
-    assert!(shown.contains("… and 100 routes more that did not lead to the choice"), "{shown}");
-    assert!(shown.contains("✓ r150  → h") && shown.contains("not tried: 49 routes"), "{shown}");
+    let rendered = explain_message(&f, &json!({ "text": "150" })).to_string();
+    assert!(rendered.contains("… and 100 routes more that did not lead to the choice"), "{rendered}");
+    assert!(rendered.contains("✓ r150  → h") && rendered.contains("not tried: 49 routes"), "{rendered}");
 }

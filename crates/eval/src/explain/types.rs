@@ -46,6 +46,6 @@ fn the_types_of_an_explanation_are_written() {
     if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
         std::fs::write(path, &types).expect("the file can be written");
     }
-    let written = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(written == types, "`{path}` is stale; INSTA_UPDATE=always updates it");
+    let file_text = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(file_text == types, "`{path}` is stale; INSTA_UPDATE=always updates it");
 }

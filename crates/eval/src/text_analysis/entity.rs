@@ -13,8 +13,8 @@ impl EntityFinder {
     /// Prepares the regular expressions of an entity. The checker verified that they compile; an
     /// invalid expression would match nothing.
     pub fn new(entity: &Entity) -> EntityFinder {
-        let known = |pattern| LazyRegex::from_checked(pattern, entity.ignore_case);
-        EntityFinder { patterns: entity.patterns.iter().map(known).collect() }
+        let to_regex = |pattern| LazyRegex::from_checked(pattern, entity.ignore_case);
+        EntityFinder { patterns: entity.patterns.iter().map(to_regex).collect() }
     }
 
     /// Returns the named groups of the first match of the first expression that matches. Groups
@@ -23,16 +23,16 @@ impl EntityFinder {
     pub fn find_first(&self, text: &str) -> Option<Map<String, Json>> {
         let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
         let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
-        let mut found = Map::new();
+        let mut groups = Map::new();
         for name in pattern.capture_names().flatten() {
             if let Some(group) = captures.name(name) {
-                found.insert(name.to_owned(), group.as_str().into());
+                groups.insert(name.to_owned(), group.as_str().into());
             }
         }
         if pattern.capture_names().flatten().next().is_none() {
-            found.insert(WHOLE_MATCH_FIELD.to_owned(), captures[0].into());
+            groups.insert(WHOLE_MATCH_FIELD.to_owned(), captures[0].into());
         }
-        Some(found)
+        Some(groups)
     }
 }
 
@@ -52,8 +52,8 @@ mod tests {
                 ignore_case,
                 span: Span::new(FileId(0), 0, 0),
             };
-            let found = EntityFinder::new(&entity).find_first(text).map_or(Json::Null, Json::Object);
-            assert_eq!(found, expected, "{patterns:?} in {text}");
+            let groups = EntityFinder::new(&entity).find_first(text).map_or(Json::Null, Json::Object);
+            assert_eq!(groups, expected, "{patterns:?} in {text}");
         };
         let order = r"order (?<id>[0-9]+)(?: of (?<year>20\d\d))?";
         check(&[order], false, "order 7 of 2026, order 8", json!({"id": "7", "year": "2026"}));

@@ -1,5 +1,5 @@
-//! The intent of a text. The built-in classifier, which is trained on the declared intents, finds
-//! it.
+//! Finds the intent of a text with the built-in classifier, which is trained on the declared
+//! intents.
 
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_nlu::{self, Classifier, Options, TrainError};
@@ -13,15 +13,15 @@ use std::sync::Arc;
 /// If an intent has no text to learn from, such as an example. Also if there are more examples than
 /// the classifier accepts.
 pub fn train_classifier(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
-    let texts = |texts: &[Arc<str>]| texts.iter().map(|text| text.to_string()).collect();
+    let to_strings = |to_strings: &[Arc<str>]| to_strings.iter().map(|text| text.to_string()).collect();
     let intents: Vec<rulec_nlu::Intent> = analysis
         .intents
         .iter()
         .map(|intent| rulec_nlu::Intent {
             id: intent.name.to_string(),
             description: intent.description.to_string(),
-            keywords: texts(&intent.keywords),
-            examples: texts(&intent.examples),
+            keywords: to_strings(&intent.keywords),
+            examples: to_strings(&intent.examples),
         })
         .collect();
     let options = Options { threshold: analysis.threshold, margin: analysis.margin };
@@ -29,10 +29,10 @@ pub fn train_classifier(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
 }
 
 fn training_error(analysis: &Analysis, error: &TrainError) -> Diagnostic {
-    let named = |name: &str| analysis.intents.iter().find(|intent| *intent.name == *name);
+    let find_intent = |name: &str| analysis.intents.iter().find(|intent| *intent.name == *name);
     let (code, intent) = match error {
-        TrainError::NoText { id } => (Code::NothingToFind, named(id)),
-        TrainError::Duplicate { id } => (Code::Duplicate, named(id)),
+        TrainError::NoText { id } => (Code::NothingToFind, find_intent(id)),
+        TrainError::Duplicate { id } => (Code::Duplicate, find_intent(id)),
         _ => (Code::TooComplex, None),
     };
     match intent.or(analysis.intents.first()) {
@@ -46,11 +46,11 @@ fn training_error(analysis: &Analysis, error: &TrainError) -> Diagnostic {
 pub fn classify_to_json(classifier: &Classifier, text: &str) -> Json {
     let verdict = classifier.classify(text);
     let best = verdict.ranked().first().filter(|best| best.score > 0.0);
-    let mut found = Map::new();
-    found.extend(verdict.chosen().map(|name| (INTENT_FIELD.to_owned(), name.into())));
-    found.extend(best.map(|best| (BEST_INTENT_FIELD.to_owned(), best.id.into())));
-    found.insert(INTENT_SCORE_FIELD.to_owned(), verdict.score().into());
-    Json::Object(found)
+    let mut record = Map::new();
+    record.extend(verdict.chosen().map(|name| (INTENT_FIELD.to_owned(), name.into())));
+    record.extend(best.map(|best| (BEST_INTENT_FIELD.to_owned(), best.id.into())));
+    record.insert(INTENT_SCORE_FIELD.to_owned(), verdict.score().into());
+    Json::Object(record)
 }
 
 #[cfg(test)]
@@ -60,13 +60,13 @@ mod tests {
     use rulec_sema::request::Intent;
 
     fn intent(name: &str, keywords: &[&str], examples: &[&str]) -> Intent {
-        let all = |words: &[&str]| words.iter().map(|word| (*word).into()).collect();
+        let to_texts = |words: &[&str]| words.iter().map(|word| (*word).into()).collect();
         let span = Span::new(FileId(0), 0, 0);
         Intent {
             name: name.into(),
             description: "".into(),
-            keywords: all(keywords),
-            examples: all(examples),
+            keywords: to_texts(keywords),
+            examples: to_texts(examples),
             span,
         }
     }
@@ -80,17 +80,17 @@ mod tests {
     }
 
     #[test]
-    fn the_record_holds_the_intent_the_best_and_the_score() {
+    fn the_record_has_the_intent_the_best_candidate_and_the_score() {
         let check = |analysis: &Analysis, text: &str, intent: Option<&str>, best: Option<&str>| {
-            let found =
+            let result =
                 classify_to_json(&train_classifier(analysis).expect("there is enough to learn from"), text);
             assert_eq!(
-                (found[INTENT_FIELD].as_str(), found[BEST_INTENT_FIELD].as_str()),
+                (result[INTENT_FIELD].as_str(), result[BEST_INTENT_FIELD].as_str()),
                 (intent, best),
-                "{text}: {found}"
+                "{text}: {result}"
             );
-            let score = found[INTENT_SCORE_FIELD].as_f64().expect("a score");
-            assert!((0.0..=1.0).contains(&score) && (score > 0.0) == best.is_some(), "{text}: {found}");
+            let score = result[INTENT_SCORE_FIELD].as_f64().expect("a score");
+            assert!((0.0..=1.0).contains(&score) && (score > 0.0) == best.is_some(), "{text}: {result}");
         };
         let desk = desk();
         check(&desk, "I want my money back", Some("refund"), Some("refund"));
@@ -103,10 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn an_intent_without_words_is_refused_at_its_place() {
+    fn an_intent_without_words_is_an_error_at_its_span() {
         let mut analysis = desk();
         analysis.intents.push(intent("odd", &[], &["!?"]));
-        let refused = train_classifier(&analysis).expect_err("nothing to learn from");
-        assert!(refused.code == Code::NothingToFind && refused.message.contains("`odd`"), "{refused:?}");
+        let error = train_classifier(&analysis).expect_err("nothing to learn from");
+        assert!(error.code == Code::NothingToFind && error.message.contains("`odd`"), "{error:?}");
     }
 }

@@ -17,29 +17,31 @@ pub struct KeywordExtractor {
 }
 
 impl KeywordExtractor {
-    /// Prepares the built-in stop words, and the author's stop words in `more`.
-    pub fn new(more: &[Arc<str>]) -> KeywordExtractor {
-        let more = more.iter().map(|word| COMPARISON_MODE.prepare(word.trim()).into());
-        KeywordExtractor { stop_words: stop_words::all_stop_words().map(Box::from).chain(more).collect() }
+    /// Prepares the built-in stop words, and the stop words that the author of the rules added.
+    pub fn new(author_words: &[Arc<str>]) -> KeywordExtractor {
+        let author_words = author_words.iter().map(|word| COMPARISON_MODE.prepare(word.trim()).into());
+        KeywordExtractor {
+            stop_words: stop_words::all_stop_words().map(Box::from).chain(author_words).collect(),
+        }
     }
 
     /// Returns the keywords of a text, case-folded and in NFKC form.
     pub fn extract_keywords(&self, text: &str) -> Vec<String> {
         let text = COMPARISON_MODE.prepare(text).replace('’', "'");
-        let mut found = Vec::new();
-        let mut seen = HashSet::new();
+        let mut keywords = Vec::new();
+        let mut distinct_words = HashSet::new();
         for (kind, run) in split_into_runs(&text) {
-            let mut take = |word: &str| {
-                if !self.stop_words.contains(word) && seen.insert(Box::<str>::from(word)) {
-                    found.push(word.to_owned());
+            let mut add_keyword = |word: &str| {
+                if !self.stop_words.contains(word) && distinct_words.insert(Box::<str>::from(word)) {
+                    keywords.push(word.to_owned());
                 }
             };
             match kind {
-                RunKind::Word => take(run),
-                RunKind::Unspaced => segment_unspaced(run, &mut take),
+                RunKind::Word => add_keyword(run),
+                RunKind::Unspaced => segment_unspaced(run, &mut add_keyword),
             }
         }
-        found
+        keywords
     }
 }
 
@@ -69,43 +71,44 @@ fn is_hangul(c: char) -> bool {
 
 fn split_into_runs(text: &str) -> Vec<(RunKind, &str)> {
     let mut runs = Vec::new();
-    let mut open: Option<(RunKind, usize)> = None;
+    let mut open_run: Option<(RunKind, usize)> = None;
     let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
+    while let Some((offset, c)) = chars.next() {
         let next_is_word = chars.peek().is_some_and(|(_, next)| run_kind(*next) == Some(RunKind::Word));
-        let found = match (c, open) {
+        let char_kind = match (c, open_run) {
             // An apostrophe inside a word, as in "don't", belongs to the word.
             ('\'', Some((RunKind::Word, _))) if next_is_word => Some(RunKind::Word),
             _ => run_kind(c),
         };
-        if let Some((run, start)) = open.filter(|(run, _)| Some(*run) != found) {
-            runs.push((run, &text[start..at]));
-            open = None;
+        if let Some((kind, start)) = open_run.filter(|(kind, _)| Some(*kind) != char_kind) {
+            runs.push((kind, &text[start..offset]));
+            open_run = None;
         }
-        if let (None, Some(run)) = (open, found) {
-            open = Some((run, at));
+        if let (None, Some(kind)) = (open_run, char_kind) {
+            open_run = Some((kind, offset));
         }
     }
-    runs.extend(open.map(|(run, start)| (run, &text[start..])));
+    runs.extend(open_run.map(|(kind, start)| (kind, &text[start..])));
     runs
 }
 
 #[cfg(feature = "chinese")]
-fn segment_unspaced<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
+fn segment_unspaced<'t>(run: &'t str, add_keyword: &mut impl FnMut(&'t str)) {
     use jieba_rs::Jieba;
     use std::sync::LazyLock;
     // The dictionary is slow to load and large, so it is loaded for the first Chinese text.
     static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-    JIEBA.cut(run, true).into_iter().for_each(|token| take(token.word));
+    JIEBA.cut(run, true).into_iter().for_each(|token| add_keyword(token.word));
 }
 
 #[cfg(not(feature = "chinese"))]
-fn segment_unspaced<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
+fn segment_unspaced<'t>(run: &'t str, add_keyword: &mut impl FnMut(&'t str)) {
     for piece in run.split(stop_words::is_function_character).filter(|piece| !piece.is_empty()) {
-        let bounds: Vec<usize> = piece.char_indices().map(|(at, _)| at).chain([piece.len()]).collect();
+        let bounds: Vec<usize> =
+            piece.char_indices().map(|(offset, _)| offset).chain([piece.len()]).collect();
         match bounds.len() {
-            2 => take(piece),
-            _ => bounds.windows(3).for_each(|pair| take(&piece[pair[0]..pair[2]])),
+            2 => add_keyword(piece),
+            _ => bounds.windows(3).for_each(|pair| add_keyword(&piece[pair[0]..pair[2]])),
         }
     }
 }
@@ -114,13 +117,13 @@ fn segment_unspaced<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
 mod tests {
     use super::*;
 
-    fn check(more: &[&str], text: &str, expected: &[&str]) {
-        let more: Vec<Arc<str>> = more.iter().map(|word| (*word).into()).collect();
-        assert_eq!(KeywordExtractor::new(&more).extract_keywords(text), expected, "{text}");
+    fn check(author_words: &[&str], text: &str, expected: &[&str]) {
+        let author_words: Vec<Arc<str>> = author_words.iter().map(|word| (*word).into()).collect();
+        assert_eq!(KeywordExtractor::new(&author_words).extract_keywords(text), expected, "{text}");
     }
 
     #[test]
-    fn stop_words_go_and_the_others_stay_in_order() {
+    fn stop_words_are_removed_and_other_words_stay_in_order() {
         check(&[], "", &[]);
         check(&[], "Where is my ORDER 1234, and where is the parcel?", &["order", "1234", "parcel"]);
         check(&[], "refund refund Refund", &["refund"]);

@@ -25,15 +25,15 @@ impl LexiconScorer {
     /// operator `contains word`. Each word counts once, and the sum is at most 1. The sum is
     /// rounded to nine decimals, so that 0.7 plus 0.1 gives 0.8.
     pub fn score_text(&self, text: &str) -> f64 {
-        let mut found = vec![false; self.weights.len()];
+        let mut occurs = vec![false; self.weights.len()];
         if let Some(words) = &self.words {
             words.any_match(&COMPARISON_MODE.prepare(text), |word, _| {
-                found[word] = true;
+                occurs[word] = true;
                 false
             });
         }
-        let found = self.weights.iter().zip(found).filter(|(_, found)| *found);
-        let sum: f64 = found.map(|(weight, _)| weight).sum();
+        let matched_weights = self.weights.iter().zip(occurs).filter(|(_, occurs)| *occurs);
+        let sum: f64 = matched_weights.map(|(weight, _)| weight).sum();
         (sum.min(1.0) * 1e9).round() / 1e9
     }
 }
@@ -82,8 +82,8 @@ mod tests {
             for word in words {
                 let entries = words.map(|other| (other.into(), f64::from(u8::from(other == word)))).to_vec();
                 let score = LexiconScorer::new(&Lexicon { name: "words".into(), entries }).score_text(text);
-                let found = contains_word(&COMPARISON_MODE.prepare(text), &COMPARISON_MODE.prepare(word));
-                assert_eq!(score, f64::from(u8::from(found)), "{word} in {text}");
+                let contains = contains_word(&COMPARISON_MODE.prepare(text), &COMPARISON_MODE.prepare(word));
+                assert_eq!(score, f64::from(u8::from(contains)), "{word} in {text}");
             }
         }
     }

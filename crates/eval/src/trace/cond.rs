@@ -1,5 +1,5 @@
-//! Builds the trace nodes of conditions. Operands that were not evaluated, because an earlier
-//! operand decided, are shown as skipped. An unknown operand decides nothing.
+//! Builds the trace nodes of conditions. An operand that was not evaluated, because an earlier
+//! operand decided the result, is shown as skipped. An unknown operand never decides the result.
 
 use super::quote::quote_on_one_line;
 use super::record::{StepFrame, TracedEvaluator};
@@ -48,8 +48,8 @@ impl<'a> TracedEvaluator<'a, '_> {
             }
             CondKind::Test(predicate) => self.add_test_details(predicate, cond.span, &values, &mut node),
             CondKind::Quantifier { list, .. } => match value.elements() {
-                Some(all) => {
-                    let skipped = all.count() - elements.evaluated_count();
+                Some(all_elements) => {
+                    let skipped = all_elements.count() - elements.evaluated_count();
                     node.elements = Some(Elements { skipped, ..elements });
                 }
                 None => node.because.push(self.explain_wrong_kind(list, value, KindSet::LIST)),
@@ -125,11 +125,11 @@ impl<'a> TracedEvaluator<'a, '_> {
                 broken_invariant!("a condition of a branch is usable by presence tests");
                 continue;
             };
-            let read = &predicate.left;
-            let value = self.eval_unrecorded(read);
-            self.add_shown_operands(read, value, None, &mut node.operands);
+            let read_expr = &predicate.left;
+            let value = self.eval_unrecorded(read_expr);
+            self.add_shown_operands(read_expr, value, None, &mut node.operands);
             if value.is_missing() {
-                node.because.push(self.explain_wrong_kind(read, value, read.ty.kinds));
+                node.because.push(self.explain_wrong_kind(read_expr, value, read_expr.ty.kinds));
             }
         }
         node
@@ -148,7 +148,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             return self.explain_unknown(predicate, values, span, &mut node.because);
         }
         if !predicate.operands().any(|operand| self.observer.privacy.is_private(operand)) {
-            let value = |at: usize| values.get(at).copied().unwrap_or(Value::Missing);
+            let value = |index: usize| values.get(index).copied().unwrap_or(Value::Missing);
             node.found = found_text(predicate, value(0), value(1));
         }
     }
@@ -162,17 +162,17 @@ fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, Trac
 /// Returns what a text operator found: the first matching keyword of a list, or the text that a
 /// regular expression matched. `None` if there is nothing to show.
 fn found_text(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
-    let row = predicate.op?.info();
-    let Implementation::Predicate(holds) = row.implementation else {
+    let op_info = predicate.op?.info();
+    let Implementation::Predicate(evaluate) = op_info.implementation else {
         broken_invariant!("the operator of a predicate is a predicate");
         return None;
     };
-    let is_regex = row.search == Some(Search::Regex);
+    let is_regex = op_info.search == Some(Search::Regex);
     let text = left.as_str()?;
-    let matched = |pattern: &str| match is_regex {
+    let matched_text = |pattern: &str| match is_regex {
         true => {
-            let found = text::compile_regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
-            Some(text::truncate_chars(found.as_str(), private::MAX_TEXT_CHARS))
+            let regex_match = text::compile_regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
+            Some(text::truncate_chars(regex_match.as_str(), private::MAX_TEXT_CHARS))
         }
         false => Some(pattern.to_owned()),
     };
@@ -181,11 +181,11 @@ fn found_text(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Optio
             let arena = &Arena::default();
             let mut keywords = right.elements()?.filter_map(Value::as_str);
             keywords
-                .find(|keyword| holds(left, Value::Str(keyword), predicate.mode, arena).holds())
-                .and_then(matched)
+                .find(|keyword| evaluate(left, Value::Str(keyword), predicate.mode, arena).holds())
+                .and_then(matched_text)
         }
         Some(Quantity::All) => None,
-        None if is_regex => matched(right.as_str()?),
+        None if is_regex => matched_text(right.as_str()?),
         None => None,
     }
 }

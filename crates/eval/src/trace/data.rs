@@ -260,8 +260,8 @@ impl TraceNode {
     fn localize(&mut self, language: Language) {
         self.because.iter_mut().for_each(|sentence| *sentence = sentence.in_language(language));
         self.children.iter_mut().for_each(|child| child.localize(language));
-        let counted = self.operands.iter_mut().filter_map(|operand| operand.elements.as_mut());
-        for elements in self.elements.iter_mut().chain(counted) {
+        let element_lists = self.operands.iter_mut().filter_map(|operand| operand.elements.as_mut());
+        for elements in self.elements.iter_mut().chain(element_lists) {
             elements.shown.iter_mut().for_each(|element| element.when.localize(language));
         }
     }
@@ -273,8 +273,8 @@ impl Elements {
         self.shown.len() + self.more
     }
 
-    /// Adds an evaluated element to `shown`. Its index is the number of elements evaluated before
-    /// it.
+    /// Adds an evaluated element to `shown`. The element's index is the number of elements that
+    /// were evaluated earlier.
     pub(super) fn push_element(&mut self, element: Operand, when: TraceNode) {
         self.shown.push(ElementTrace { index: self.evaluated_count(), element, when });
     }

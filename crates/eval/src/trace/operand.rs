@@ -17,8 +17,8 @@ use rulec_sema::hir::{
 };
 
 impl<'a> TracedEvaluator<'a, '_> {
-    /// Adds to `listed` the values to show for an operand. These are the operand's own value,
-    /// unless the operand is a literal, and the fields and elements that the operand reads.
+    /// Adds to `listed` the values to show for an operand: the operand's own value, and the fields
+    /// and elements that the operand reads. A literal is not added.
     pub(super) fn add_shown_operands(
         &mut self,
         expr: &'a Expr,
@@ -39,10 +39,10 @@ impl<'a> TracedEvaluator<'a, '_> {
                 self.add_leaf(inner, listed);
             }
             _ => {
-                let mut shown =
+                let mut operand =
                     self.observer.privacy.masked_operand(self.source_text(expr.span), value, expr);
-                shown.elements = elements.filter(|_| !value.is_missing());
-                push_distinct(shown, listed);
+                operand.elements = elements.filter(|_| !value.is_missing());
+                push_distinct(operand, listed);
                 self.add_leaves(Part::Expr(expr), listed);
             }
         }
@@ -59,8 +59,8 @@ impl<'a> TracedEvaluator<'a, '_> {
             _ => self.source_text(expr.span),
         };
         let value = self.eval_unrecorded(expr);
-        let shown = self.observer.privacy.masked_operand(text, value, expr);
-        push_distinct(shown, listed);
+        let operand = self.observer.privacy.masked_operand(text, value, expr);
+        push_distinct(operand, listed);
     }
 
     fn record_slot_read(&mut self, id: SlotId) {
@@ -72,7 +72,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to `listed` the fields and elements that a condition or value reads, even those that
     /// were not evaluated.
     fn add_leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
-        let bodied = match part {
+        let has_body = match part {
             Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
                 return self.add_leaf(expr, listed);
             }
@@ -84,7 +84,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
         };
         // For a quantifier, only the list is visited; the elements are shown separately.
-        let parts = part.parts().into_iter().take(if bodied { 1 } else { usize::MAX });
+        let parts = part.parts().into_iter().take(if has_body { 1 } else { usize::MAX });
         parts.for_each(|part| self.add_leaves(part, listed));
     }
 
@@ -97,28 +97,30 @@ impl<'a> TracedEvaluator<'a, '_> {
         because: &mut Vec<Message>,
     ) {
         let left = values.first().copied().unwrap_or(Value::Missing);
-        let wanted = match predicate.op {
+        let accepted_kinds = match predicate.op {
             Some(op) => op.info().forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left)),
             None => KindSet::BOOL,
         };
-        let left_fits = left.kind().is_some_and(|kind| wanted.has(kind));
-        let no_address = left_fits
+        let left_fits = left.kind().is_some_and(|kind| accepted_kinds.has(kind));
+        let is_not_address = left_fits
             && predicate.op == Some(Op::InNetwork)
             && left.as_str().is_some_and(|text| !network::is_address(text));
         if !left_fits {
-            because.push(self.explain_wrong_kind(&predicate.left, left, wanted));
-        } else if no_address {
+            because.push(self.explain_wrong_kind(&predicate.left, left, accepted_kinds));
+        } else if is_not_address {
             because.push(self.explain_wrong_value(&predicate.left, left, message!("an address")));
         }
         for (operand, &value) in predicate.operands().zip(values).skip(1) {
             let sentence = match &predicate.right {
                 HirOperand::Range { .. } => {
-                    let compares = !left_fits || rulec_lang::value::compare(left, value).is_some();
-                    (value.is_missing() || !compares)
+                    let is_comparable = !left_fits || rulec_lang::value::compare(left, value).is_some();
+                    (value.is_missing() || !is_comparable)
                         .then(|| self.explain_wrong_kind(operand, value, comparable_kinds(left)))
                 }
                 _ if value.is_missing() => Some(self.explain_missing(operand)),
-                _ => self.explain_right_operand(predicate, left, left_fits && !no_address, operand, value),
+                _ => {
+                    self.explain_right_operand(predicate, left, left_fits && !is_not_address, operand, value)
+                }
             };
             because.extend(sentence.filter(|sentence| !because.contains(sentence)));
         }
@@ -167,8 +169,8 @@ impl<'a> TracedEvaluator<'a, '_> {
                 broken_invariant!("the operator of a predicate is a predicate");
                 return None;
             };
-            let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
-            let at = elements.position(unfit).filter(|_| left_fits)?;
+            let is_unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
+            let at = elements.position(is_unfit).filter(|_| left_fits)?;
             return Some(message!("element {at} of {} is not a {noun}", self.source_text(operand.span)));
         }
         if op == Op::InNetwork && right.as_str().is_some_and(|text| network::parse_network(text).is_none()) {
@@ -176,18 +178,18 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
         let forms = op.info().forms;
         let form = forms.iter().find(|form| left.kind().is_some_and(|kind| form.left.has(kind)))?;
-        let wanted = match form.right {
+        let accepted_kinds = match form.right {
             RightOperand::Kinds(kinds) => kinds,
             RightOperand::Text | RightOperand::Pattern | RightOperand::SomeText => KindSet::STRING,
             RightOperand::Members => KindSet::LIST,
             RightOperand::Same => comparable_kinds(left),
             _ => KindSet::ALL,
         };
-        if right.kind().is_none_or(|kind| wanted.has(kind)) {
+        if right.kind().is_none_or(|kind| accepted_kinds.has(kind)) {
             return None;
         }
         if !forms.iter().any(|form| form.right == RightOperand::Same) {
-            return Some(self.explain_wrong_kind(operand, right, wanted));
+            return Some(self.explain_wrong_kind(operand, right, accepted_kinds));
         }
         let (this, other) =
             (self.describe_expr_value(&predicate.left, left), self.describe_expr_value(operand, right));
@@ -198,17 +200,18 @@ impl<'a> TracedEvaluator<'a, '_> {
         ))
     }
 
-    /// Explains why a value does not have the wanted kinds: it is missing, or of another kind.
+    /// Explains why a value does not have the expected kinds: the value is missing, or of another
+    /// kind.
     pub(super) fn explain_wrong_kind(
         &mut self,
         expr: &'a Expr,
         value: Value<'a>,
-        wanted: KindSet,
+        expected_kinds: KindSet,
     ) -> Message {
         if value.is_missing() {
             return self.explain_missing(expr);
         }
-        self.explain_wrong_value(expr, value, kinds_with_article(wanted))
+        self.explain_wrong_value(expr, value, kinds_with_article(expected_kinds))
     }
 
     fn explain_wrong_value(&mut self, expr: &'a Expr, value: Value<'a>, wanted: Message) -> Message {
@@ -219,8 +222,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Explains why an expression has no value.
     fn explain_missing(&mut self, expr: &'a Expr) -> Message {
         let program = self.program();
-        if let Some(beyond) = self.explain_exceeded_limit(expr) {
-            return beyond;
+        if let Some(limit_message) = self.explain_exceeded_limit(expr) {
+            return limit_message;
         }
         match &expr.kind {
             ExprKind::Slot(id) => self.explain_missing_slot(*id),
@@ -243,9 +246,10 @@ impl<'a> TracedEvaluator<'a, '_> {
             }
             ExprKind::Call(function, args) => {
                 let params = function.info().params;
-                let kinds =
-                    |at: usize| params.get(at).or(params.last()).map_or(KindSet::ALL, |(_, kinds)| *kinds);
-                let parts: Vec<_> = args.iter().enumerate().map(|(at, arg)| (arg, kinds(at))).collect();
+                let kinds = |index: usize| {
+                    params.get(index).or(params.last()).map_or(KindSet::ALL, |(_, kinds)| *kinds)
+                };
+                let parts: Vec<_> = args.iter().enumerate().map(|(index, arg)| (arg, kinds(index))).collect();
                 self.explain_missing_part(parts.into_iter(), expr)
             }
             ExprKind::Extern(id, args) => self.explain_missing_call_result(*id, args, expr),
@@ -259,9 +263,9 @@ impl<'a> TracedEvaluator<'a, '_> {
             },
             ExprKind::Cond(_) => message!("{} is unknown", self.source_text(expr.span)),
             ExprKind::If { cond, then, other } => {
-                let taken =
+                let branch =
                     if self.run_unrecorded(|eval| eval.eval_cond(cond)).holds() { then } else { other };
-                self.explain_missing(taken)
+                self.explain_missing(branch)
             }
             ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::List(_) => {
                 message!("{} is missing", self.source_text(expr.span))
@@ -276,23 +280,23 @@ impl<'a> TracedEvaluator<'a, '_> {
             return None;
         };
         let arena = self.arena();
-        let (value, beyond) = arena.catch_exceeded(|| self.eval_unrecorded(expr));
+        let (value, exceeded_limit) = arena.catch_exceeded(|| self.eval_unrecorded(expr));
         // If an operand exceeds the limit, the message is about the operand instead.
-        let of_part = expr.parts().into_iter().any(|part| match part {
+        let is_part_missing = expr.parts().into_iter().any(|part| match part {
             Part::Expr(part) => self.eval_unrecorded(part).is_missing(),
             _ => false,
         });
-        let exceeded = beyond.filter(|_| value.is_missing() && !of_part)?;
+        let exceeded = exceeded_limit.filter(|_| value.is_missing() && !is_part_missing)?;
         Some(message!("{} counts as missing: {}", self.source_text(expr.span), exceeded.to_message()))
     }
 
     /// Explains why a field or element is missing.
     fn explain_missing_field(&mut self, base: &'a Expr, expr: &'a Expr) -> Message {
-        if let Some(why) = self.explain_not_found(expr) {
-            return why;
+        if let Some(reason) = self.explain_not_found(expr) {
+            return reason;
         }
         let value = self.eval_unrecorded(base);
-        let wanted = match &expr.kind {
+        let expected_kinds = match &expr.kind {
             ExprKind::Index(_, index) if self.eval_unrecorded(index).is_missing() => {
                 return self.explain_missing(index);
             }
@@ -300,11 +304,11 @@ impl<'a> TracedEvaluator<'a, '_> {
             _ => KindSet::DICT,
         };
         match (value.list_len(), value) {
-            (Some(length), _) if wanted.has(Kind::List) => {
+            (Some(length), _) if expected_kinds.has(Kind::List) => {
                 message!("{} has no such element: the list has {length}", self.source_text(expr.span))
             }
             (_, Value::Dict(_) | Value::Entries(_)) => message!("{} is missing", self.source_text(expr.span)),
-            _ => self.explain_wrong_kind(base, value, wanted),
+            _ => self.explain_wrong_kind(base, value, expected_kinds),
         }
     }
 
@@ -312,38 +316,38 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// value.
     fn explain_missing_call_result(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
         // The function is not called if an argument is missing.
-        if let Some(missing) = args.iter().find(|arg| self.eval_unrecorded(arg).is_missing()) {
-            return self.explain_missing(missing);
+        if let Some(missing_arg) = args.iter().find(|arg| self.eval_unrecorded(arg).is_missing()) {
+            return self.explain_missing(missing_arg);
         }
-        if let Some(why) = self.explain_not_found(expr) {
-            return why;
+        if let Some(reason) = self.explain_not_found(expr) {
+            return reason;
         }
         let name = &self.program().externs[id.index()].name;
         let failures = &self.hosts.failures;
         match failures.iter().rposition(|failure| failure.function == *name) {
-            Some(at) if self.observer.private_failures.get(at) == Some(&false) => {
-                message!("the host function {name} failed: {}", failures[at].message)
+            Some(index) if self.observer.private_failures.get(index) == Some(&false) => {
+                message!("the host function {name} failed: {}", failures[index].message)
             }
             Some(_) => message!("the host function {name} failed"),
             None => message!("the host function {name} returned no value of its declared type"),
         }
     }
 
-    /// Returns a sentence about the first operand that is missing or of a wrong kind. If there is
-    /// none, the sentence is about the whole expression, which has no result.
+    /// Explains why `parent` has no value. The sentence is about the first operand in `parts` that
+    /// is missing or of a wrong kind. If all operands are correct, the sentence is about `parent`.
     fn explain_missing_part(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,
-        whole: &'a Expr,
+        parent: &'a Expr,
     ) -> Message {
-        for (part, wanted) in parts {
+        for (part, expected_kinds) in parts {
             let value = self.eval_unrecorded(part);
-            if value.read_as(wanted).is_missing() {
-                return self.explain_wrong_kind(part, value, wanted);
+            if value.read_as(expected_kinds).is_missing() {
+                return self.explain_wrong_kind(part, value, expected_kinds);
             }
         }
-        let text = self.source_text(whole.span);
-        match &whole.kind {
+        let text = self.source_text(parent.span);
+        match &parent.kind {
             ExprKind::Call(function, args) => self.explain_no_result(*function, args, text),
             _ => message!("{text} has no result for these values"),
         }
@@ -353,12 +357,12 @@ impl<'a> TracedEvaluator<'a, '_> {
     fn explain_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.eval_unrecorded(arg);
-            let unknown = match (*param, value) {
+            let expected_noun = match (*param, value) {
                 ("zone", Value::Str(name)) if !zone::is_zone(name) => message!("a time zone"),
                 ("hash", Value::Str(name)) if BucketHash::from_name(name).is_none() => message!("a hash"),
                 _ => continue,
             };
-            return self.explain_wrong_value(arg, value, unknown);
+            return self.explain_wrong_value(arg, value, expected_noun);
         }
         match function.info().missing_result_reason() {
             Some(why) => message!("{text} is missing: {why}"),
@@ -368,11 +372,11 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     fn explain_missing_slot(&mut self, id: SlotId) -> Message {
         let slot = &self.program().slots[id.index()];
-        let found = self.raw_slot_value(id);
-        if let Some(kind) = found.kind() {
+        let raw_value = self.raw_slot_value(id);
+        if let Some(kind) = raw_value.kind() {
             let what = match slot.root {
                 Some(_) => kinds_with_article(KindSet::single(kind)),
-                None => describe_value(&self.observer.privacy.raw_field_operand(slot, found), found),
+                None => describe_value(&self.observer.privacy.raw_field_operand(slot, raw_value), raw_value),
             };
             return message!("{} is {what}, but {} is needed", slot.name(), kinds_with_article(slot.kinds));
         }
@@ -383,11 +387,11 @@ impl<'a> TracedEvaluator<'a, '_> {
         // field.
         let mut value = Value::from_json(self.message());
         for (depth, key) in slot.path.iter().enumerate() {
-            let null = matches!(value, Value::Dict(map) if map.contains_key(&**key));
+            let is_null = matches!(value, Value::Dict(map) if map.contains_key(&**key));
             value = value.field(key);
             if value.is_missing() {
                 let here = slot.path[..=depth].join(".");
-                let here = if null { message!("{here} is null") } else { message!("{here} is missing") };
+                let here = if is_null { message!("{here} is null") } else { message!("{here} is missing") };
                 return if depth + 1 == slot.path.len() {
                     here
                 } else {
@@ -409,10 +413,10 @@ impl<'a> TracedEvaluator<'a, '_> {
             Some(value) if !value.is_missing() => {
                 let private = self.observer.privacy.is_private(expr);
                 let ty = self.observer.privacy.expr_type(expr);
-                let shown = self.observer.privacy.to_operand(name.clone(), value, private, &ty);
+                let operand = self.observer.privacy.to_operand(name.clone(), value, private, &ty);
                 message!(
                     "{name} is {}, not {}",
-                    describe_value(&shown, value),
+                    describe_value(&operand, value),
                     kinds_with_article(expr.ty.kinds)
                 )
             }
@@ -431,17 +435,17 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Formats a value and its kind, such as `"7", a string`.
     fn describe_expr_value(&mut self, expr: &Expr, value: Value<'_>) -> Message {
-        let shown = self.observer.privacy.masked_operand(String::new(), value, expr);
-        describe_value(&shown, value)
+        let operand = self.observer.privacy.masked_operand(String::new(), value, expr);
+        describe_value(&operand, value)
     }
 }
 
 /// Formats a value and its kind, such as `"7", a string`; only the kind if the value is long or
 /// masked.
-fn describe_value(shown: &Operand, value: Value<'_>) -> Message {
+fn describe_value(operand: &Operand, value: Value<'_>) -> Message {
     let kind = kinds_with_article(value.kind().map_or(KindSet::EMPTY, KindSet::single));
-    match &shown.value {
-        Some(json) if !shown.masked => {
+    match &operand.value {
+        Some(json) if !operand.masked => {
             let text = json.to_string();
             if text.chars().count() <= 40 { message!("{text}, {kind}") } else { kind }
         }

@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 8;
 
 pub(super) struct PrivacyMask<'a> {
     program: &'a Program,
-    pub(super) show: bool,
+    pub(super) show_private: bool,
     /// Whether each `let` reads a private value; `None` if not computed yet.
     lets: Vec<Option<bool>>,
     /// The quantifier variables in scope, each with two facts about its list: whether the list is
@@ -30,13 +30,13 @@ pub(super) struct PrivacyMask<'a> {
 }
 
 impl<'a> PrivacyMask<'a> {
-    pub(super) fn new(program: &'a Program, show: bool) -> Self {
-        PrivacyMask { program, show, lets: vec![None; program.lets.len()], vars: Vec::new() }
+    pub(super) fn new(program: &'a Program, show_private: bool) -> Self {
+        PrivacyMask { program, show_private, lets: vec![None; program.lets.len()], vars: Vec::new() }
     }
 
     /// True if the value of the expression is private and must be masked as a whole.
     pub(super) fn is_private(&mut self, expr: &Expr) -> bool {
-        !self.show && self.reads_private(expr)
+        !self.show_private && self.reads_private(expr)
     }
 
     /// Adds a quantifier variable to the scope.
@@ -54,17 +54,20 @@ impl<'a> PrivacyMask<'a> {
     fn reads_private(&mut self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Slot(id) => self.is_slot_private(&self.program.slots[id.index()]),
-            ExprKind::Var(id) => self.vars.iter().any(|(other, private, _)| other == id && *private),
+            ExprKind::Var(id) => self
+                .vars
+                .iter()
+                .any(|(other, has_private_field_named, _)| other == id && *has_private_field_named),
             ExprKind::Field(base, name) => {
-                let private = |ty: &Ty| {
+                let has_private_field_named = |ty: &Ty| {
                     ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.private)
                 };
-                private(&self.expr_type(base)) || self.reads_private(base)
+                has_private_field_named(&self.expr_type(base)) || self.reads_private(base)
             }
             ExprKind::Index(base, index) => {
                 let ty = self.expr_type(base);
-                let keyed = ty.fields().is_some() && holds_private(&ty);
-                keyed || self.reads_private(base) || self.part_reads_private(Part::Expr(index))
+                let may_index_private = ty.fields().is_some() && may_contain_private(&ty);
+                may_index_private || self.reads_private(base) || self.part_reads_private(Part::Expr(index))
             }
             ExprKind::Read(inner, _) => self.reads_private(inner),
             _ => expr.parts().into_iter().any(|part| self.part_reads_private(part)),
@@ -74,15 +77,15 @@ impl<'a> PrivacyMask<'a> {
     /// True if the condition or value reads a private value.
     fn part_reads_private(&mut self, part: Part<'_>) -> bool {
         match part {
-            Part::Expr(expr) => holds_private(&self.expr_type(expr)) || self.reads_private(expr),
+            Part::Expr(expr) => may_contain_private(&self.expr_type(expr)) || self.reads_private(expr),
             Part::Cond(cond) => cond.parts().into_iter().any(|part| self.part_reads_private(part)),
             Part::Let(id) => self.let_reads_private(id),
         }
     }
 
     fn let_reads_private(&mut self, id: LetId) -> bool {
-        if let Some(known) = self.lets[id.index()] {
-            return known;
+        if let Some(cached) = self.lets[id.index()] {
+            return cached;
         }
         self.lets[id.index()] = Some(false);
         let private = match self.program.let_body(id).part() {
@@ -119,17 +122,18 @@ impl<'a> PrivacyMask<'a> {
         }
     }
 
-    /// Returns the declared type of a message field if that type contains private fields. Otherwise
-    /// returns the type that the checker gave the expression.
+    /// Returns the type that decides which parts of an expression's value are masked. For a message
+    /// field whose declared type contains private fields, the result is the declared type. For any
+    /// other expression, the result is the type that the checker determined.
     pub(super) fn expr_type(&self, expr: &Expr) -> Ty {
         match &expr.kind {
             ExprKind::Var(id) => match self.vars.iter().rev().find(|(other, ..)| other == id) {
-                Some((_, _, ty)) if holds_private(ty) => ty.clone(),
+                Some((_, _, ty)) if may_contain_private(ty) => ty.clone(),
                 _ => expr.ty.clone(),
             },
             ExprKind::Slot(id) => {
                 let declared = self.declared_type(&self.program.slots[id.index()]).0;
-                if holds_private(&declared) { declared } else { expr.ty.clone() }
+                if may_contain_private(&declared) { declared } else { expr.ty.clone() }
             }
             ExprKind::Read(inner, _) => self.expr_type(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
@@ -151,31 +155,31 @@ impl<'a> PrivacyMask<'a> {
     pub(super) fn mask_arguments(
         &mut self,
         outcome: &Outcome,
-        given: &Map<String, Json>,
+        arg_values: &Map<String, Json>,
     ) -> Map<String, Json> {
-        let Outcome::Handler { args, .. } = outcome else { return given.clone() };
+        let Outcome::Handler { args, .. } = outcome else { return arg_values.clone() };
         let program = self.program;
-        let shown = given.iter().map(|(name, value)| {
+        let masked = arg_values.iter().map(|(name, value)| {
             let argument = args.iter().find(|argument| *argument.name == **name);
-            let shown = match argument.map(|argument| program.value(argument.value)) {
-                Some(_) if self.show => value.clone(),
+            let masked = match argument.map(|argument| program.value(argument.value)) {
+                Some(_) if self.show_private => value.clone(),
                 Some(expr) if value.is_null() || !self.is_private(expr) => {
                     mask_value(value.clone(), &self.expr_type(expr))
                 }
                 // The argument is private, or no argument of this name exists.
                 _ => Json::from(MASK),
             };
-            (name.clone(), shown)
+            (name.clone(), masked)
         });
-        shown.collect()
+        masked.collect()
     }
 
-    /// Converts the value at a slot's path to an operand, also if the value has another kind than
-    /// the rules expect.
-    pub(super) fn raw_field_operand(&self, slot: &Slot, found: Value<'_>) -> Operand {
+    /// Converts the value at a slot's path to an operand. The value may have another kind than the
+    /// rules expect.
+    pub(super) fn raw_field_operand(&self, slot: &Slot, value: Value<'_>) -> Operand {
         let (ty, private) = self.declared_type(slot);
-        let private = !self.show && (private || slot.private);
-        self.to_operand(slot.name(), found, private, &ty)
+        let private = !self.show_private && (private || slot.private);
+        self.to_operand(slot.name(), value, private, &ty)
     }
 
     /// Converts a value of type `ty` to an operand, and truncates it. Masks the whole value if
@@ -193,24 +197,24 @@ impl<'a> PrivacyMask<'a> {
         }
         let (json, length) = truncate_to_json(value);
         operand.length = length;
-        let hide = !self.show && holds_private(ty);
-        operand.value = Some(if hide { mask_value(json, ty) } else { json });
-        operand.masked = operand.value.as_ref() == Some(&Json::from(MASK)) && hide;
+        let masks_fields = !self.show_private && may_contain_private(ty);
+        operand.value = Some(if masks_fields { mask_value(json, ty) } else { json });
+        operand.masked = operand.value.as_ref() == Some(&Json::from(MASK)) && masks_fields;
         operand
     }
 }
 
 /// True if values of the type may contain a private field.
-fn holds_private(ty: &Ty) -> bool {
+fn may_contain_private(ty: &Ty) -> bool {
     match &ty.inner {
         InnerType::Unknown => false,
-        InnerType::Element(element) => holds_private(element),
+        InnerType::Element(element) => may_contain_private(element),
         InnerType::Fields(record) => has_private_field(record),
     }
 }
 
 fn has_private_field(record: &RecordType) -> bool {
-    record.fields.iter().any(|field| field.private || holds_private(&field.ty))
+    record.fields.iter().any(|field| field.private || may_contain_private(&field.ty))
 }
 
 /// Masks the values of `@private` fields in a message. Nothing is truncated.
@@ -224,8 +228,8 @@ pub fn mask_message(program: &Program, message: &Json) -> Json {
 }
 
 /// Masks the values from `@private` fields in a handler's arguments.
-pub fn mask_args(program: &Program, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
-    PrivacyMask::new(program, false).mask_arguments(outcome, given)
+pub fn mask_args(program: &Program, outcome: &Outcome, arg_values: &Map<String, Json>) -> Map<String, Json> {
+    PrivacyMask::new(program, false).mask_arguments(outcome, arg_values)
 }
 
 fn mask_fields(map: Map<String, Json>, record: &RecordType) -> Json {
@@ -243,7 +247,7 @@ fn mask_fields(map: Map<String, Json>, record: &RecordType) -> Json {
 /// Masks the private parts of a value. A value whose shape does not fit the type is masked
 /// completely, because any part may be private.
 fn mask_value(json: Json, ty: &Ty) -> Json {
-    if !holds_private(ty) {
+    if !may_contain_private(ty) {
         return json;
     }
     match (json, &ty.inner) {

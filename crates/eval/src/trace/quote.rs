@@ -68,23 +68,23 @@ const MAX_QUOTE_CHARS: usize = 400;
 /// by one space, and truncates to 400 characters.
 pub(super) fn quote_on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(MAX_QUOTE_CHARS * 4));
-    let mut rest = MAX_QUOTE_CHARS;
-    let mut gap = false;
+    let mut remaining_chars = MAX_QUOTE_CHARS;
+    let mut pending_space = false;
     let text = text.trim();
     for token in lex::tokenize(text, 0) {
-        // Rules never contain `//`. A file name may contain it, in a location that replaces the
-        // text.
+        // Rules never contain `//`. If the source text is not available, `text` is a location,
+        // whose file name may contain `//`.
         if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
-            gap = !line.is_empty();
+            pending_space = !line.is_empty();
             continue;
         }
-        let space = std::mem::take(&mut gap).then_some(' ');
+        let space = std::mem::take(&mut pending_space).then_some(' ');
         for c in space.into_iter().chain(token.text(text).chars()) {
-            if rest == 0 {
+            if remaining_chars == 0 {
                 line.push('…');
                 return line;
             }
-            rest -= 1;
+            remaining_chars -= 1;
             line.push(if c == '\n' || c == '\r' { '⏎' } else { c });
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::quote_on_one_line;
 
     #[test]
-    fn text_comes_on_one_line_without_comments() {
+    fn text_is_quoted_on_one_line_without_comments() {
         let check = |text: &str, expected: &str| assert_eq!(quote_on_one_line(text), expected);
         check("a ==\n   \"x  # y\"  # note\n  and b ", r#"a == "x  # y" and b"#);
         check("text matches r#\"a # \"b\"#", "text matches r#\"a # \"b\"#");

@@ -11,9 +11,9 @@ use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, LetId, MATCH_MODES, Outcome, Program, RuleId, SlotId, TableId, Var,
 };
 
-/// Number of a quantifier's first elements that the trace shows. The second limit is for a
-/// quantifier inside another one.
+/// Maximum number of a quantifier's first elements that the trace shows.
 const MAX_SHOWN_ELEMENTS: usize = 20;
+/// Like [`MAX_SHOWN_ELEMENTS`], but for a quantifier inside another quantifier.
 const MAX_SHOWN_NESTED_ELEMENTS: usize = 5;
 
 /// An evaluator whose steps are recorded by a [`TraceRecorder`].
@@ -24,15 +24,15 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) privacy: PrivacyMask<'a>,
     /// The innermost open step. When no step is open, this frame contains the finished trace.
     pub(super) frame: StepFrame<'a>,
-    /// The steps that enclose the innermost one, outermost first.
-    outer: Vec<StepFrame<'a>>,
-    /// Number of open steps that are not recorded. Steps inside an operand are not recorded, and
-    /// neither are steps of values that are evaluated only to be shown.
+    /// The frames of the steps that enclose the innermost open step, outermost first.
+    outer_frames: Vec<StepFrame<'a>>,
+    /// Number of open steps that are not recorded: the steps inside an operand, and the steps of
+    /// values that are evaluated only to be shown.
     muted: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts the trace already shows under the current route.
-    shown: Vec<LetId>,
+    shown_lets: Vec<LetId>,
     /// For each host call that failed so far, whether the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
@@ -45,6 +45,7 @@ pub(super) struct StepFrame<'a> {
     /// Whether the step is the first use of a `let` under this route, so that the trace shows the
     /// `let`'s parts.
     pub(super) shows_let: bool,
+    /// The conditions that were evaluated inside the step, with their trace nodes.
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
     /// The operands of the step, formatted for the trace.
     pub(super) operands: Vec<Operand>,
@@ -52,9 +53,11 @@ pub(super) struct StepFrame<'a> {
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    /// Set if the default was reached. Contains the search of the table to which the default's
-    /// `goto` leads, if it is a `goto`.
+    /// `Some` if the table's default was reached. If the default is a `goto`, the inner value is
+    /// the search of the target table.
     default: Option<Option<Box<TableTrace>>>,
+    /// The search of a table that was started by the step. In the outermost frame, the finished
+    /// trace.
     pub(super) table: Option<TableTrace>,
 }
 
@@ -66,7 +69,7 @@ impl<'a> StepFrame<'a> {
     /// Returns the parts of the quantifier or `count` that this step evaluates, if `element` is the
     /// variable of that quantifier or `count`.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
-        let (list, own, body, decides) = match self.step? {
+        let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
                 (&**list, var, &**body, Some(if *all { Tri::False } else { Tri::True }))
             }
@@ -75,7 +78,7 @@ impl<'a> StepFrame<'a> {
             }
             _ => return None,
         };
-        std::ptr::eq(own, element).then_some((list, body, decides))
+        std::ptr::eq(own_var, element).then_some((list, body, deciding_result))
     }
 
     fn is_operand(&self) -> bool {
@@ -89,10 +92,10 @@ impl<'a, 's> TraceRecorder<'a, 's> {
             source,
             privacy,
             frame: StepFrame::default(),
-            outer: Vec::new(),
+            outer_frames: Vec::new(),
             muted: 0,
             slots: Vec::new(),
-            shown: Vec::new(),
+            shown_lets: Vec::new(),
             private_failures: Vec::new(),
         }
     }
@@ -102,8 +105,8 @@ impl<'a, 's> TraceRecorder<'a, 's> {
         match step {
             EvalStep::Element(var, _) => {
                 let is_element = |frame: &StepFrame<'_>| matches!(frame.step, Some(EvalStep::Element(..)));
-                let inside = is_element(&self.frame) || self.outer.iter().any(is_element);
-                let limit = if inside { MAX_SHOWN_NESTED_ELEMENTS } else { MAX_SHOWN_ELEMENTS };
+                let is_nested = is_element(&self.frame) || self.outer_frames.iter().any(is_element);
+                let limit = if is_nested { MAX_SHOWN_NESTED_ELEMENTS } else { MAX_SHOWN_ELEMENTS };
                 self.frame.quantifier_parts(var).is_none() || self.frame.elements.evaluated_count() >= limit
             }
             EvalStep::Guard(_) => true,
@@ -117,9 +120,9 @@ impl<'a, 's> TraceRecorder<'a, 's> {
     fn push_frame(&mut self, step: EvalStep<'a>) {
         let mut frame = StepFrame { step: Some(step), ..StepFrame::default() };
         match step {
-            EvalStep::Rule(_) => self.shown.clear(),
-            EvalStep::Cond(Cond { kind: CondKind::Let(id), .. }) if !self.shown.contains(id) => {
-                self.shown.push(*id);
+            EvalStep::Rule(_) => self.shown_lets.clear(),
+            EvalStep::Cond(Cond { kind: CondKind::Let(id), .. }) if !self.shown_lets.contains(id) => {
+                self.shown_lets.push(*id);
                 frame.shows_let = true;
             }
             EvalStep::Element(var, _) => {
@@ -129,11 +132,11 @@ impl<'a, 's> TraceRecorder<'a, 's> {
             }
             _ => {}
         }
-        self.outer.push(std::mem::replace(&mut self.frame, frame));
+        self.outer_frames.push(std::mem::replace(&mut self.frame, frame));
     }
 
     fn pop_frame(&mut self) -> StepFrame<'a> {
-        std::mem::replace(&mut self.frame, self.outer.pop().unwrap_or_default())
+        std::mem::replace(&mut self.frame, self.outer_frames.pop().unwrap_or_default())
     }
 }
 
@@ -147,7 +150,7 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
         }
     }
 
-    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, reached: StepResult<'a>) {
+    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
         let frame = match eval.observer.muted {
             0 => Some(eval.observer.pop_frame()),
             1 => None,
@@ -157,7 +160,7 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
             }
         };
         eval.observer.muted = 0;
-        match (step, reached) {
+        match (step, result) {
             (EvalStep::Operand(expr), StepResult::Value(value)) => {
                 eval.record_operand(expr, value, frame.map(|frame| frame.elements));
             }
@@ -171,9 +174,9 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
             (EvalStep::Element(var, element), StepResult::Truth(truth)) => {
                 eval.record_element(var, element, truth, frame);
             }
-            (step, reached) => {
+            (step, result) => {
                 if let Some(frame) = frame {
-                    eval.record_result(step, reached, frame);
+                    eval.record_result(step, result, frame);
                 }
             }
         }
@@ -190,14 +193,14 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Runs an evaluation whose steps are not recorded.
-    pub(super) fn run_unrecorded<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn run_unrecorded<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
         self.observer.muted += 1;
-        let answer = ask(self);
+        let result = evaluate(self);
         self.observer.muted -= 1;
-        answer
+        result
     }
 
-    /// Evaluates a value that is only shown in the trace. Its steps are not recorded.
+    /// Evaluates a value that is only shown in the trace, without recording the steps.
     pub(super) fn eval_unrecorded(&mut self, expr: &'a Expr) -> Value<'a> {
         self.run_unrecorded(|eval| eval.eval_expr(expr))
     }
@@ -206,12 +209,14 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// calls that failed since the last call of this function.
     fn record_failure_privacy(&mut self, private: bool) {
         let recorder = &mut self.observer;
-        recorder.private_failures.resize(self.hosts.failures.len(), private && !recorder.privacy.show);
+        recorder
+            .private_failures
+            .resize(self.hosts.failures.len(), private && !recorder.privacy.show_private);
     }
 
     /// Adds the result of a step that ended to the step that encloses it.
-    fn record_result(&mut self, step: EvalStep<'a>, reached: StepResult<'a>, frame: StepFrame<'a>) {
-        match (step, reached) {
+    fn record_result(&mut self, step: EvalStep<'a>, result: StepResult<'a>, frame: StepFrame<'a>) {
+        match (step, result) {
             (EvalStep::Cond(cond), StepResult::Truth(truth)) => {
                 let node = self.build_cond_node(cond, truth, frame);
                 self.observer.frame.conds.push((cond, node));
@@ -282,10 +287,10 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Records an evaluated element of a quantifier. The trace shows only the first elements, and
     /// the element that decided the result.
     fn record_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<StepFrame<'a>>) {
-        let Some((_, body, decides)) = self.observer.frame.quantifier_parts(var) else { return };
+        let Some((_, body, deciding_result)) = self.observer.frame.quantifier_parts(var) else { return };
         if frame.is_none() {
             self.record_failure_privacy(true);
-            if decides != Some(truth) {
+            if deciding_result != Some(truth) {
                 self.observer.frame.elements.more += 1;
                 return;
             }
@@ -299,8 +304,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         let Some((_, when)) = frame.and_then(|mut frame| frame.conds.pop()) else {
             return broken_invariant!("the condition on an element is recorded in the element's frame");
         };
-        let shown = self.observer.privacy.to_operand(var.name.to_string(), element, private, &ty);
-        self.observer.frame.elements.push_element(shown, when);
+        let operand = self.observer.privacy.to_operand(var.name.to_string(), element, private, &ty);
+        self.observer.frame.elements.push_element(operand, when);
     }
 
     /// Records the value of an operand. Also records the fields and elements that the trace shows
@@ -320,8 +325,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 }
 
-/// Replaces the generated text of a flow's condition by the pattern that the author wrote, because
-/// the compiler generated the condition. Keeps only message fields as operands.
+/// Replaces the text of a flow's condition, which the compiler generated, by the pattern that the
+/// author wrote. Keeps only message fields as operands.
 fn replace_text_by_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Test(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {
@@ -338,8 +343,8 @@ fn format_target(program: &Program, outcome: &Outcome) -> String {
         Outcome::Branch { .. } => String::new(),
         Outcome::Flow { flow, pattern } => format!("{} ({pattern:?})", program.flows[flow.index()].id),
         Outcome::Next { destinations, loopback, .. } => {
-            let to: Vec<String> = destinations.iter().map(ToString::to_string).collect();
-            format!("{}{}", to.join(", "), if *loopback { " loopback" } else { "" })
+            let targets: Vec<String> = destinations.iter().map(ToString::to_string).collect();
+            format!("{}{}", targets.join(", "), if *loopback { " loopback" } else { "" })
         }
     }
 }

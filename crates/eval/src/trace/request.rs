@@ -15,11 +15,11 @@ impl<'a> TracedEvaluator<'a, '_> {
             ExprKind::Field(base, name)
                 if self.request_feature(base) == Some(Feature::Intent) && **name == *INTENT_FIELD =>
             {
-                let found = self.eval_unrecorded(base);
+                let analysis_result = self.eval_unrecorded(base);
                 let (Value::Str(best), Value::Float(score)) =
-                    (found.field(BEST_INTENT_FIELD), found.field(INTENT_SCORE_FIELD))
+                    (analysis_result.field(BEST_INTENT_FIELD), analysis_result.field(INTENT_SCORE_FIELD))
                 else {
-                    return (!found.is_missing())
+                    return (!analysis_result.is_missing())
                         .then(|| message!("no word of the text points to an intent"));
                 };
                 Some(match self.observer.privacy.is_private(base) {
@@ -30,9 +30,9 @@ impl<'a> TracedEvaluator<'a, '_> {
                 })
             }
             ExprKind::Extern(id, _) => match self.request_feature(expr)? {
-                Feature::Entity(at) => {
+                Feature::Entity(index) => {
                     let program = self.program();
-                    let name = program.analysis.entities.get(at).map(|entity| &*entity.name);
+                    let name = program.analysis.entities.get(index).map(|entity| &*entity.name);
                     Some(message!("there is no {} in the text", name.unwrap_or_default()))
                 }
                 _ => Some(message!("{} has no value", self.program().externs[id.index()].name)),

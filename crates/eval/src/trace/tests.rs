@@ -49,7 +49,7 @@ fn an_operand_that_decides_skips_the_later_ones_and_unknown_does_not_decide() {
 }
 
 #[test]
-fn what_is_missing_is_said_in_a_sentence() {
+fn a_sentence_explains_a_missing_value() {
     let check = |message: Json, expected: &str| {
         let node = trace_one_condition(|f| f.field("ctx.user.n", Op::Gt, json!(3)), message);
         assert_eq!(node.because, [expected]);
@@ -65,7 +65,7 @@ fn what_is_missing_is_said_in_a_sentence() {
 }
 
 #[test]
-fn what_no_function_or_network_knows_is_named() {
+fn a_missing_function_result_or_network_is_explained() {
     let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
         assert_eq!(trace_one_condition(build, message).because, [expected]);
     };
@@ -107,7 +107,7 @@ fn what_no_function_or_network_knows_is_named() {
 }
 
 #[test]
-fn values_that_do_not_compare_are_told_apart() {
+fn values_that_cannot_be_compared_are_described() {
     let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
         assert_eq!(trace_one_condition(build, message).because, [expected]);
     };
@@ -123,8 +123,8 @@ fn values_that_do_not_compare_are_told_apart() {
         |f| {
             let (a, zero) = (f.slot("a", KindSet::NUMBER), f.lit(json!(0)));
             let quotient = f.op(Op::Div, a, zero);
-            let one = f.lit(json!(1));
-            f.test(Op::Gt, quotient, one)
+            let int_one = f.lit(json!(1));
+            f.test(Op::Gt, quotient, int_one)
         },
         json!({ "a": 1 }),
         "a / 0 has no result for these values",
@@ -141,8 +141,8 @@ fn values_that_do_not_compare_are_told_apart() {
         |f| {
             let x = f.slot("x", KindSet::ALL);
             let len = f.call(Function::Len, vec![x]);
-            let one = f.lit(json!(1));
-            f.test(Op::Gt, len, one)
+            let int_one = f.lit(json!(1));
+            f.test(Op::Gt, len, int_one)
         },
         json!({ "x": 3 }),
         "x is 3, an int, but a string, list or dict is needed",
@@ -198,7 +198,7 @@ fn a_long_list_is_capped_but_the_deciding_element_is_shown() {
 }
 
 #[test]
-fn a_let_is_taken_apart_once_a_route() {
+fn the_parts_of_a_let_are_shown_once_per_route() {
     let build = |f: &mut Fixture| {
         let body = f.flag("a");
         let id = f.let_cond("is_a", body);
@@ -212,7 +212,7 @@ fn a_let_is_taken_apart_once_a_route() {
 }
 
 #[test]
-fn a_let_is_taken_apart_under_each_route_although_it_is_known() {
+fn the_parts_of_a_cached_let_are_shown_under_each_route() {
     let mut f = Fixture::new();
     let body = f.flag("a");
     let inner = f.let_cond("inner", body);
@@ -233,8 +233,8 @@ fn a_let_is_taken_apart_under_each_route_although_it_is_known() {
 fn a_count_inside_the_list_of_a_count_shows_no_elements_of_its_own() {
     let count = |f: &mut Fixture, list: Expr| {
         let (var, x) = f.var("x", KindSet::NUMBER);
-        let one = f.lit(json!(1));
-        let body = f.test(Op::Gt, x, one);
+        let int_one = f.lit(json!(1));
+        let body = f.test(Op::Gt, x, int_one);
         f.count(list, var, body)
     };
     let build = |f: &mut Fixture| {
@@ -251,7 +251,7 @@ fn a_count_inside_the_list_of_a_count_shows_no_elements_of_its_own() {
 }
 
 #[test]
-fn private_values_show_nowhere() {
+fn private_values_are_never_shown() {
     let secret = "555-0199";
     let mut f = Fixture::new();
     let field = |name: &str, ty, private| Field { name: name.into(), ty, optional: true, private };
@@ -276,12 +276,12 @@ fn private_values_show_nowhere() {
     routes.push(f.test(Op::Eq, upper, other));
     // A route that matches a regular expression in a private value.
     let pattern = f.lit(json!("5+"));
-    let found = f.test(Op::Matches, phone.clone(), pattern);
-    routes.push(f.not(found));
+    let regex_test = f.test(Op::Matches, phone.clone(), pattern);
+    routes.push(f.not(regex_test));
     // A route with a host function whose error text contains a private value.
-    let asked = f.expr("check(user.phone)", ExprKind::Extern(ExternId(0), vec![phone]), Ty::BOOL);
+    let host_call = f.expr("check(user.phone)", ExprKind::Extern(ExternId(0), vec![phone]), Ty::BOOL);
     let yes = f.lit(json!(true));
-    routes.push(f.test(Op::Eq, asked, yes));
+    routes.push(f.test(Op::Eq, host_call, yes));
     // Routes that read a record with private fields, and a list of such records.
     let record = Expr { ty: user.clone(), ..f.slot("user", KindSet::DICT) };
     let role = f.lit(json!("role_"));
@@ -314,8 +314,8 @@ fn private_values_show_nowhere() {
             let source = |span| f.quote(span);
             let arena = Arena::default();
             let evaluator = Evaluator::new(&f.program, &message, &arena, HostCalls::new(&hosts));
-            let told = crate::explain::explain(evaluator, TableId(0), &source, private);
-            format!("{}\n{told}", serde_json::to_string(&told).unwrap())
+            let explanation = crate::explain::explain(evaluator, TableId(0), &source, private);
+            format!("{}\n{explanation}", serde_json::to_string(&explanation).unwrap())
         };
         assert!(!show(false).contains(secret), "{}", show(false));
         assert!(show(true).contains(secret));
@@ -376,8 +376,8 @@ impl RandomSource {
             10 => {
                 let list = f.slot(field, KindSet::LIST);
                 let (var, x) = f.var("x", KindSet::NUMBER);
-                let one = f.lit(json!(1));
-                let test = f.test(Op::Gt, x, one);
+                let int_one = f.lit(json!(1));
+                let test = f.test(Op::Gt, x, int_one);
                 let rest = self.cond(f, depth - 1);
                 let body = if self.roll(2) == 0 { f.and(vec![test, rest]) } else { f.or(vec![test, rest]) };
                 f.each(self.roll(2) == 0, list, var, body)
@@ -392,7 +392,7 @@ impl RandomSource {
 }
 
 #[test]
-fn a_trace_always_comes_to_the_evaluators_choice() {
+fn a_trace_always_has_the_choice_of_the_evaluator() {
     let (mut chosen, mut jumped) = (0, 0);
     for seed in 0..1_000 {
         let mut dice = RandomSource(seed);
@@ -418,8 +418,8 @@ fn a_trace_always_comes_to_the_evaluators_choice() {
             let message =
                 json!({ "a": dice.json(), "b": dice.json(), "c": { "d": dice.json(), "e": dice.json() } });
             let choice = f.decide(&message);
-            let (told, table) = trace(&f, &message, &[], false);
-            assert_eq!(told, choice, "seed {seed} on {message}");
+            let (traced_choice, table) = trace(&f, &message, &[], false);
+            assert_eq!(traced_choice, choice, "seed {seed} on {message}");
             assert_eq!(table.chose, choice.chosen.is_some());
             chosen += usize::from(choice.chosen.is_some());
             jumped += usize::from(!choice.path.is_empty());

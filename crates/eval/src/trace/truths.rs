@@ -27,8 +27,8 @@ pub struct ConditionCoverage(HashMap<Span, ResultCounts>);
 
 impl ConditionCoverage {
     /// Returns the result counts of the condition with this span.
-    pub fn counts_at(&self, place: Span) -> ResultCounts {
-        self.0.get(&place).copied().unwrap_or_default()
+    pub fn counts_at(&self, span: Span) -> ResultCounts {
+        self.0.get(&span).copied().unwrap_or_default()
     }
 
     /// Decides by a table and counts the results of all conditions that the decision evaluates.
@@ -63,48 +63,51 @@ impl ConditionCoverage {
     fn count_evaluation<'a>(
         &mut self,
         evaluator: Evaluator<'a>,
-        ask: impl FnOnce(&mut Evaluator<'a, CoverageObserver<'_>>),
+        evaluate: impl FnOnce(&mut Evaluator<'a, CoverageObserver<'_>>),
     ) {
-        let mut listened = evaluator.observed_by(CoverageObserver { truths: self, guards: 0 });
-        ask(&mut listened);
+        let mut observed = evaluator.observed_by(CoverageObserver { coverage: self, open_guards: 0 });
+        evaluate(&mut observed);
     }
 }
 
-/// True for a condition that is not a combination of other conditions, such as an `and`.
+/// True for a condition whose results are counted: a test, a quantifier or a use of a `let`. A
+/// condition that only combines other conditions, such as an `and`, is not counted.
 fn is_leaf(cond: &Cond) -> bool {
     matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
 }
 
 /// The observer that counts results.
 struct CoverageObserver<'t> {
-    truths: &'t mut ConditionCoverage,
+    coverage: &'t mut ConditionCoverage,
     /// Number of open steps that test whether a condition is usable. The compiler generates these
     /// tests, so their results are not counted.
-    guards: usize,
+    open_guards: usize,
 }
 
 impl<'a> Observer<'a> for CoverageObserver<'_> {
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
-        eval.observer.guards += usize::from(matches!(step, EvalStep::Guard(_)));
+        eval.observer.open_guards += usize::from(matches!(step, EvalStep::Guard(_)));
     }
 
-    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, reached: StepResult<'a>) {
-        let listener = &mut eval.observer;
-        match (step, reached) {
+    fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
+        let observer = &mut eval.observer;
+        match (step, result) {
             (EvalStep::Guard(condition), StepResult::Truth(truth)) => {
-                listener.guards -= 1;
+                observer.open_guards -= 1;
                 if !truth.holds() {
-                    listener.truths.0.entry(condition.cond.span).or_default().left_out += 1;
+                    observer.coverage.0.entry(condition.cond.span).or_default().left_out += 1;
                 }
             }
             // A combination of conditions may have the same span as one of its parts, so only
             // leaves count.
-            (EvalStep::Cond(cond), StepResult::Truth(truth)) if listener.guards == 0 && is_leaf(cond) => {
-                let seen = listener.truths.0.entry(cond.span).or_default();
+            (EvalStep::Cond(cond), StepResult::Truth(truth))
+                if observer.open_guards == 0 && is_leaf(cond) =>
+            {
+                let counts = observer.coverage.0.entry(cond.span).or_default();
                 *match truth {
-                    Tri::True => &mut seen.yes,
-                    Tri::False => &mut seen.no,
-                    Tri::Unknown => &mut seen.unknown,
+                    Tri::True => &mut counts.yes,
+                    Tri::False => &mut counts.no,
+                    Tri::Unknown => &mut counts.unknown,
                 } += 1;
             }
             _ => {}

@@ -18,8 +18,8 @@ pub struct FlowOutcome {
     pub name: Option<String>,
     /// How the flow was found; `None` if no flow was found.
     pub found_by: Option<FoundBy>,
-    /// The intent flows most similar to the message, best first. Empty unless the classifier
-    /// abstained, because no flow had a clearly best score.
+    /// The intent flows most similar to the message, best first. Empty if a flow was found, if no
+    /// flow is similar, or if the classifier did not run.
     pub nearest: Vec<IntentHit>,
     /// The size limits that the message exceeded in the search, each listed once. Text beyond a
     /// limit is not searched.
@@ -87,7 +87,7 @@ impl FlowOutcome {
 }
 
 impl FoundBy {
-    /// Returns `keyword`, `classifier` or `model`.
+    /// Returns how the flow was found: `keyword`, `classifier` or `model`.
     pub fn kind(&self) -> &'static str {
         match self {
             FoundBy::Keyword { .. } => "keyword",
@@ -98,7 +98,7 @@ impl FoundBy {
 }
 
 impl FlowEnding {
-    /// Returns `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
+    /// Returns the kind of ending: `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
     pub fn kind(&self) -> &'static str {
         match self {
             FlowEnding::Executed(_) => "executed",

@@ -43,14 +43,16 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// The result of a search: id and name of the flow, and how the flow was found. The error is the
-/// message's ending if there is no flow to execute.
+/// The result of a search: id and name of the flow, and how the flow was found. If there is no flow
+/// to execute, the error is the reason, as the ending to report.
 type SearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
 /// Further facts about a search: its start time, the similar flows, and the exceeded limits.
 struct SearchFacts {
     start: Instant,
+    /// The intent flows most similar to the message, best first.
     nearest: Vec<IntentHit>,
+    /// The size limits that the message exceeded in the search.
     exceeded: Vec<Exceeded>,
 }
 
@@ -98,22 +100,22 @@ impl FlowRunner {
         context: &Map<String, Json>,
     ) -> FlowOutcome {
         let start = Instant::now();
-        let (found, exceeded) = self.matcher.search(text);
-        let mut seen = SearchFacts { exceeded, ..SearchFacts::starting_at(start) };
-        let search = match found {
+        let (selection, exceeded) = self.matcher.search(text);
+        let mut facts = SearchFacts { exceeded, ..SearchFacts::starting_at(start) };
+        let search = match selection {
             FlowSelection::Keyword(hit) => {
-                let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
-                Ok((hit.id.to_owned(), hit.name.to_owned(), by))
+                let found_by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
+                Ok((hit.id.to_owned(), hit.name.to_owned(), found_by))
             }
             FlowSelection::Intent(IntentHit { id, name, score, .. }) => {
                 Ok((id, name, FoundBy::Classifier { score }))
             }
             FlowSelection::Nothing { nearest } => {
-                seen.nearest = nearest;
+                facts.nearest = nearest;
                 self.ask_model(text, history).await
             }
         };
-        self.execute_found(search, seen, arguments, context).await
+        self.execute_found(search, facts, arguments, context).await
     }
 
     /// Executes an intent flow that the program's own agent picked by calling the tool of
@@ -144,28 +146,28 @@ impl FlowRunner {
     }
 
     fn check_pick(&self, id: &str, ignored: Vec<String>) -> SearchResult {
-        let refused = || Box::new(FlowEnding::Refused { id: id.to_owned() });
-        let flow = self.matcher.intent(id).ok_or_else(refused)?;
+        let refusal = || Box::new(FlowEnding::Refused { id: id.to_owned() });
+        let flow = self.matcher.intent(id).ok_or_else(refusal)?;
         Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored }))
     }
 
     async fn execute_found(
         &self,
         search: SearchResult,
-        seen: SearchFacts,
+        facts: SearchFacts,
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
     ) -> FlowOutcome {
-        let (result, found) = match search {
-            Ok(found) => {
-                let executed = self.executor.execute(&found.0, arguments, context).await;
-                (executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed), Some(found))
+        let (result, found_flow) = match search {
+            Ok(found_flow) => {
+                let executed = self.executor.execute(&found_flow.0, arguments, context).await;
+                (executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed), Some(found_flow))
             }
             Err(ending) => (*ending, None),
         };
         let (flow, name, found_by) =
-            found.map_or((None, None, None), |(id, name, by)| (Some(id), Some(name), Some(by)));
-        let SearchFacts { start, nearest, exceeded } = seen;
+            found_flow.map_or((None, None, None), |(id, name, by)| (Some(id), Some(name), Some(by)));
+        let SearchFacts { start, nearest, exceeded } = facts;
         let elapsed = start.elapsed();
         let outcome = FlowOutcome { flow, name, found_by, nearest, exceeded, result, elapsed };
         log_outcome(&outcome);

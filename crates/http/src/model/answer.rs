@@ -95,9 +95,9 @@ impl ModelError {
 
 /// Returns the id that the first tool call of a response picks, and the other tool calls as
 /// `name(arguments)`.
-pub(super) fn read_pick(answer: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
-    let malformed = |missing| ModelError::Malformed { missing, text: answer.to_string() };
-    let message = answer.pointer("/choices/0/message").filter(|message| message.is_object());
+pub(super) fn read_pick(response: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
+    let malformed = |missing| ModelError::Malformed { missing, text: response.to_string() };
+    let message = response.pointer("/choices/0/message").filter(|message| message.is_object());
     let message = message.ok_or_else(|| malformed("choices[0].message"))?;
     let calls = match message.get("tool_calls") {
         None | Some(Value::Null) => &[][..],
@@ -115,7 +115,7 @@ pub(super) fn read_pick(answer: &Value, tool: &PickTool) -> Result<(String, Vec<
     }
     let id = string_argument(first, tool.parameter()).ok_or_else(|| ModelError::Arguments {
         parameter: tool.parameter().to_owned(),
-        arguments: arguments(first).into_owned(),
+        arguments: arguments_text(first).into_owned(),
     })?;
     if !tool.ids().contains(&id) {
         return Err(ModelError::UnknownId { id });
@@ -124,8 +124,8 @@ pub(super) fn read_pick(answer: &Value, tool: &PickTool) -> Result<(String, Vec<
 }
 
 /// Returns the reason in the arguments of the first tool call, if any.
-pub(super) fn picked_reason(answer: &Value) -> Option<String> {
-    string_argument(answer.pointer("/choices/0/message/tool_calls/0")?, REASON)
+pub(super) fn picked_reason(response: &Value) -> Option<String> {
+    string_argument(response.pointer("/choices/0/message/tool_calls/0")?, REASON)
         .filter(|reason| !reason.is_empty())
 }
 
@@ -134,22 +134,22 @@ pub(super) fn picked_reason(answer: &Value) -> Option<String> {
 fn string_argument(call: &Value, name: &str) -> Option<String> {
     let arguments = match call.pointer("/function/arguments")? {
         Value::String(text) => Cow::Owned(serde_json::from_str::<Value>(text).ok()?),
-        given => Cow::Borrowed(given),
+        arguments_json => Cow::Borrowed(arguments_json),
     };
     Some(arguments.get(name)?.as_str()?.to_owned())
 }
 
-fn arguments(call: &Value) -> Cow<'_, str> {
+fn arguments_text(call: &Value) -> Cow<'_, str> {
     match call.pointer("/function/arguments") {
         None => Cow::Borrowed(""),
         Some(Value::String(text)) => Cow::Borrowed(text),
-        Some(given) => Cow::Owned(given.to_string()),
+        Some(arguments_json) => Cow::Owned(arguments_json.to_string()),
     }
 }
 
 fn format_call(call: &Value) -> String {
     let name = call.pointer("/function/name").and_then(Value::as_str).unwrap_or_default();
-    format!("{name}({})", arguments(call))
+    format!("{name}({})", arguments_text(call))
 }
 
 #[cfg(test)]
@@ -190,18 +190,24 @@ mod tests {
     #[test]
     fn anything_else_is_an_error() {
         let text = |text: &str| text.to_owned();
-        let one = |arguments: Value| answer_with_calls(&[tool_call("flow_executor", arguments)]);
-        let arguments =
-            |given: &str| ModelError::Arguments { parameter: text("flow_id"), arguments: text(given) };
+        let response_with_arguments =
+            |arguments: Value| answer_with_calls(&[tool_call("flow_executor", arguments)]);
+        let arguments = |arguments_text: &str| ModelError::Arguments {
+            parameter: text("flow_id"),
+            arguments: text(arguments_text),
+        };
         for (answer, expected) in [
-            (one(json!("{\"flow_id\":\"c\"}")), ModelError::UnknownId { id: text("c") }),
-            (one(json!("{\"flow_id\":\"A\"}")), ModelError::UnknownId { id: text("A") }),
-            (one(json!("{\"flow_id\":\"a \"}")), ModelError::UnknownId { id: text("a ") }),
-            (one(json!("{\"flow_id\":7}")), arguments("{\"flow_id\":7}")),
-            (one(json!("{\"flow\":\"a\"}")), arguments("{\"flow\":\"a\"}")),
-            (one(json!("{\"flow_id\":\"a\"")), arguments("{\"flow_id\":\"a\"")),
-            (one(json!("a")), arguments("a")),
-            (one(json!(null)), arguments("null")),
+            (response_with_arguments(json!("{\"flow_id\":\"c\"}")), ModelError::UnknownId { id: text("c") }),
+            (response_with_arguments(json!("{\"flow_id\":\"A\"}")), ModelError::UnknownId { id: text("A") }),
+            (
+                response_with_arguments(json!("{\"flow_id\":\"a \"}")),
+                ModelError::UnknownId { id: text("a ") },
+            ),
+            (response_with_arguments(json!("{\"flow_id\":7}")), arguments("{\"flow_id\":7}")),
+            (response_with_arguments(json!("{\"flow\":\"a\"}")), arguments("{\"flow\":\"a\"}")),
+            (response_with_arguments(json!("{\"flow_id\":\"a\"")), arguments("{\"flow_id\":\"a\"")),
+            (response_with_arguments(json!("a")), arguments("a")),
+            (response_with_arguments(json!(null)), arguments("null")),
             (
                 answer_with_calls(&[tool_call("other", json!("{}"))]),
                 ModelError::WrongTool { name: text("other") },

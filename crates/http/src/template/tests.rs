@@ -67,7 +67,7 @@ fn filling_is_one_pass_and_leaves_keys_alone() {
 }
 
 #[test]
-fn what_cannot_be_filled_names_its_place() {
+fn fill_errors_name_the_field_of_the_placeholder() {
     let arguments = json!({"name": "x", "null": null, "break": "a\r\nb: c"});
     for (endpoint, place, placeholder) in [
         (json!({"url": "http://h/{nam}"}), "url", "{nam}"),
@@ -125,7 +125,7 @@ fn a_value_stays_in_its_part_of_the_address() {
 
 /// Whatever the value, the URL has the host, the segments and the parameters of the template.
 #[test]
-fn no_value_bends_the_address() {
+fn no_value_changes_the_structure_of_the_url() {
     let shape = |text: &str| {
         let url = ::url::Url::parse(text).unwrap();
         let parts = (url.path().split('/').count(), url.query().map(|query| query.split('&').count()));
@@ -187,17 +187,17 @@ fn no_value_bends_the_address() {
 
 #[test]
 fn methods_and_headers() {
-    let made = |endpoint: Value| fill_template(endpoint, json!({"v": "文 1"}), json!({})).unwrap();
+    let filled = |endpoint: Value| fill_template(endpoint, json!({"v": "文 1"}), json!({})).unwrap();
     for (endpoint, method) in [
         (json!({"url": "http://h"}), "GET"),
         (json!({"url": "http://h", "body": {}}), "POST"),
         (json!({"url": "http://h", "body": null}), "GET"),
         (json!({"url": "http://h", "method": "put", "body": 1}), "PUT"),
     ] {
-        assert_eq!(made(endpoint).method.as_str(), method);
+        assert_eq!(filled(endpoint).method.as_str(), method);
     }
     let headers = json!({"X-A": "a {v}", "Content-Type": "application/vnd.x+json"});
-    let request = made(json!({"url": "http://h", "headers": headers, "body": 1}));
+    let request = filled(json!({"url": "http://h", "headers": headers, "body": 1}));
     assert_eq!(request.headers["x-a"].as_bytes(), "a 文 1".as_bytes());
     assert_eq!(request.headers.get_all("content-type").iter().count(), 1);
     assert_eq!(request.headers["content-type"], "application/vnd.x+json");
@@ -209,16 +209,19 @@ fn placeholders_are_listed() {
         "url": "http://h/{a}", "headers": {"X-A": "#b#"}, "body": {"c": ["{c}", "x #d#{a}"], "e": 1, "{no}": true}
     });
     let template = Template::parse(&endpoint).unwrap();
-    let found: Vec<_> = template.placeholders().iter().map(ToString::to_string).collect();
-    assert_eq!(found, ["{a}", "#b#", "{c}", "#d#", "{a}"]);
+    let names: Vec<_> = template.placeholders().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["{a}", "#b#", "{c}", "#d#", "{a}"]);
     let endpoint =
         json!({"url": "http://h/?key=private", "headers": {"X-A": "private {a}"}, "body": "private"});
-    let shown = format!("{:?}", Template::parse(&endpoint).unwrap());
-    assert!(!shown.contains("private") && shown.contains("http://h/") && shown.contains("{a}"), "{shown}");
+    let debug_text = format!("{:?}", Template::parse(&endpoint).unwrap());
+    assert!(
+        !debug_text.contains("private") && debug_text.contains("http://h/") && debug_text.contains("{a}"),
+        "{debug_text}"
+    );
 }
 
 #[test]
-fn what_is_no_endpoint_is_refused() {
+fn invalid_endpoints_are_errors() {
     let at = |url: &str| json!({"url": url});
     for (endpoint, expected) in [
         (json!([]), "`endpoint` of the endpoint must be a JSON object"),

@@ -78,9 +78,9 @@ impl TemplateText {
         let mut pieces = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
-        while let Some(at) = rest.find(['{', '#']) {
-            literal.push_str(&rest[..at]);
-            rest = &rest[at..];
+        while let Some(offset) = rest.find(['{', '#']) {
+            literal.push_str(&rest[..offset]);
+            rest = &rest[offset..];
             if let Some(length) = escape_length(rest) {
                 literal.push_str(&rest[1..length - 1]);
                 rest = &rest[length..];
@@ -126,21 +126,23 @@ fn escape_length(text: &str) -> Option<usize> {
 }
 
 fn parse_placeholder(text: &str) -> Option<(Placeholder, usize)> {
-    let argument = parse_enclosed_name(text, "{", "}").map(|found| (Source::Argument, found));
-    let (source, (name, length)) =
-        argument.or_else(|| parse_enclosed_name(text, "#", "#").map(|found| (Source::Context, found)))?;
+    let argument =
+        parse_enclosed_name(text, "{", "}").map(|name_and_length| (Source::Argument, name_and_length));
+    let (source, (name, length)) = argument.or_else(|| {
+        parse_enclosed_name(text, "#", "#").map(|name_and_length| (Source::Context, name_and_length))
+    })?;
     Some((Placeholder { source, name: name.to_owned() }, length))
 }
 
 /// Returns the name between two delimiters at the start of the text, and the length including the
 /// delimiters. A name starts with a letter or `_`, followed by letters, digits and `_`. So `{2}` in
 /// a regex and `#1#` in a ticket number are not placeholders.
-fn parse_enclosed_name<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usize)> {
-    let inner = text.strip_prefix(open)?;
+fn parse_enclosed_name<'a>(text: &'a str, opening: &str, closing: &str) -> Option<(&'a str, usize)> {
+    let inner = text.strip_prefix(opening)?;
     let end = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());
-    let (name, after) = inner.split_at(end);
-    let named = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (named && after.starts_with(close)).then_some((name, open.len() + end + close.len()))
+    let (name, after_name) = inner.split_at(end);
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_name && after_name.starts_with(closing)).then_some((name, opening.len() + end + closing.len()))
 }
 
 /// Converts a value to text. Strings are unchanged, numbers and bools are as in JSON, and lists and

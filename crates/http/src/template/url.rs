@@ -15,8 +15,8 @@ pub(super) struct UrlTemplate {
 
 impl UrlTemplate {
     pub(super) fn parse(text: &str) -> Result<UrlTemplate, TemplateError> {
-        // The URL parser drops line breaks and tabs, so the parser would read another text than
-        // this check.
+        // The URL parser drops line breaks and tabs. If they were allowed, the parsed URL would
+        // differ from the checked text.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(TemplateError::Url {
                 why: message!("it holds white space; write `%20` for a space"),
@@ -45,14 +45,14 @@ impl UrlTemplate {
     /// Checks that the URL has no placeholder in scheme, host or port.
     fn check_host_is_literal(&self) -> Result<(), TemplateError> {
         let Some(placeholder) = self.text.placeholders().next() else { return Ok(()) };
-        let reaches = match self.text.pieces.first() {
-            Some(TextPiece::Literal(start)) => start.split_once("://").is_some_and(|(_, after)| {
+        let is_host_literal = match self.text.pieces.first() {
+            Some(TextPiece::Literal(start)) => start.split_once("://").is_some_and(|(_, after_scheme)| {
                 // The URL parser would skip an empty host and use the next segment as the host.
-                after.find(['/', '?']).is_some_and(|end| end > 0 && !after.starts_with('\\'))
+                after_scheme.find(['/', '?']).is_some_and(|end| end > 0 && !after_scheme.starts_with('\\'))
             }),
             _ => false,
         };
-        if reaches {
+        if is_host_literal {
             Ok(())
         } else {
             Err(TemplateError::PlaceholderInHost { placeholder: placeholder.clone() })
@@ -80,13 +80,16 @@ impl UrlTemplate {
     }
 }
 
-/// Checks the path segments while the URL is filled. A filled segment must not be empty, `.` or
-/// `..`, because these would change the path; `.` and `..` do so even when percent-encoded.
+/// Checks the path segments while the URL is filled. A segment with a placeholder must not become
+/// empty, `.` or `..`, because these would change the path. Percent-encoded dots count as dots.
 #[derive(Default)]
 struct PathGuard<'a> {
+    /// The filled text of the current segment.
     segment: String,
-    filled: Option<&'a Placeholder>,
-    over: bool,
+    /// The last placeholder in the current segment.
+    placeholder_in_segment: Option<&'a Placeholder>,
+    /// Whether the path has ended, so that the query or fragment follows.
+    is_past_path: bool,
 }
 
 impl<'a> PathGuard<'a> {
@@ -94,7 +97,7 @@ impl<'a> PathGuard<'a> {
         for c in text.chars() {
             if matches!(c, '/' | '\\' | '?' | '#') {
                 self.check_segment()?;
-                self.over |= matches!(c, '?' | '#');
+                self.is_past_path |= matches!(c, '?' | '#');
             } else {
                 self.segment.push(c);
             }
@@ -104,13 +107,13 @@ impl<'a> PathGuard<'a> {
 
     fn add_value(&mut self, text: &str, placeholder: &'a Placeholder) {
         self.segment.push_str(text);
-        self.filled = Some(placeholder);
+        self.placeholder_in_segment = Some(placeholder);
     }
 
     fn check_segment(&mut self) -> Result<(), FillError> {
         let segment = std::mem::take(&mut self.segment).to_ascii_lowercase().replace("%2e", ".");
-        match self.filled.take() {
-            Some(placeholder) if !self.over && matches!(&segment[..], "" | "." | "..") => {
+        match self.placeholder_in_segment.take() {
+            Some(placeholder) if !self.is_past_path && matches!(&segment[..], "" | "." | "..") => {
                 Err(fill_error(placeholder, URL_PLACE, FillReason::PathSegment))
             }
             _ => Ok(()),

@@ -33,8 +33,13 @@ impl<'a> IndexBuilder<'a> {
             }
             ExprKind::Range { start, end, .. } => self.resolve_exprs([&**start, &**end]),
             ExprKind::Quantifier { var, list, body, .. } => {
-                let home = self.resolve_value(list);
-                self.declare_and_bind(DeclarationKind::Local, var, expr.span, self.fields_of_elements(home));
+                let fields_source = self.resolve_value(list);
+                self.declare_and_bind(
+                    DeclarationKind::Local,
+                    var,
+                    expr.span,
+                    self.fields_of_elements(fields_source),
+                );
                 self.resolve_expr(body);
                 self.scope.pop();
             }

@@ -11,23 +11,24 @@ use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, Type
 const REQUEST_NAME: &str = "request";
 /// The path element that represents the elements of a list or dict.
 pub(super) const ELEMENT_SEGMENT: &str = "[]";
-/// Maximum number of `let` and type definitions that are followed, because an erroneous definition
-/// may refer to itself.
+/// Maximum number of `let` and type definitions that are followed from one expression. The limit
+/// ends the search if an erroneous definition refers to itself.
 pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// The value has a declared type, which is the third part. The fields are declared in the
-    /// symbol with this kind and path.
+    /// The value has the declared type in the third part. The type contains the fields. The first
+    /// two parts are the kind and path of the symbol with this type.
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is an undeclared field of the input message, with this path.
     Field(Vec<&'a str>),
-    /// The value is the current payload or group as a whole, whose fields its items declare.
+    /// The value is the whole payload or group that is being resolved. The items of the payload or
+    /// group declare the fields.
     Payload,
-    /// The value is the built-in `request`. Like `request.entities` (the next variant), it has no
-    /// declaration.
+    /// The value is the built-in `request`, which has no declaration.
     Request,
+    /// The value is the built-in `request.entities`, which has no declaration.
     Entities,
     /// The declaration of the fields is not known.
     Unknown,
@@ -41,16 +42,16 @@ impl<'a> IndexBuilder<'a> {
         match &expr.kind {
             ExprKind::Name(name) => self.resolve_root(name, expr.span),
             ExprKind::Field(base, name) => {
-                let home = self.resolve_path(base);
-                self.resolve_member(home, &name.node, Some(name.span))
+                let fields_source = self.resolve_path(base);
+                self.resolve_member(fields_source, &name.node, Some(name.span))
             }
             ExprKind::Index(base, index) => {
-                let home = self.resolve_path(base);
+                let fields_source = self.resolve_path(base);
                 match &index.kind {
-                    ExprKind::Literal(Literal::String(key)) => self.resolve_member(home, key, None),
+                    ExprKind::Literal(Literal::String(key)) => self.resolve_member(fields_source, key, None),
                     _ => {
                         self.resolve_expr(index);
-                        self.fields_of_elements(home)
+                        self.fields_of_elements(fields_source)
                     }
                 }
             }
@@ -64,12 +65,14 @@ impl<'a> IndexBuilder<'a> {
     /// Resolves the first name of a path. Returns where the fields of the name's value are
     /// declared.
     fn resolve_root(&mut self, name: &'a str, span: Span) -> FieldsSource<'a> {
-        if let Some((_, bound, home)) = self.scope.iter().rev().find(|(known, ..)| *known == name) {
-            let (bound, home) = (*bound, home.clone());
-            if let Some(id) = bound {
+        if let Some((_, symbol_id, fields_source)) =
+            self.scope.iter().rev().find(|(bound_name, ..)| *bound_name == name)
+        {
+            let (symbol_id, fields_source) = (*symbol_id, fields_source.clone());
+            if let Some(id) = symbol_id {
                 self.add_use(id, span);
             }
-            return home;
+            return fields_source;
         }
         match self.find_symbol(DeclarationKind::Let, &[name]) {
             Some(id) => {
@@ -95,19 +98,21 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Returns where the fields of a `let`'s value are declared. Adds no occurrences to the index.
-    /// `deep` is the number of definitions that may still be followed.
-    fn fields_of_let(&self, name: &str, deep: usize) -> FieldsSource<'a> {
+    /// `remaining_depth` is the number of definitions that may still be followed.
+    fn fields_of_let(&self, name: &str, remaining_depth: usize) -> FieldsSource<'a> {
         match self.lets.get(name) {
-            Some(value) if deep > 0 => self.fields_of_expr(value, deep - 1),
+            Some(value) if remaining_depth > 0 => self.fields_of_expr(value, remaining_depth - 1),
             _ => FieldsSource::Unknown,
         }
     }
 
     /// Returns where the fields of an expression's value are declared. Adds no occurrences to the
-    /// index. `deep` is the number of definitions that may still be followed.
-    pub(super) fn fields_of_expr(&self, expr: &'a Expr, deep: usize) -> FieldsSource<'a> {
+    /// index. `remaining_depth` is the number of definitions that may still be followed.
+    pub(super) fn fields_of_expr(&self, expr: &'a Expr, remaining_depth: usize) -> FieldsSource<'a> {
         match &expr.kind {
-            ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => self.fields_of_let(name, deep),
+            ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => {
+                self.fields_of_let(name, remaining_depth)
+            }
             ExprKind::Name(name) => {
                 let mut fields = self.input.into_iter().flatten();
                 match fields.find(|field| field.name.node == *name) {
@@ -120,27 +125,29 @@ impl<'a> IndexBuilder<'a> {
                     None => FieldsSource::Field(vec![name]),
                 }
             }
-            ExprKind::Field(base, name) => self.field_inside(self.fields_of_expr(base, deep), &name.node).0,
+            ExprKind::Field(base, name) => {
+                self.field_inside(self.fields_of_expr(base, remaining_depth), &name.node).0
+            }
             ExprKind::Index(base, index) => match &index.kind {
                 ExprKind::Literal(Literal::String(key)) => {
-                    self.field_inside(self.fields_of_expr(base, deep), key).0
+                    self.field_inside(self.fields_of_expr(base, remaining_depth), key).0
                 }
-                _ => self.fields_of_elements(self.fields_of_expr(base, deep)),
+                _ => self.fields_of_elements(self.fields_of_expr(base, remaining_depth)),
             },
             _ => FieldsSource::Unknown,
         }
     }
 
-    /// Resolves the name after a dot. `home` is where the fields of the value before the dot are
-    /// declared.
+    /// Resolves the name after a dot. `fields_source` is where the fields of the value before the
+    /// dot are declared.
     pub(super) fn resolve_member(
         &mut self,
-        home: FieldsSource<'a>,
+        fields_source: FieldsSource<'a>,
         name: &'a str,
         span: Option<Span>,
     ) -> FieldsSource<'a> {
-        let (inner, known) = self.field_inside(home, name);
-        let id = match (&inner, known) {
+        let (inner, declared_id) = self.field_inside(fields_source, name);
+        let id = match (&inner, declared_id) {
             (_, Some(id)) => Some(id),
             (FieldsSource::Field(path), None) => Some(self.find_or_add_symbol(DeclarationKind::Field, path)),
             _ => None,
@@ -153,15 +160,19 @@ impl<'a> IndexBuilder<'a> {
 
     /// Returns where the fields of the field `name` are declared, and the symbol of `name` if it is
     /// declared.
-    fn field_inside(&self, home: FieldsSource<'a>, name: &'a str) -> (FieldsSource<'a>, Option<SymbolId>) {
-        let declared = |kind: DeclarationKind, mut path: Vec<&'a str>, ty: &'a TypeExpr| {
+    fn field_inside(
+        &self,
+        fields_source: FieldsSource<'a>,
+        name: &'a str,
+    ) -> (FieldsSource<'a>, Option<SymbolId>) {
+        let typed_field = |kind: DeclarationKind, mut path: Vec<&'a str>, ty: &'a TypeExpr| {
             path.push(name);
             let id = self.find_symbol(kind, &path);
             (FieldsSource::Typed(kind, path, ty), id)
         };
-        let named =
+        let builtin_field =
             |kind: DeclarationKind, path: &[&str]| (FieldsSource::Unknown, self.find_symbol(kind, path));
-        match self.follow_type_name(home) {
+        match self.follow_type_name(fields_source) {
             FieldsSource::Typed(kind, mut path, ty) => {
                 let field = match &ty.kind {
                     TypeKind::Record(fields) => fields.iter().find(|field| field.name.node == name),
@@ -172,7 +183,7 @@ impl<'a> IndexBuilder<'a> {
                     TypeKind::List(_) => None,
                 };
                 match field {
-                    Some(field) => declared(kind, path, &field.ty),
+                    Some(field) => typed_field(kind, path, &field.ty),
                     // An undeclared, perhaps misspelt field of the message is indexed too.
                     None if kind == DeclarationKind::Field => {
                         path.push(name);
@@ -186,17 +197,17 @@ impl<'a> IndexBuilder<'a> {
                 (FieldsSource::Field(path), None)
             }
             FieldsSource::Payload => {
-                let field = self.judged.map(|owner| (DeclarationKind::PayloadField, [owner, name]));
-                let in_scope = self.scope.iter().find(|(known, ..)| *known == name);
+                let field = self.current_payload.map(|owner| (DeclarationKind::PayloadField, [owner, name]));
+                let in_scope = self.scope.iter().find(|(bound_name, ..)| *bound_name == name);
                 match (field.and_then(|(kind, path)| self.find_symbol(kind, &path)), in_scope) {
-                    (Some(id), Some((.., home))) => (home.clone(), Some(id)),
+                    (Some(id), Some((.., fields_source))) => (fields_source.clone(), Some(id)),
                     (id, _) => (FieldsSource::Unknown, id),
                 }
             }
             FieldsSource::Request if name == "entities" => (FieldsSource::Entities, None),
-            FieldsSource::Request if name == "context_score" => named(DeclarationKind::Let, &[name]),
-            FieldsSource::Request => named(DeclarationKind::Lexicon, &[name]),
-            FieldsSource::Entities => named(DeclarationKind::Entity, &[name]),
+            FieldsSource::Request if name == "context_score" => builtin_field(DeclarationKind::Let, &[name]),
+            FieldsSource::Request => builtin_field(DeclarationKind::Lexicon, &[name]),
+            FieldsSource::Entities => builtin_field(DeclarationKind::Entity, &[name]),
             FieldsSource::Unknown => (FieldsSource::Unknown, None),
         }
     }
@@ -218,8 +229,8 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Returns where the fields of a value's elements are declared. The value is a list or dict.
-    pub(super) fn fields_of_elements(&self, home: FieldsSource<'a>) -> FieldsSource<'a> {
-        match self.follow_type_name(home) {
+    pub(super) fn fields_of_elements(&self, fields_source: FieldsSource<'a>) -> FieldsSource<'a> {
+        match self.follow_type_name(fields_source) {
             FieldsSource::Typed(kind, mut path, ty) => match &ty.kind {
                 TypeKind::List(Some(inner)) | TypeKind::Dict(Some(inner)) => {
                     path.push(ELEMENT_SEGMENT);
@@ -236,13 +247,15 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Replaces a type name by the declaration of the named type, if there is one.
-    fn follow_type_name(&self, mut home: FieldsSource<'a>) -> FieldsSource<'a> {
+    fn follow_type_name(&self, mut fields_source: FieldsSource<'a>) -> FieldsSource<'a> {
         for _ in 0..MAX_DEFINITION_DEPTH {
-            let FieldsSource::Typed(.., TypeExpr { kind: TypeKind::Name(name), .. }) = &home else { break };
+            let FieldsSource::Typed(.., TypeExpr { kind: TypeKind::Name(name), .. }) = &fields_source else {
+                break;
+            };
             let Some((name, ty)) = self.types.get_key_value(name.as_str()) else { break };
-            home = FieldsSource::Typed(DeclarationKind::TypeField, vec![name], ty);
+            fields_source = FieldsSource::Typed(DeclarationKind::TypeField, vec![name], ty);
         }
-        home
+        fields_source
     }
 
     /// Declares the fields of a type, below a path. The type is a record, or a list or dict that
@@ -257,24 +270,25 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Resolves the names of the path after `given`, which is a field of the input message.
+    /// Resolves the names of the path after `given` in a test. The path refers to a field of the
+    /// input message.
     pub(super) fn resolve_given_path(&mut self, path: &'a [Ident]) {
         let Some((first, rest)) = path.split_first() else {
             return broken_invariant!("a given path has a name");
         };
-        let mut home = self.resolve_message_field(&first.node, first.span);
+        let mut fields_source = self.resolve_message_field(&first.node, first.span);
         for name in rest {
-            home = self.resolve_member(home, &name.node, Some(name.span));
+            fields_source = self.resolve_member(fields_source, &name.node, Some(name.span));
         }
     }
 
     /// Returns the kind and path of the declaration that contains the fields of a value, if known.
-    /// `home` is where the fields are declared.
+    /// `fields_source` is where the fields are declared.
     pub(super) fn declaration_of_fields(
         &self,
-        home: FieldsSource<'a>,
+        fields_source: FieldsSource<'a>,
     ) -> Option<(DeclarationKind, Vec<String>)> {
-        let (kind, path) = match self.follow_type_name(home) {
+        let (kind, path) = match self.follow_type_name(fields_source) {
             FieldsSource::Typed(.., TypeExpr { kind: TypeKind::Name(group), .. }) => {
                 (DeclarationKind::PayloadField, vec![group.as_str()])
             }

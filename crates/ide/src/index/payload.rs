@@ -31,38 +31,39 @@ impl<'a> IndexBuilder<'a> {
         params: &'a [Field],
         items: &'a [Item],
     ) -> Vec<OutlineEntry> {
-        self.judged = Some(&owner.node);
+        self.current_payload = Some(&owner.node);
         // `decision` and `payload` are names that the language itself binds.
         self.scope
             .extend([("decision", None, FieldsSource::Unknown), ("payload", None, FieldsSource::Payload)]);
-        let mut lines = Vec::new();
-        self.with_params_in_scope(&group_params_prefix(&owner.node), params, |this| {
-            let outer = this.scope.len();
-            this.bring_fields_into_scope(&owner.node, items, &mut Vec::new());
-            lines = items.iter().filter_map(|item| this.resolve_item(item)).collect();
-            this.scope.truncate(outer);
+        let mut entries = Vec::new();
+        self.with_params_in_scope(&group_params_prefix(&owner.node), params, |builder| {
+            let outer_scope_len = builder.scope.len();
+            builder.bring_fields_into_scope(&owner.node, items, &mut Vec::new());
+            entries = items.iter().filter_map(|item| builder.resolve_item(item)).collect();
+            builder.scope.truncate(outer_scope_len);
         });
         self.scope.clear();
-        self.judged = None;
-        lines
+        self.current_payload = None;
+        entries
     }
 
     /// Adds the fields of a payload or group to the scope, including the fields of included groups.
-    /// `open` lists the groups whose fields are being added, because a group may include itself.
-    fn bring_fields_into_scope(&mut self, owner: &'a str, items: &'a [Item], open: &mut Vec<&'a str>) {
+    /// `open_groups` are the groups whose fields are being added; the list prevents endless
+    /// recursion if a group includes itself.
+    fn bring_fields_into_scope(&mut self, owner: &'a str, items: &'a [Item], open_groups: &mut Vec<&'a str>) {
         for item in items {
             match &item.kind {
                 ItemKind::Field(field) => {
                     let path = vec![owner, field.name.node.as_str()];
                     let id = self.find_or_add_symbol(DeclarationKind::PayloadField, &path);
-                    let home = FieldsSource::Typed(DeclarationKind::PayloadField, path, &field.ty);
-                    self.scope.push((&field.name.node, Some(id), home));
+                    let fields_source = FieldsSource::Typed(DeclarationKind::PayloadField, path, &field.ty);
+                    self.scope.push((&field.name.node, Some(id), fields_source));
                 }
-                ItemKind::Include(include) if !open.contains(&include.group.node.as_str()) => {
+                ItemKind::Include(include) if !open_groups.contains(&include.group.node.as_str()) => {
                     if let Some(group) = self.groups.get(include.group.node.as_str()).copied() {
-                        open.push(&group.name.node);
-                        self.bring_fields_into_scope(&group.name.node, &group.body, open);
-                        open.pop();
+                        open_groups.push(&group.name.node);
+                        self.bring_fields_into_scope(&group.name.node, &group.body, open_groups);
+                        open_groups.pop();
                     }
                 }
                 _ => {}
@@ -90,8 +91,8 @@ impl<'a> IndexBuilder<'a> {
             }
             ItemKind::Closed { notice, .. } => self.resolve_notice(notice),
             ItemKind::Let { name, value } => {
-                let home = self.resolve_value(value);
-                self.declare_and_bind(DeclarationKind::Local, name, item.span, home);
+                let fields_source = self.resolve_value(value);
+                self.declare_and_bind(DeclarationKind::Local, name, item.span, fields_source);
             }
             ItemKind::Include(include) => self.resolve_include(include),
             ItemKind::Each(each) => self.resolve_each(each, item),
@@ -121,7 +122,7 @@ impl<'a> IndexBuilder<'a> {
     fn resolve_each(&mut self, each: &'a EachItem, item: &'a Item) {
         let list = self.resolve_value(&each.list);
         let element = self.fields_of_elements(list);
-        let outer = self.scope.len();
+        let outer_scope_len = self.scope.len();
         let (key, value) = match &each.names {
             (value, None) => (None, value),
             (key, Some(value)) => (Some(key), value),
@@ -134,11 +135,11 @@ impl<'a> IndexBuilder<'a> {
         for item in &each.body {
             self.resolve_item(item);
         }
-        self.scope.truncate(outer);
+        self.scope.truncate(outer_scope_len);
     }
 
-    fn resolve_object_path(&mut self, place: Option<&'a PathExpr>) {
-        self.resolve_exprs(place.map(|place| &place.path));
+    fn resolve_object_path(&mut self, object_path: Option<&'a PathExpr>) {
+        self.resolve_exprs(object_path.map(|object_path| &object_path.path));
     }
 
     fn resolve_notice(&mut self, notice: &'a Notice) {

@@ -13,31 +13,31 @@ impl<'a> IndexBuilder<'a> {
     /// Adds the names that a statement declares to the index.
     pub(super) fn declare_statement(&mut self, statement: &'a Statement) {
         let Statement { kind, span, docs, .. } = statement;
-        let mut named = |kind, name: &'a Ident| {
+        let mut declare = |kind, name: &'a Ident| {
             self.declare_symbol(kind, &[&name.node], name.span, *span, docs);
         };
         match kind {
             StatementKind::Let { name, value } => {
-                named(DeclarationKind::Let, name);
+                declare(DeclarationKind::Let, name);
                 self.lets.entry(&name.node).or_insert(value);
             }
-            StatementKind::List { name, .. } => named(DeclarationKind::List, name),
+            StatementKind::List { name, .. } => declare(DeclarationKind::List, name),
             StatementKind::Def { name, params, .. } => {
-                named(DeclarationKind::Def, name);
+                declare(DeclarationKind::Def, name);
                 self.declare_fields(DeclarationKind::Parameter, &[&name.node], params);
             }
             StatementKind::Extern { name, params, .. } => {
-                named(DeclarationKind::Extern, name);
+                declare(DeclarationKind::Extern, name);
                 self.declare_fields(DeclarationKind::Parameter, &[&name.node], params);
             }
             StatementKind::Handler { name, params, .. } => {
-                named(DeclarationKind::Handler, name);
+                declare(DeclarationKind::Handler, name);
                 // A handler may have the same name as a function, so the parameter paths of
                 // handlers have a prefix.
                 self.declare_fields(DeclarationKind::Parameter, &["handler", &name.node], params);
             }
             StatementKind::Type { name, ty } => {
-                named(DeclarationKind::Type, name);
+                declare(DeclarationKind::Type, name);
                 self.types.entry(&name.node).or_insert(ty);
                 self.declare_type_fields(DeclarationKind::TypeField, &[&name.node], ty);
             }
@@ -47,7 +47,7 @@ impl<'a> IndexBuilder<'a> {
             }
             StatementKind::Route(route) => self.declare_route(ROUTES_TABLE, route, statement),
             StatementKind::Table { name, statements } => {
-                named(DeclarationKind::Table, name);
+                declare(DeclarationKind::Table, name);
                 for inner in statements {
                     if let StatementKind::Route(route) = &inner.kind {
                         self.declare_route(&name.node, route, inner);
@@ -55,34 +55,34 @@ impl<'a> IndexBuilder<'a> {
                 }
             }
             StatementKind::Choice(choice) => {
-                named(DeclarationKind::Choice, &choice.name);
+                declare(DeclarationKind::Choice, &choice.name);
                 for branch in &choice.branches {
                     let path = [&*choice.name.node, &branch.id.node];
                     self.declare_symbol(DeclarationKind::Branch, &path, branch.id.span, branch.span, "");
                 }
             }
             StatementKind::Workflow(workflow) => {
-                named(DeclarationKind::Workflow, &workflow.name);
+                declare(DeclarationKind::Workflow, &workflow.name);
                 for node in &workflow.nodes {
                     let path = [&*workflow.name.node, &node.id.node];
                     self.declare_symbol(DeclarationKind::Node, &path, node.id.span, node.span, "");
                     if let Some(router) = &node.router {
-                        self.asking.entry(&router.node).or_default().push(&workflow.name.node);
+                        self.workflows_by_router.entry(&router.node).or_default().push(&workflow.name.node);
                     }
                 }
             }
-            StatementKind::Flow(flow) => named(DeclarationKind::Flow, &flow.name),
-            StatementKind::FlowTool(tool) => named(DeclarationKind::FlowTool, &tool.name),
-            StatementKind::Router(router) => named(DeclarationKind::Router, &router.name),
-            StatementKind::Intent(intent) => named(DeclarationKind::Intent, &intent.name),
-            StatementKind::Entity(entity) => named(DeclarationKind::Entity, &entity.name),
-            StatementKind::Lexicon(lexicon) => named(DeclarationKind::Lexicon, &lexicon.name),
+            StatementKind::Flow(flow) => declare(DeclarationKind::Flow, &flow.name),
+            StatementKind::FlowTool(tool) => declare(DeclarationKind::FlowTool, &tool.name),
+            StatementKind::Router(router) => declare(DeclarationKind::Router, &router.name),
+            StatementKind::Intent(intent) => declare(DeclarationKind::Intent, &intent.name),
+            StatementKind::Entity(entity) => declare(DeclarationKind::Entity, &entity.name),
+            StatementKind::Lexicon(lexicon) => declare(DeclarationKind::Lexicon, &lexicon.name),
             StatementKind::Payload(payload) => {
-                named(DeclarationKind::Payload, &payload.name);
+                declare(DeclarationKind::Payload, &payload.name);
                 self.declare_items(&payload.name.node, &payload.body);
             }
             StatementKind::Group(group) => {
-                named(DeclarationKind::Group, &group.name);
+                declare(DeclarationKind::Group, &group.name);
                 self.groups.entry(&group.name.node).or_insert(group);
                 let prefix = group_params_prefix(&group.name.node);
                 self.declare_fields(DeclarationKind::Parameter, &prefix, &group.params);
@@ -104,16 +104,16 @@ impl<'a> IndexBuilder<'a> {
     pub(super) fn resolve_statement(&mut self, statement: &'a Statement) -> OutlineEntry {
         let mut inner = Vec::new();
         let (kind, name) = self.resolve_declaration(&statement.kind, &mut inner);
-        let (word, called) = statement.kind.head();
-        let first = Span { end: statement.span.start + word.len() as u32, ..statement.span };
-        let name_span = name.map_or(first, |name| name.span);
-        let name = if called.is_empty() { word } else { called };
+        let (word, declared_name) = statement.kind.head();
+        let keyword_span = Span { end: statement.span.start + word.len() as u32, ..statement.span };
+        let name_span = name.map_or(keyword_span, |name| name.span);
+        let name = if declared_name.is_empty() { word } else { declared_name };
         OutlineEntry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
     }
 
-    /// Resolves the names in a statement. Returns its kind and its name for the outline, and adds
-    /// nested outline entries to `inner`. `resolve_deciding` handles statements that choose or
-    /// check results, such as `route`, `workflow` or `test`.
+    /// Resolves the names in a statement. Returns the statement's kind and name for the outline,
+    /// and adds nested outline entries to `inner`. Calls [`Self::resolve_deciding`] for statements
+    /// that choose or check results, such as `route`, `workflow` or `test`.
     fn resolve_declaration(
         &mut self,
         kind: &'a StatementKind,
@@ -131,7 +131,7 @@ impl<'a> IndexBuilder<'a> {
                 (DeclarationKind::List, Some(name))
             }
             StatementKind::Def { name, params, body } => {
-                self.with_params_in_scope(&[&name.node], params, |this| this.resolve_expr(body));
+                self.with_params_in_scope(&[&name.node], params, |builder| builder.resolve_expr(body));
                 (DeclarationKind::Def, Some(name))
             }
             StatementKind::Extern { name, params, result } => {
@@ -149,10 +149,10 @@ impl<'a> IndexBuilder<'a> {
             }
             StatementKind::Input { fields } => {
                 self.resolve_field_types(fields);
-                let line = |field: &Field| {
+                let to_entry = |field: &Field| {
                     outline_entry(DeclarationKind::Field, &field.name, field.name.span.to(field.ty.span))
                 };
-                inner.extend(fields.iter().map(line));
+                inner.extend(fields.iter().map(to_entry));
                 (DeclarationKind::Input, None)
             }
             StatementKind::Settings { entries } => {
@@ -177,7 +177,7 @@ impl<'a> IndexBuilder<'a> {
             }
             StatementKind::Lexicon(lexicon) => (DeclarationKind::Lexicon, Some(&lexicon.name)),
             StatementKind::Import { path } => (DeclarationKind::Import, Some(path)),
-            deciding => self.resolve_deciding(deciding, inner),
+            other => self.resolve_deciding(other, inner),
         }
     }
 
@@ -191,9 +191,9 @@ impl<'a> IndexBuilder<'a> {
     ) -> (DeclarationKind, Option<&'a Ident>) {
         match kind {
             StatementKind::Route(route) => {
-                self.with_locals_in_scope(&route.locals, |this| {
-                    this.resolve_expr(&route.condition);
-                    this.resolve_target(&route.target);
+                self.with_locals_in_scope(&route.locals, |builder| {
+                    builder.resolve_expr(&route.condition);
+                    builder.resolve_target(&route.target);
                 });
                 (DeclarationKind::Route, Some(&route.name))
             }
@@ -250,37 +250,37 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Calls `walk` with the parameters of a declaration in scope.
+    /// Calls `resolve_inner` with the parameters of a declaration in scope.
     pub(super) fn with_params_in_scope(
         &mut self,
         owner: &[&'a str],
         params: &'a [Field],
-        walk: impl FnOnce(&mut Self),
+        resolve_inner: impl FnOnce(&mut Self),
     ) {
         self.resolve_field_types(params);
-        let outer = self.scope.len();
+        let outer_scope_len = self.scope.len();
         for param in params {
             let path = [owner, &[param.name.node.as_str()]].concat();
             let id = self.find_or_add_symbol(DeclarationKind::Parameter, &path);
-            let home = FieldsSource::Typed(DeclarationKind::Parameter, path, &param.ty);
-            self.index.symbols[id].fields = self.declaration_of_fields(home.clone());
-            self.scope.push((&param.name.node, Some(id), home));
+            let fields_source = FieldsSource::Typed(DeclarationKind::Parameter, path, &param.ty);
+            self.index.symbols[id].fields = self.declaration_of_fields(fields_source.clone());
+            self.scope.push((&param.name.node, Some(id), fields_source));
         }
-        walk(self);
-        self.scope.truncate(outer);
+        resolve_inner(self);
+        self.scope.truncate(outer_scope_len);
     }
 
-    /// Calls `walk` with the names that `where` binds in scope. The values of these names can refer
-    /// to each other.
-    fn with_locals_in_scope(&mut self, locals: &'a Locals, walk: impl FnOnce(&mut Self)) {
-        let outer = self.scope.len();
+    /// Calls `resolve_inner` while the names that `where` binds are in scope. The values of these
+    /// names can refer to each other.
+    fn with_locals_in_scope(&mut self, locals: &'a Locals, resolve_inner: impl FnOnce(&mut Self)) {
+        let outer_scope_len = self.scope.len();
         for (name, value) in locals {
-            let home = self.fields_of_expr(value, MAX_DEFINITION_DEPTH);
-            self.declare_and_bind(DeclarationKind::Local, name, name.span.to(value.span), home);
+            let fields_source = self.fields_of_expr(value, MAX_DEFINITION_DEPTH);
+            self.declare_and_bind(DeclarationKind::Local, name, name.span.to(value.span), fields_source);
         }
         self.resolve_exprs(locals.iter().map(|(_, value)| value));
-        walk(self);
-        self.scope.truncate(outer);
+        resolve_inner(self);
+        self.scope.truncate(outer_scope_len);
     }
 
     fn resolve_target(&mut self, target: &'a Target) {
@@ -304,10 +304,11 @@ impl<'a> IndexBuilder<'a> {
     fn resolve_test(&mut self, test: &'a Test) {
         self.declare_local(DeclarationKind::Test, &test.name, test.name.span);
         let mut kinds = test.expects.iter().filter_map(|expect| expect.path.first());
-        let judged = kinds.find(|kind| self.find_symbol(DeclarationKind::Payload, &[&kind.node]).is_some());
-        let judged = judged.map(|kind| kind.node.as_str());
+        let validated_payload =
+            kinds.find(|kind| self.find_symbol(DeclarationKind::Payload, &[&kind.node]).is_some());
+        let validated_payload = validated_payload.map(|kind| kind.node.as_str());
         for path in test.given.iter().map(|(path, _)| path).chain(&test.columns) {
-            self.resolve_given(path, judged);
+            self.resolve_given(path, validated_payload);
         }
         self.resolve_exprs(test.given.iter().map(|(_, value)| value));
         for expect in &test.expects {
@@ -316,11 +317,11 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Resolves a field to which a test gives a value. It is a field of the input message, or of
-    /// the payload that the test validates.
-    fn resolve_given(&mut self, path: &'a [Ident], judged: Option<&str>) {
+    /// Resolves a field to which a test gives a value. The field belongs to the input message, or
+    /// to the payload that the test validates.
+    fn resolve_given(&mut self, path: &'a [Ident], validated_payload: Option<&str>) {
         let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
-        if let (Some(kind), ["payload", field, ..]) = (judged, names.as_slice()) {
+        if let (Some(kind), ["payload", field, ..]) = (validated_payload, names.as_slice()) {
             if let Some(id) = self.find_symbol(DeclarationKind::PayloadField, &[kind, field]) {
                 self.add_use(id, path[1].span);
             }
@@ -333,7 +334,7 @@ impl<'a> IndexBuilder<'a> {
     /// a payload with its verdict. Also resolves the expected target.
     fn resolve_expectation(&mut self, expect: &'a Expectation) {
         let path: Vec<&str> = expect.path.iter().map(|part| part.node.as_str()).collect();
-        let known = match path.as_slice() {
+        let symbols = match path.as_slice() {
             [owner, name] => {
                 let payload = self.find_symbol(DeclarationKind::Payload, &[owner]);
                 let inner = self
@@ -346,13 +347,13 @@ impl<'a> IndexBuilder<'a> {
             }
             ["default" | "none"] => Vec::new(),
             [name] => {
-                let entry = |this: &Self| this.find_symbol(DeclarationKind::Table, &[name]);
-                vec![self.find_route(name).or_else(|| entry(self))]
+                let find_table = |builder: &Self| builder.find_symbol(DeclarationKind::Table, &[name]);
+                vec![self.find_route(name).or_else(|| find_table(self))]
             }
             _ => Vec::new(),
         };
-        for (known, part) in known.into_iter().zip(&expect.path) {
-            if let Some(id) = known {
+        for (symbol, part) in symbols.into_iter().zip(&expect.path) {
+            if let Some(id) = symbol {
                 self.add_use(id, part.span);
             }
         }
@@ -378,33 +379,33 @@ impl<'a> IndexBuilder<'a> {
 
     /// Returns the node called `name` in a workflow that uses the router.
     fn find_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
-        let mut workflows = self.asking.get(router?)?.iter();
+        let mut workflows = self.workflows_by_router.get(router?)?.iter();
         workflows.find_map(|workflow| self.find_symbol(DeclarationKind::Node, &[workflow, name]))
     }
 
     /// Returns the route, flow or branch with this name. A route outside any table is preferred to
     /// routes in tables.
     fn find_route(&self, name: &str) -> Option<SymbolId> {
-        let main = self.find_symbol(DeclarationKind::Route, &[ROUTES_TABLE, name]);
-        main.or_else(|| self.find_symbol(DeclarationKind::Flow, &[name])).or_else(|| {
+        let main_route = self.find_symbol(DeclarationKind::Route, &[ROUTES_TABLE, name]);
+        main_route.or_else(|| self.find_symbol(DeclarationKind::Flow, &[name])).or_else(|| {
             let mut rules = self.index.symbols.iter().enumerate();
-            let rule = |kind| matches!(kind, DeclarationKind::Route | DeclarationKind::Branch);
-            rules.find(|(_, symbol)| rule(symbol.kind) && symbol.name == name).map(|(id, _)| id)
+            let is_rule = |kind| matches!(kind, DeclarationKind::Route | DeclarationKind::Branch);
+            rules.find(|(_, symbol)| is_rule(symbol.kind) && symbol.name == name).map(|(id, _)| id)
         })
     }
 
     fn resolve_choice(&mut self, choice: &'a Choice) -> Vec<OutlineEntry> {
-        let line = |branch: &'a Branch, this: &mut Self| {
-            this.with_locals_in_scope(&branch.locals, |this| {
-                this.resolve_exprs(branch.conditions.iter().flatten())
+        let resolve_branch = |branch: &'a Branch, builder: &mut Self| {
+            builder.with_locals_in_scope(&branch.locals, |builder| {
+                builder.resolve_exprs(branch.conditions.iter().flatten())
             });
             outline_entry(DeclarationKind::Branch, &branch.id, branch.span)
         };
-        choice.branches.iter().map(|branch| line(branch, self)).collect()
+        choice.branches.iter().map(|branch| resolve_branch(branch, self)).collect()
     }
 
     fn resolve_router(&mut self, router: &'a Router) {
-        let outer = self.scope.len();
+        let outer_scope_len = self.scope.len();
         self.declare_and_bind(
             DeclarationKind::Parameter,
             &router.param,
@@ -412,28 +413,28 @@ impl<'a> IndexBuilder<'a> {
             FieldsSource::Unknown,
         );
         for case in &router.cases {
-            self.with_locals_in_scope(&case.locals, |this| {
-                this.resolve_exprs(&case.condition);
+            self.with_locals_in_scope(&case.locals, |builder| {
+                builder.resolve_exprs(&case.condition);
                 for destination in &case.destinations {
-                    this.resolve_destination(destination, router);
+                    builder.resolve_destination(destination, router);
                 }
             });
         }
-        self.scope.truncate(outer);
+        self.scope.truncate(outer_scope_len);
     }
 
     /// Resolves a router destination. If the destination begins with the parameter of the router,
     /// it is a value. Any other destination names a node of a workflow that uses the router.
     fn resolve_destination(&mut self, destination: &'a Expr, router: &'a Router) {
-        let mut at = destination;
-        while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &at.kind {
-            at = base;
+        let mut root = destination;
+        while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &root.kind {
+            root = base;
         }
-        match &at.kind {
+        match &root.kind {
             ExprKind::Name(name) if *name == router.param.node => self.resolve_expr(destination),
             ExprKind::Name(name) | ExprKind::Literal(Literal::String(name)) => {
                 if let Some(node) = self.find_node(Some(&router.name.node), name) {
-                    self.add_use(node, at.span);
+                    self.add_use(node, root.span);
                 }
             }
             _ => {}
@@ -441,7 +442,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     fn resolve_workflow(&mut self, workflow: &'a Workflow) -> Vec<OutlineEntry> {
-        let mut lines = Vec::new();
+        let mut entries = Vec::new();
         for node in &workflow.nodes {
             for next in &node.next {
                 let id = self.find_or_add_symbol(DeclarationKind::Node, &[&workflow.name.node, &next.node]);
@@ -451,8 +452,8 @@ impl<'a> IndexBuilder<'a> {
                 self.add_use_of_name(DeclarationKind::Router, router);
             }
             self.resolve_entries(&node.config);
-            lines.push(outline_entry(DeclarationKind::Node, &node.id, node.span));
+            entries.push(outline_entry(DeclarationKind::Node, &node.id, node.span));
         }
-        lines
+        entries
     }
 }

@@ -39,12 +39,12 @@ fn literals_have_their_value() {
 }
 
 #[test]
-fn what_json_cannot_hold_is_told_apart() {
+fn values_that_json_cannot_represent_are_distinguished() {
     for (text, value) in [
-        ("[(1, 2)]", Literal::OddList),
-        ("[b'a', {1}]", Literal::OddList),
-        ("{1: 2}", Literal::OddDict),
-        ("{'a': ()}", Literal::OddDict),
+        ("[(1, 2)]", Literal::NonJsonList),
+        ("[b'a', {1}]", Literal::NonJsonList),
+        ("{1: 2}", Literal::NonJsonDict),
+        ("{'a': ()}", Literal::NonJsonDict),
         ("1, 2", Literal::Other),
         ("()", Literal::Other),
         ("(1,)", Literal::Other),
@@ -57,7 +57,7 @@ fn what_json_cannot_hold_is_told_apart() {
 }
 
 #[test]
-fn what_is_no_literal_has_no_value() {
+fn texts_that_are_not_literals_have_no_value() {
     for text in [
         "",
         " ",

@@ -13,14 +13,14 @@ impl RegexTranslator<'_> {
         if self.eat_char('^') {
             self.out.push('^');
         }
-        let mut first = true;
+        let mut is_first = true;
         loop {
             let Some(c) = self.chars.next() else { return err(UNCLOSED_CLASS) };
-            if c == ']' && !first {
+            if c == ']' && !is_first {
                 self.out.push(']');
                 return Ok(LastItem::Item);
             }
-            first = false;
+            is_first = false;
             let low = self.read_member(c)?;
             if !self.eat_char('-') {
                 self.write_member(&low);
@@ -34,10 +34,10 @@ impl RegexTranslator<'_> {
                     return Ok(LastItem::Item);
                 }
                 Some(c) => match (low, self.read_member(c)?) {
-                    (ClassMember::One(low), ClassMember::One(high)) if low <= high => {
-                        self.write_member(&ClassMember::One(low));
+                    (ClassMember::Char(low), ClassMember::Char(high)) if low <= high => {
+                        self.write_member(&ClassMember::Char(low));
                         self.out.push('-');
-                        self.write_member(&ClassMember::One(high));
+                        self.write_member(&ClassMember::Char(high));
                     }
                     _ => return err(message!("a character class has an invalid range")),
                 },
@@ -47,19 +47,19 @@ impl RegexTranslator<'_> {
 
     fn read_member(&mut self, c: char) -> TranslateResult<ClassMember> {
         if c != '\\' {
-            return Ok(ClassMember::One(c));
+            return Ok(ClassMember::Char(c));
         }
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         match self.translate_category(c) {
             Some(category) => Ok(ClassMember::Category(category)),
-            None => Ok(ClassMember::One(self.read_escaped(c, true)?)),
+            None => Ok(ClassMember::Char(self.read_escaped(c, true)?)),
         }
     }
 
     fn write_member(&mut self, member: &ClassMember) {
         match member {
             ClassMember::Category(category) => self.out.push_str(category),
-            ClassMember::One(c) => {
+            ClassMember::Char(c) => {
                 // Doubled `&`, `-` and `~` are operators in the crate's classes.
                 if r"\[]^&-~".contains(*c) {
                     self.out.push('\\');
@@ -71,6 +71,6 @@ impl RegexTranslator<'_> {
 }
 
 enum ClassMember {
-    One(char),
+    Char(char),
     Category(&'static str),
 }

@@ -3,7 +3,7 @@
 use super::translate;
 
 #[test]
-fn what_both_know_stays_as_it_is() {
+fn common_syntax_is_unchanged() {
     for pattern in [
         r"^(show|list)\s+(files|directories)",
         r"\d{3}",
@@ -27,7 +27,7 @@ fn what_both_know_stays_as_it_is() {
 }
 
 #[test]
-fn what_differs_is_translated() {
+fn different_syntax_is_translated() {
     for (python, here) in [
         ("files$", r"files\n?$"),
         (r"a\Z", r"a\z"),
@@ -64,7 +64,7 @@ fn what_differs_is_translated() {
 }
 
 #[test]
-fn what_has_no_counterpart_is_refused() {
+fn unsupported_syntax_is_an_error() {
     for (pattern, says) in [
         ("(?=a)", "look-around"),
         ("(?<!a)b", "look-around"),

@@ -1,6 +1,6 @@
-//! Value blocks that compute with numbers. They are compiled to arithmetic in registers. The VM
-//! computes all other value blocks. It also computes a compiled block if the block reads a point in
-//! time at run time.
+//! Value blocks that compute with numbers are compiled to arithmetic in registers. The VM computes
+//! all other value blocks. The VM also computes a compiled block if the block reads a point in time
+//! at run time.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};
@@ -32,16 +32,16 @@ struct RegisterVars {
 /// instruction.
 #[derive(Default)]
 struct RegisterState {
-    /// For each register, its pair of variables, which is the same on all control flow paths.
-    places: HashMap<Reg, RegisterVars>,
+    /// The pair of variables of each register. The pair is the same on all control flow paths.
+    variables: HashMap<Reg, RegisterVars>,
     tags: HashMap<Reg, TagSet>,
     /// For each jump target, its Cranelift block, and the tags that registers may have when code
     /// jumps there.
     targets: HashMap<u32, (Block, HashMap<Reg, TagSet>)>,
 }
 
-/// Returns for each block the number of instructions that it takes inline, including the blocks
-/// that it uses. `None` for a block that is not compiled inline.
+/// Returns the number of instructions of each block, including the instructions of the blocks that
+/// it uses. `None` for a block that is not compiled inline.
 pub(super) fn inline_sizes(chunk: &Chunk) -> Vec<Option<u32>> {
     let mut sizes: Vec<Option<u32>> = Vec::with_capacity(chunk.blocks.len());
     for block in &chunk.blocks {
@@ -98,12 +98,12 @@ impl Body<'_, '_, '_> {
         let instrs = code.chunk().instrs.get(start as usize..end as usize);
         let instrs = instrs.ok_or_else(|| malformed_error("a block outside the code"))?;
 
-        let done = self.b.create_block();
-        self.b.append_block_param(done, types::I8);
-        self.b.append_block_param(done, types::I64);
-        let slow = self.create_cold_block();
-        let mut slow_used = false;
-        let (mut out, mut registers) = (TagSet(0), RegisterState::default());
+        let done_block = self.b.create_block();
+        self.b.append_block_param(done_block, types::I8);
+        self.b.append_block_param(done_block, types::I64);
+        let slow_block = self.create_cold_block();
+        let mut is_slow_used = false;
+        let (mut result_tags, mut registers) = (TagSet(0), RegisterState::default());
         let mut reachable = true;
         for (pc, instr) in (start..).zip(instrs) {
             reachable = self.begin_at_jump_target(&mut registers, pc, reachable);
@@ -132,10 +132,12 @@ impl Body<'_, '_, '_> {
                         (self.register_scalar(&registers, left), self.register_scalar(&registers, right));
                     // Seconds can be added to a time, or subtracted from it. In a sum, the time may
                     // be on either side.
-                    for (side, may) in [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)] {
-                        if may && side.tags.has(layout::DATETIME_TAG) {
-                            slow_used = true;
-                            self.emit_jump_if_tag(side.tag, layout::DATETIME_TAG, slow);
+                    for (side, may_be_time) in
+                        [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)]
+                    {
+                        if may_be_time && side.tags.has(layout::DATETIME_TAG) {
+                            is_slow_used = true;
+                            self.emit_jump_if_tag(side.tag, layout::DATETIME_TAG, slow_block);
                         }
                     }
                     let scalar = self.emit_binary(op, left, right);
@@ -154,8 +156,8 @@ impl Body<'_, '_, '_> {
                 }
                 Instr::Yield { src } => {
                     let Scalar { tags, tag, bits } = self.register_scalar(&registers, src);
-                    out = out.union(tags);
-                    self.b.ins().jump(done, &[tag.into(), bits.into()]);
+                    result_tags = result_tags.union(tags);
+                    self.b.ins().jump(done_block, &[tag.into(), bits.into()]);
                     reachable = false;
                 }
                 _ => return Err(malformed_error("an instruction out of its kind of block")),
@@ -164,61 +166,61 @@ impl Body<'_, '_, '_> {
         if reachable {
             return Err(malformed_error("a value block without an end"));
         }
-        if slow_used {
-            self.switch_to(slow);
+        if is_slow_used {
+            self.switch_to(slow_block);
             let Scalar { tag, bits, .. } = self.emit_vm_eval(id);
-            self.b.ins().jump(done, &[tag.into(), bits.into()]);
-            out = TagSet::ALL;
+            self.b.ins().jump(done_block, &[tag.into(), bits.into()]);
+            result_tags = TagSet::ALL;
         }
-        self.switch_to(done);
-        let (tag, bits) = (self.b.block_params(done)[0], self.b.block_params(done)[1]);
-        Ok(Scalar { tags: out, tag, bits })
+        self.switch_to(done_block);
+        let (tag, bits) = (self.b.block_params(done_block)[0], self.b.block_params(done_block)[1]);
+        Ok(Scalar { tags: result_tags, tag, bits })
     }
 
     /// Begins the Cranelift block of an instruction if the instruction is a jump target. Returns
     /// whether the instruction is reachable.
     fn begin_at_jump_target(&mut self, registers: &mut RegisterState, pc: u32, reachable: bool) -> bool {
-        let Some((block, other)) = registers.targets.remove(&pc) else { return reachable };
+        let Some((block, jump_tags)) = registers.targets.remove(&pc) else { return reachable };
         if reachable {
             self.b.ins().jump(block, &[]);
         }
         self.switch_to(block);
-        registers.tags = if reachable { merge_tags(&registers.tags, &other) } else { other };
+        registers.tags = if reachable { merge_tags(&registers.tags, &jump_tags) } else { jump_tags };
         true
     }
 
-    fn emit_jump_if_present(&mut self, registers: &mut RegisterState, src: Reg, to: u32) {
+    fn emit_jump_if_present(&mut self, registers: &mut RegisterState, src: Reg, target_pc: u32) {
         let operand = self.register_scalar(registers, src);
-        let mut there = registers.tags.clone();
-        if let Some(tags) = there.get_mut(&src) {
+        let mut tags_at_target = registers.tags.clone();
+        if let Some(tags) = tags_at_target.get_mut(&src) {
             *tags = TagSet(tags.0 & !TagSet::MISSING_ONLY.0);
         }
-        let (target, kept) = match registers.targets.remove(&to) {
-            Some((block, other)) => (block, merge_tags(&other, &there)),
-            None => (self.b.create_block(), there),
+        let (target, merged_tags) = match registers.targets.remove(&target_pc) {
+            Some((block, other)) => (block, merge_tags(&other, &tags_at_target)),
+            None => (self.b.create_block(), tags_at_target),
         };
-        registers.targets.insert(to, (target, kept));
+        registers.targets.insert(target_pc, (target, merged_tags));
         let next = self.b.create_block();
         let is_missing = self.emit_tag_is(operand.tag, layout::MISSING_TAG);
         self.b.ins().brif(is_missing, next, &[], target, &[]);
         self.switch_to(next);
     }
 
-    /// Emits a jump to the block `to` if the tag of a value is `unwanted`.
-    fn emit_jump_if_tag(&mut self, tag: Value, unwanted: u8, to: Block) {
-        let go_on = self.b.create_block();
-        let is_it = self.emit_tag_is(tag, unwanted);
-        self.b.ins().brif(is_it, to, &[], go_on, &[]);
-        self.switch_to(go_on);
+    /// Emits a jump to the block `target` if the tag of a value is `jump_tag`.
+    fn emit_jump_if_tag(&mut self, tag: Value, jump_tag: u8, target: Block) {
+        let next = self.b.create_block();
+        let is_jump_tag = self.emit_tag_is(tag, jump_tag);
+        self.b.ins().brif(is_jump_tag, target, &[], next, &[]);
+        self.switch_to(next);
     }
 
     /// Emits a call by which the VM computes a value block, and returns the value.
     fn emit_vm_eval(&mut self, block: BlockId) -> Scalar {
         let block = self.int_const(block.into());
-        let at = self.emit_helper_call(offset_of!(AnyHelpers, eval), &[block]);
+        let address = self.emit_helper_call(offset_of!(AnyHelpers, eval_block), &[block]);
         let flags = MemFlags::trusted();
-        let tag = self.b.ins().load(types::I8, flags, at, 0);
-        let bits = self.b.ins().load(types::I64, flags, at, layout::PAYLOAD_OFFSET as i32);
+        let tag = self.b.ins().load(types::I8, flags, address, 0);
+        let bits = self.b.ins().load(types::I64, flags, address, layout::PAYLOAD_OFFSET as i32);
         let bits = self.clear_unused_bytes(TagSet::ALL, tag, bits);
         Scalar { tags: TagSet::ALL, tag, bits }
     }
@@ -236,14 +238,14 @@ impl Body<'_, '_, '_> {
 
     fn emit_slot_scalar(&mut self, slot: u32) -> Scalar {
         let tags = self.slot_source(SlotId(slot)).tags();
-        let (unread, read) = (self.create_cold_block(), self.b.create_block());
+        let (unread_block, read_block) = (self.create_cold_block(), self.b.create_block());
         let tag = self.load_slot_field(types::I8, slot, 0);
         let is_unread = self.emit_tag_is(tag, layout::UNREAD_TAG);
-        self.b.ins().brif(is_unread, unread, &[], read, &[]);
-        self.switch_to(unread);
+        self.b.ins().brif(is_unread, unread_block, &[], read_block, &[]);
+        self.switch_to(unread_block);
         self.emit_slot_read(slot);
-        self.b.ins().jump(read, &[]);
-        self.switch_to(read);
+        self.b.ins().jump(read_block, &[]);
+        self.switch_to(read_block);
         let tag = self.load_slot_field(types::I8, slot, 0);
         let bits = self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET);
         let bits = self.clear_unused_bytes(tags, tag, bits);
@@ -251,9 +253,8 @@ impl Body<'_, '_, '_> {
     }
 
     fn set_register(&mut self, registers: &mut RegisterState, register: Reg, scalar: Scalar) {
-        let RegisterVars { tag, bits } = *registers.places.entry(register).or_insert_with(|| RegisterVars {
-            tag: self.b.declare_var(types::I8),
-            bits: self.b.declare_var(types::I64),
+        let RegisterVars { tag, bits } = *registers.variables.entry(register).or_insert_with(|| {
+            RegisterVars { tag: self.b.declare_var(types::I8), bits: self.b.declare_var(types::I64) }
         });
         self.b.def_var(tag, scalar.tag);
         self.b.def_var(bits, scalar.bits);
@@ -262,7 +263,7 @@ impl Body<'_, '_, '_> {
 
     /// Returns the value of a register; missing before the register is set.
     fn register_scalar(&mut self, registers: &RegisterState, register: Reg) -> Scalar {
-        match (registers.places.get(&register), registers.tags.get(&register)) {
+        match (registers.variables.get(&register), registers.tags.get(&register)) {
             (Some(RegisterVars { tag, bits }), Some(tags)) => {
                 Scalar { tags: *tags, tag: self.b.use_var(*tag), bits: self.b.use_var(*bits) }
             }
@@ -271,37 +272,37 @@ impl Body<'_, '_, '_> {
     }
 
     /// Emits an arithmetic operator and returns its result. The result is missing if an operand is
-    /// not a number, or if the number is out of range.
+    /// not a number, or if the computed number is out of range.
     fn emit_binary(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
-        let done = self.b.create_block();
-        let tag = self.b.append_block_param(done, types::I8);
-        let bits = self.b.append_block_param(done, types::I64);
+        let done_block = self.b.create_block();
+        let tag = self.b.append_block_param(done_block, types::I8);
+        let bits = self.b.append_block_param(done_block, types::I64);
         let (int, float) = (layout::INT_TAG, layout::FLOAT_TAG);
         let mut tags = TagSet::MISSING_ONLY;
-        let ints = op != Op::Div && left.tags.has(int) && right.tags.has(int);
-        if ints {
+        let may_be_ints = op != Op::Div && left.tags.has(int) && right.tags.has(int);
+        if may_be_ints {
             tags = tags.union(TagSet::single(int));
-            let (both, rest) = (self.b.create_block(), self.b.create_block());
+            let (numbers_block, other_block) = (self.b.create_block(), self.b.create_block());
             let (l, r) = (self.emit_tag_is(left.tag, int), self.emit_tag_is(right.tag, int));
-            let is = self.b.ins().band(l, r);
-            self.b.ins().brif(is, both, &[], rest, &[]);
-            self.switch_to(both);
-            let (fails, value) = self.emit_int_operator(op, left.bits, right.bits);
+            let are_numbers = self.b.ins().band(l, r);
+            self.b.ins().brif(are_numbers, numbers_block, &[], other_block, &[]);
+            self.switch_to(numbers_block);
+            let (has_failed, value) = self.emit_int_operator(op, left.bits, right.bits);
             let (missing, int) = (self.tag_const(layout::MISSING_TAG), self.tag_const(int));
-            let tag = self.b.ins().select(fails, missing, int);
-            self.b.ins().jump(done, &[tag.into(), value.into()]);
-            self.switch_to(rest);
+            let tag = self.b.ins().select(has_failed, missing, int);
+            self.b.ins().jump(done_block, &[tag.into(), value.into()]);
+            self.switch_to(other_block);
         }
-        let floats = left.tags.may_be_number()
+        let may_be_floats = left.tags.may_be_number()
             && right.tags.may_be_number()
             && (op == Op::Div || left.tags.has(float) || right.tags.has(float));
-        if floats {
+        if may_be_floats {
             tags = tags.union(TagSet::single(float));
-            let (both, rest) = (self.b.create_block(), self.b.create_block());
+            let (numbers_block, other_block) = (self.b.create_block(), self.b.create_block());
             let (l, r) = (self.emit_is_number(left), self.emit_is_number(right));
-            let is = self.b.ins().band(l, r);
-            self.b.ins().brif(is, both, &[], rest, &[]);
-            self.switch_to(both);
+            let are_numbers = self.b.ins().band(l, r);
+            self.b.ins().brif(are_numbers, numbers_block, &[], other_block, &[]);
+            self.switch_to(numbers_block);
             let (l, r) = (self.emit_as_float(left), self.emit_as_float(right));
             let value = match op {
                 Op::Add => self.b.ins().fadd(l, r),
@@ -309,43 +310,43 @@ impl Body<'_, '_, '_> {
                 Op::Mul => self.b.ins().fmul(l, r),
                 Op::Div => self.b.ins().fdiv(l, r),
                 _ => {
-                    let helper = offset_of!(AnyHelpers, rem);
+                    let helper = offset_of!(AnyHelpers, remainder);
                     self.emit_plain_call(helper, &[types::F64; 2], types::F64, &[l, r])
                 }
             };
-            let size = self.b.ins().fabs(value);
+            let magnitude = self.b.ins().fabs(value);
             let infinite = self.b.ins().f64const(f64::INFINITY);
-            let finite = self.b.ins().fcmp(FloatCC::LessThan, size, infinite);
+            let is_finite = self.b.ins().fcmp(FloatCC::LessThan, magnitude, infinite);
             let (missing, float) = (self.tag_const(layout::MISSING_TAG), self.tag_const(float));
-            let tag = self.b.ins().select(finite, float, missing);
+            let tag = self.b.ins().select(is_finite, float, missing);
             let value = self.b.ins().bitcast(types::I64, MemFlags::new(), value);
-            self.b.ins().jump(done, &[tag.into(), value.into()]);
-            self.switch_to(rest);
+            self.b.ins().jump(done_block, &[tag.into(), value.into()]);
+            self.switch_to(other_block);
         }
         let (missing, zero) = (self.tag_const(layout::MISSING_TAG), self.int_const(0));
-        self.b.ins().jump(done, &[missing.into(), zero.into()]);
-        self.switch_to(done);
+        self.b.ins().jump(done_block, &[missing.into(), zero.into()]);
+        self.switch_to(done_block);
         Scalar { tags, tag, bits }
     }
 
     /// Emits an operator on two integers. Returns a flag that is set on overflow or division by
     /// zero, and the result.
     fn emit_int_operator(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
-        let ins = |body: &mut Self, value: Value, a: Value, b: Value| {
+        let overflows = |body: &mut Self, value: Value, a: Value, b: Value| {
             // Overflow: the result's sign differs from the signs of both operands.
             let (x, y) = (body.b.ins().bxor(a, value), body.b.ins().bxor(b, value));
-            let both = body.b.ins().band(x, y);
-            body.b.ins().icmp_imm(IntCC::SignedLessThan, both, 0)
+            let both_signs = body.b.ins().band(x, y);
+            body.b.ins().icmp_imm(IntCC::SignedLessThan, both_signs, 0)
         };
         match op {
             Op::Add => {
                 let value = self.b.ins().iadd(a, b);
-                (ins(self, value, a, b), value)
+                (overflows(self, value, a, b), value)
             }
             Op::Sub => {
                 let value = self.b.ins().isub(a, b);
                 let not = self.b.ins().bnot(b);
-                (ins(self, value, a, not), value)
+                (overflows(self, value, a, not), value)
             }
             Op::Mul => {
                 let value = self.b.ins().imul(a, b);
@@ -357,18 +358,18 @@ impl Body<'_, '_, '_> {
                 // Division by 0 has no remainder. Division by -1 leaves 0, as does division by 1,
                 // which cannot overflow.
                 let by_zero = self.b.ins().icmp_imm(IntCC::Equal, b, 0);
-                let by_minus = self.b.ins().icmp_imm(IntCC::Equal, b, -1);
-                let odd = self.b.ins().bor(by_zero, by_minus);
-                let one = self.int_const(1);
-                let by = self.b.ins().select(odd, one, b);
-                (by_zero, self.b.ins().srem(a, by))
+                let by_minus_one = self.b.ins().icmp_imm(IntCC::Equal, b, -1);
+                let is_special = self.b.ins().bor(by_zero, by_minus_one);
+                let one_const = self.int_const(1);
+                let divisor = self.b.ins().select(is_special, one_const, b);
+                (by_zero, self.b.ins().srem(a, divisor))
             }
         }
     }
 
     fn emit_is_number(&mut self, scalar: Scalar) -> Value {
-        let above = self.b.ins().iadd_imm(scalar.tag, -i64::from(layout::INT_TAG));
-        self.b.ins().icmp_imm(IntCC::UnsignedLessThan, above, 2)
+        let tag_distance = self.b.ins().iadd_imm(scalar.tag, -i64::from(layout::INT_TAG));
+        self.b.ins().icmp_imm(IntCC::UnsignedLessThan, tag_distance, 2)
     }
 
     fn emit_as_float(&mut self, scalar: Scalar) -> Value {
@@ -389,14 +390,14 @@ impl Body<'_, '_, '_> {
         let Scalar { tags, tag, bits } = operand;
         let (is_int, is_float) =
             (self.emit_tag_is(tag, layout::INT_TAG), self.emit_tag_is(tag, layout::FLOAT_TAG));
-        let minus = self.b.ins().ineg(bits);
-        let float = self.b.ins().bxor_imm(bits, i64::MIN);
-        let value = self.b.ins().select(is_int, minus, float);
-        let fits = self.b.ins().icmp_imm(IntCC::NotEqual, bits, i64::MIN);
-        let int = self.b.ins().band(is_int, fits);
-        let is = self.b.ins().bor(int, is_float);
+        let negated_int = self.b.ins().ineg(bits);
+        let negated_float = self.b.ins().bxor_imm(bits, i64::MIN);
+        let value = self.b.ins().select(is_int, negated_int, negated_float);
+        let can_negate = self.b.ins().icmp_imm(IntCC::NotEqual, bits, i64::MIN);
+        let int = self.b.ins().band(is_int, can_negate);
+        let has_result = self.b.ins().bor(int, is_float);
         let missing = self.tag_const(layout::MISSING_TAG);
-        let tag = self.b.ins().select(is, tag, missing);
+        let tag = self.b.ins().select(has_result, tag, missing);
         let numbers = TagSet::single(layout::INT_TAG).union(TagSet::single(layout::FLOAT_TAG));
         Scalar { tags: TagSet(tags.0 & numbers.0).union(TagSet::MISSING_ONLY), tag, bits: value }
     }
@@ -405,10 +406,10 @@ impl Body<'_, '_, '_> {
 /// Merges the possible tags of registers where two control flow paths meet. A register that was set
 /// on only one path may be missing afterwards, because its variable is zero on the other path.
 fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
-    let either = |register: &Reg| match (a.get(register), b.get(register)) {
+    let merged = |register: &Reg| match (a.get(register), b.get(register)) {
         (Some(a), Some(b)) => a.union(*b),
-        (Some(one), None) | (None, Some(one)) => one.union(TagSet::MISSING_ONLY),
+        (Some(tags), None) | (None, Some(tags)) => tags.union(TagSet::MISSING_ONLY),
         (None, None) => TagSet::MISSING_ONLY,
     };
-    a.keys().chain(b.keys()).map(|register| (*register, either(register))).collect()
+    a.keys().chain(b.keys()).map(|register| (*register, merged(register))).collect()
 }

@@ -14,14 +14,16 @@ use rulec_vm::vm::SlotValues;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
-/// A machine for computing the offsets of fields. Compiled code reads only the first fields, whose
-/// offsets are equal for all message types.
+/// A machine type for computing the offsets of fields. Compiled code reads only the first fields,
+/// whose offsets are equal for all message types.
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
+    /// The builder of the function.
     pub b: FunctionBuilder<'b>,
+    /// The address of the machine, which is the first parameter of the function.
     pub machine: Value,
     slots: SlotsAddress,
     /// Signatures of helpers, indexed by the number of arguments after the machine.
@@ -31,7 +33,8 @@ pub(super) struct Body<'b, 'l, 'c> {
 /// Where the function has the address of the slot cells.
 #[derive(Clone, Copy)]
 enum SlotsAddress {
-    At(Value),
+    /// The address is in this value of the function.
+    InValue(Value),
     /// The address is in the register that is reserved for it. The field is the caller's value of
     /// this register, if the function must restore it.
     Pinned(Option<Value>),
@@ -115,8 +118,14 @@ impl Source {
 impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn new(lowering: &'l mut Lowering<'c>, builder: FunctionBuilder<'b>) -> Self {
         // `begin_function` sets the actual values.
-        let none = Value::from_u32(0);
-        Body { lowering, b: builder, machine: none, slots: SlotsAddress::At(none), signatures: [None; 4] }
+        let placeholder = Value::from_u32(0);
+        Body {
+            lowering,
+            b: builder,
+            machine: placeholder,
+            slots: SlotsAddress::InValue(placeholder),
+            signatures: [None; 4],
+        }
     }
 
     /// Begins a function that only other compiled code calls, and returns the function's
@@ -129,7 +138,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.machine = params[0];
         self.slots = match PINS_SLOTS {
             true => SlotsAddress::Pinned(None),
-            false => SlotsAddress::At(self.load_machine_field(types::I64, offset_of!(AnyMachine, slots))),
+            false => {
+                SlotsAddress::InValue(self.load_machine_field(types::I64, offset_of!(AnyMachine, slots)))
+            }
         };
         params
     }
@@ -138,10 +149,10 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn begin_outermost_function(&mut self) -> Vec<Value> {
         let params = self.begin_function();
         if PINS_SLOTS {
-            let kept = self.b.ins().get_pinned_reg(types::I64);
+            let saved_register = self.b.ins().get_pinned_reg(types::I64);
             let slots = self.load_machine_field(types::I64, offset_of!(AnyMachine, slots));
             self.b.ins().set_pinned_reg(slots);
-            self.slots = SlotsAddress::Pinned(Some(kept));
+            self.slots = SlotsAddress::Pinned(Some(saved_register));
         }
         params
     }
@@ -157,8 +168,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     pub fn emit_return(&mut self, number: u64) {
         let number = self.int_const(number as i64);
-        if let SlotsAddress::Pinned(Some(kept)) = self.slots {
-            self.b.ins().set_pinned_reg(kept);
+        if let SlotsAddress::Pinned(Some(saved_register)) = self.slots {
+            self.b.ins().set_pinned_reg(saved_register);
         }
         self.b.ins().return_(&[number]);
     }
@@ -167,9 +178,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iconst(types::I64, number)
     }
 
-    /// Returns a constant with the address of `of`, which must live as long as the compiled code.
-    pub fn address_const<T>(&mut self, of: &T) -> Value {
-        self.int_const(std::ptr::from_ref(of).addr() as i64)
+    /// Returns a constant with the address of `item`, which must live as long as the compiled code.
+    pub fn address_const<T>(&mut self, item: &T) -> Value {
+        self.int_const(std::ptr::from_ref(item).addr() as i64)
     }
 
     pub fn load_machine_field(&mut self, ty: Type, offset: usize) -> Value {
@@ -199,8 +210,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
             None => {
                 let signature = self.lowering.function_signature(args.len() + 1);
                 let signature = self.b.import_signature(signature);
-                if let Some(kept) = self.signatures.get_mut(args.len()) {
-                    *kept = Some(signature);
+                if let Some(cached) = self.signatures.get_mut(args.len()) {
+                    *cached = Some(signature);
                 }
                 signature
             }
@@ -234,12 +245,12 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     fn slots_address(&mut self) -> Value {
         match self.slots {
-            SlotsAddress::At(slots) => slots,
+            SlotsAddress::InValue(slots) => slots,
             SlotsAddress::Pinned(_) => self.b.ins().get_pinned_reg(types::I64),
         }
     }
 
-    /// Emits a load of a field of a slot's cell.
+    /// Emits a load of a field of a slot's cell. `field` is the field's offset in the cell.
     pub fn load_slot_field(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::slot_field_offset(slot, field) {
@@ -248,20 +259,20 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
                 self.b.ins().load(ty, flags, slots, offset)
             }
             None => {
-                let place = self.slot_address(slot);
-                self.b.ins().load(ty, flags, place, field as i32)
+                let cell_address = self.slot_address(slot);
+                self.b.ins().load(ty, flags, cell_address, field as i32)
             }
         }
     }
 
     /// Emits loads of the address and of the length of a slot's text, and returns both.
     pub fn load_text(&mut self, slot: u32) -> (Value, Value) {
-        let part = |field| Self::slot_field_offset(slot, field);
-        match (part(layout::PAYLOAD_OFFSET), part(layout::TEXT_LENGTH_OFFSET)) {
-            (Some(at), Some(length)) => {
+        let field_offset = |field| Self::slot_field_offset(slot, field);
+        match (field_offset(layout::PAYLOAD_OFFSET), field_offset(layout::TEXT_LENGTH_OFFSET)) {
+            (Some(address), Some(length)) => {
                 let (slots, flags) = (self.slots_address(), MemFlags::trusted());
-                let at = self.b.ins().load(types::I64, flags, slots, at);
-                (at, self.b.ins().load(types::I64, flags, slots, length))
+                let address = self.b.ins().load(types::I64, flags, slots, address);
+                (address, self.b.ins().load(types::I64, flags, slots, length))
             }
             _ => [layout::PAYLOAD_OFFSET, layout::TEXT_LENGTH_OFFSET]
                 .map(|field| self.load_slot_field(types::I64, slot, field))
@@ -303,30 +314,30 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a test whether `tag` equals `wanted`.
-    pub fn emit_tag_is(&mut self, tag: Value, wanted: u8) -> Value {
-        self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(wanted))
+    /// Emits a test whether `tag` equals `expected`.
+    pub fn emit_tag_is(&mut self, tag: Value, expected: u8) -> Value {
+        self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(expected))
     }
 
-    /// Emits jumps that depend on the tag of a value: to the block for this tag in `cases`, to
-    /// `missing` if the value is missing, else to `other`. A slot that was not read before is read
+    /// Emits jumps that depend on the tag of a value: to the tag's block in `cases`, to `missing`
+    /// if the value is missing, else to `other`. A slot that was not read before is read
     /// first.
     pub fn emit_tag_dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,
             Source::Slot { slot, .. } => {
-                let again = self.b.create_block();
-                self.b.ins().jump(again, &[]);
-                self.switch_to(again);
+                let retry_block = self.b.create_block();
+                self.b.ins().jump(retry_block, &[]);
+                self.switch_to(retry_block);
                 let tag = self.load_slot_field(types::I8, slot, 0);
                 self.emit_tag_cases(source, tag, cases);
-                let (unread, rest) = (self.create_cold_block(), self.b.create_block());
+                let (unread_block, read_block) = (self.create_cold_block(), self.b.create_block());
                 let is_unread = self.emit_tag_is(tag, layout::UNREAD_TAG);
-                self.b.ins().brif(is_unread, unread, &[], rest, &[]);
-                self.switch_to(unread);
+                self.b.ins().brif(is_unread, unread_block, &[], read_block, &[]);
+                self.switch_to(unread_block);
                 self.emit_slot_read(slot);
-                self.b.ins().jump(again, &[]);
-                self.switch_to(rest);
+                self.b.ins().jump(retry_block, &[]);
+                self.switch_to(read_block);
                 return self.emit_missing_or(tag, missing, other);
             }
         };
@@ -335,10 +346,10 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     fn emit_tag_cases(&mut self, source: Source, tag: Value, cases: &[(u8, Block)]) {
-        for (wanted, block) in cases.iter().filter(|(wanted, _)| source.tags().has(*wanted)) {
+        for (case_tag, block) in cases.iter().filter(|(case_tag, _)| source.tags().has(*case_tag)) {
             let next = self.b.create_block();
-            let is = self.emit_tag_is(tag, *wanted);
-            self.b.ins().brif(is, *block, &[], next, &[]);
+            let is_case = self.emit_tag_is(tag, *case_tag);
+            self.b.ins().brif(is_case, *block, &[], next, &[]);
             self.switch_to(next);
         }
     }
@@ -355,7 +366,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// Emits a call of the helper that reads a slot into its cell.
     pub fn emit_slot_read(&mut self, slot: u32) {
         let slot = self.int_const(slot.into());
-        self.emit_helper_call(offset_of!(AnyHelpers, load), &[slot]);
+        self.emit_helper_call(offset_of!(AnyHelpers, read_slot), &[slot]);
     }
 
     /// Creates a Cranelift block that is expected to run rarely.
@@ -367,27 +378,27 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     /// Emits a jump that depends on a test result (true, false or unknown), encoded as the number
     /// of a `Tri`.
-    pub fn emit_tri_branch(&mut self, answer: Value, targets: TestTargets) {
+    pub fn emit_tri_branch(&mut self, result: Value, targets: TestTargets) {
         let TestTargets { yes, no, unknown } = targets;
         if no == unknown {
             // True is 0.
-            self.b.ins().brif(answer, no, &[], yes, &[]);
+            self.b.ins().brif(result, no, &[], yes, &[]);
             return;
         }
         if yes == unknown {
-            let is_no = self.b.ins().icmp_imm(IntCC::Equal, answer, 1);
+            let is_no = self.b.ins().icmp_imm(IntCC::Equal, result, 1);
             self.b.ins().brif(is_no, no, &[], yes, &[]);
             return;
         }
-        let known = self.b.create_block();
-        let is_unknown = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, answer, 1);
-        self.b.ins().brif(is_unknown, unknown, &[], known, &[]);
-        self.switch_to(known);
-        self.b.ins().brif(answer, no, &[], yes, &[]);
+        let decided_block = self.b.create_block();
+        let is_unknown = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, result, 1);
+        self.b.ins().brif(is_unknown, unknown, &[], decided_block, &[]);
+        self.switch_to(decided_block);
+        self.b.ins().brif(result, no, &[], yes, &[]);
     }
 
     /// Emits a jump that depends on a boolean.
-    pub fn emit_bool_branch(&mut self, holds: Value, targets: TestTargets) {
-        self.b.ins().brif(holds, targets.yes, &[], targets.no, &[]);
+    pub fn emit_bool_branch(&mut self, is_true: Value, targets: TestTargets) {
+        self.b.ins().brif(is_true, targets.yes, &[], targets.no, &[]);
     }
 }

@@ -17,9 +17,9 @@ use rulec_vm::bytecode::pools::KeywordMatcher;
 
 /// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
-/// Maximum length in bytes of a keyword that is searched inline. `MAX_KEYWORDS` is the maximum
-/// number of keywords of such a search.
+/// Maximum length in bytes of a keyword that is searched inline.
 const MAX_KEYWORD_BYTES: usize = 32;
+/// Maximum number of keywords of a search that is done inline.
 const MAX_KEYWORDS: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.
 const ASCII_CASE_BIT: u8 = 0x20;
@@ -29,9 +29,9 @@ pub(super) struct Needle<'w> {
     bytes: &'w [u8],
     fold: bool,
     /// Whether a letter of the keyword also equals a character beyond ASCII when case is ignored.
-    beyond: bool,
+    equals_non_ascii: bool,
     /// Offsets of two bytes of the keyword that are rare in texts, in ascending order.
-    pair: [usize; 2],
+    rare_offsets: [usize; 2],
 }
 
 impl<'w> Needle<'w> {
@@ -45,37 +45,37 @@ impl<'w> Needle<'w> {
         {
             return None;
         }
-        let mut beyond = false;
+        let mut equals_non_ascii = false;
         if mode.fold {
             for c in std::str::from_utf8(word).ok()?.chars() {
                 match case_equals(c) {
                     CaseEquals::Itself | CaseEquals::AsciiCases => {}
-                    CaseEquals::More if c.is_ascii() => beyond = true,
+                    CaseEquals::More if c.is_ascii() => equals_non_ascii = true,
                     CaseEquals::More => return None,
                 }
             }
         }
-        let pair = match Pair::new(word.get(..VECTOR_BYTES).unwrap_or(word)) {
+        let rare_offsets = match Pair::new(word.get(..VECTOR_BYTES).unwrap_or(word)) {
             Some(pair) => [pair.index1(), pair.index2()].map(usize::from),
             None if word.len() == 1 => [0; 2],
             None => return None,
         };
-        let pair = [pair[0].min(pair[1]), pair[0].max(pair[1])];
-        Some(Needle { bytes: word, fold: mode.fold, beyond, pair })
+        let rare_offsets = [rare_offsets[0].min(rare_offsets[1]), rare_offsets[0].max(rare_offsets[1])];
+        Some(Needle { bytes: word, fold: mode.fold, equals_non_ascii, rare_offsets })
     }
 }
 
-/// Jump targets and values for the rest of a block of thirty-two positions, after the first sixteen
-/// have been compared.
+/// Jump targets and values for comparing the second sixteen of thirty-two positions, after the
+/// first sixteen have been compared.
 #[derive(Clone, Copy)]
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
-    /// of the matching positions, and the first position.
+    /// of the matching positions, and the first of the sixteen positions.
     hits: Block,
-    /// Start of the second sixteen positions; `bits` is the mask of the matching positions among
-    /// these.
-    behind: Value,
-    bits: Value,
+    /// Start of the second sixteen positions.
+    second_start: Value,
+    /// Mask of the matching positions among the second sixteen.
+    second_bits: Value,
     /// Cranelift block that continues the search at the next thirty-two positions.
     next: Block,
 }
@@ -83,40 +83,41 @@ struct RemainingHits {
 /// A text in memory: its address and its length in bytes.
 #[derive(Clone, Copy)]
 struct TextInMemory {
-    at: Value,
+    address: Value,
     length: Value,
 }
 
 impl Body<'_, '_, '_> {
-    /// Emits a search of a slot's text for the keywords of a matcher. The code jumps to `otherwise`
-    /// if a helper must decide instead. Returns false, and emits nothing, if there is no inline
-    /// code for the search.
+    /// Emits a search of a slot's text for the keywords of a matcher. The code jumps to
+    /// `helper_block` if a helper must decide instead. Returns false, and emits nothing, if there
+    /// is no inline code for the search.
     pub fn emit_find(
         &mut self,
         slot: u32,
         matcher: &KeywordMatcher,
         mode: TextMode,
-        otherwise: Block,
+        helper_block: Block,
         targets: TestTargets,
     ) -> bool {
-        let Some((words, all)) = matcher.contained_texts() else { return false };
+        let Some((words, needs_all)) = matcher.contained_texts() else { return false };
         let needles: Option<Vec<Needle<'_>>> = words.map(|word| Needle::from_word(word, mode)).collect();
         let Some(needles) = needles.filter(|needles| !needles.is_empty() && needles.len() <= MAX_KEYWORDS)
         else {
             return false;
         };
-        let (at, length) = self.load_text(slot);
-        let text = TextInMemory { at, length };
-        let (decided, rest) = if all { (targets.no, targets.yes) } else { (targets.yes, targets.no) };
-        for (needle, left) in needles.iter().zip((0..needles.len()).rev()) {
-            let next = if left == 0 { rest } else { self.b.create_block() };
-            let targets = if all {
-                TestTargets { yes: next, no: decided, unknown: decided }
+        let (address, length) = self.load_text(slot);
+        let text = TextInMemory { address, length };
+        let (decided_block, final_block) =
+            if needs_all { (targets.no, targets.yes) } else { (targets.yes, targets.no) };
+        for (needle, remaining) in needles.iter().zip((0..needles.len()).rev()) {
+            let next = if remaining == 0 { final_block } else { self.b.create_block() };
+            let targets = if needs_all {
+                TestTargets { yes: next, no: decided_block, unknown: decided_block }
             } else {
-                TestTargets { yes: decided, no: next, unknown: next }
+                TestTargets { yes: decided_block, no: next, unknown: next }
             };
-            self.emit_find_one(text, needle, otherwise, targets);
-            if left > 0 {
+            self.emit_find_one(text, needle, helper_block, targets);
+            if remaining > 0 {
                 self.switch_to(next);
             }
         }
@@ -128,56 +129,59 @@ impl Body<'_, '_, '_> {
         &mut self,
         text: TextInMemory,
         needle: &Needle<'_>,
-        otherwise: Block,
+        helper_block: Block,
         targets: TestTargets,
     ) {
-        let [start, around, next, end, more] = [(); 5].map(|()| self.b.create_block());
-        let (passes, hits) = (self.create_cold_block(), self.create_cold_block());
+        let [start_block, loop_block, next, end_block, tail_block] = [(); 5].map(|()| self.b.create_block());
+        let (hit_block, hits) = (self.create_cold_block(), self.create_cold_block());
         // The start of the last sixteen positions to check. They may overlap earlier ones.
-        let last = self.b.ins().iadd_imm(text.length, -((VECTOR_BYTES + needle.pair[1]) as i64));
-        let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, last, 0);
-        self.b.ins().brif(is_short, otherwise, &[], start, &[]);
-        self.switch_to(start);
-        let bytes = needle.pair.map(|offset| self.splat_keyword_byte(needle, offset));
-        let arguments = |from: Value, behind: Value| [BlockArg::Value(from), BlockArg::Value(behind)];
-        let from = self.int_const(0);
-        let behind = self.int_const(VECTOR_BYTES as i64);
-        let behind = self.b.ins().smin(behind, last);
-        self.b.ins().jump(around, &arguments(from, behind));
+        let last_start =
+            self.b.ins().iadd_imm(text.length, -((VECTOR_BYTES + needle.rare_offsets[1]) as i64));
+        let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, last_start, 0);
+        self.b.ins().brif(is_short, helper_block, &[], start_block, &[]);
+        self.switch_to(start_block);
+        let bytes = needle.rare_offsets.map(|offset| self.splat_keyword_byte(needle, offset));
+        let arguments = |first_start: Value, second_start: Value| {
+            [BlockArg::Value(first_start), BlockArg::Value(second_start)]
+        };
+        let first_start = self.int_const(0);
+        let second_start = self.int_const(VECTOR_BYTES as i64);
+        let second_start = self.b.ins().smin(second_start, last_start);
+        self.b.ins().jump(loop_block, &arguments(first_start, second_start));
 
-        let [from, behind] = [(); 2].map(|()| self.b.append_block_param(around, types::I64));
-        self.switch_to(around);
-        let both = [from, behind].map(|from| self.emit_pair_mask(text, from, needle, bytes));
-        let any = self.b.ins().bor(both[0], both[1]);
-        let any = self.b.ins().vhigh_bits(types::I32, any);
-        self.b.ins().brif(any, passes, &[], next, &[]);
+        let [first_start, second_start] = [(); 2].map(|()| self.b.append_block_param(loop_block, types::I64));
+        self.switch_to(loop_block);
+        let masks = [first_start, second_start].map(|start| self.emit_pair_mask(text, start, needle, bytes));
+        let any_hit = self.b.ins().bor(masks[0], masks[1]);
+        let any_hit = self.b.ins().vhigh_bits(types::I32, any_hit);
+        self.b.ins().brif(any_hit, hit_block, &[], next, &[]);
 
-        self.switch_to(passes);
-        let bits = both.map(|both| self.b.ins().vhigh_bits(types::I32, both));
-        let second = self.create_cold_block();
-        let place = |bits: Value, from: Value| [BlockArg::Value(bits), BlockArg::Value(from)];
-        self.b.ins().brif(bits[0], hits, &place(bits[0], from), second, &[]);
-        self.switch_to(second);
-        self.b.ins().brif(bits[1], hits, &place(bits[1], behind), next, &[]);
-        let rest = RemainingHits { hits, behind, bits: bits[1], next };
-        self.emit_hit_comparison(rest, text, needle, targets.yes);
+        self.switch_to(hit_block);
+        let bits = masks.map(|mask| self.b.ins().vhigh_bits(types::I32, mask));
+        let second_block = self.create_cold_block();
+        let hit_args = |bits: Value, start: Value| [BlockArg::Value(bits), BlockArg::Value(start)];
+        self.b.ins().brif(bits[0], hits, &hit_args(bits[0], first_start), second_block, &[]);
+        self.switch_to(second_block);
+        self.b.ins().brif(bits[1], hits, &hit_args(bits[1], second_start), next, &[]);
+        let remaining_hits = RemainingHits { hits, second_start, second_bits: bits[1], next };
+        self.emit_hit_comparison(remaining_hits, text, needle, targets.yes);
 
         self.switch_to(next);
-        let nowhere = if needle.beyond { self.b.create_block() } else { targets.no };
-        let after = self.b.ins().iadd_imm(from, 2 * VECTOR_BYTES as i64);
-        let behind_it = self.b.ins().iadd_imm(from, 3 * VECTOR_BYTES as i64);
-        let is_inside = self.b.ins().icmp(IntCC::SignedLessThan, behind_it, last);
-        self.b.ins().brif(is_inside, around, &arguments(after, behind_it), end, &[]);
+        let not_found_block = if needle.equals_non_ascii { self.b.create_block() } else { targets.no };
+        let next_first = self.b.ins().iadd_imm(first_start, 2 * VECTOR_BYTES as i64);
+        let next_second = self.b.ins().iadd_imm(first_start, 3 * VECTOR_BYTES as i64);
+        let is_before_end = self.b.ins().icmp(IntCC::SignedLessThan, next_second, last_start);
+        self.b.ins().brif(is_before_end, loop_block, &arguments(next_first, next_second), end_block, &[]);
         // Checks the last positions too, unless they are done.
-        self.switch_to(end);
-        let is_end = self.b.ins().icmp(IntCC::Equal, behind, last);
-        self.b.ins().brif(is_end, nowhere, &[], more, &[]);
-        self.switch_to(more);
-        let after = self.b.ins().smin(after, last);
-        self.b.ins().jump(around, &arguments(after, last));
-        if needle.beyond {
-            self.switch_to(nowhere);
-            self.emit_ascii_test(text, targets.no, otherwise);
+        self.switch_to(end_block);
+        let is_end = self.b.ins().icmp(IntCC::Equal, second_start, last_start);
+        self.b.ins().brif(is_end, not_found_block, &[], tail_block, &[]);
+        self.switch_to(tail_block);
+        let next_first = self.b.ins().smin(next_first, last_start);
+        self.b.ins().jump(loop_block, &arguments(next_first, last_start));
+        if needle.equals_non_ascii {
+            self.switch_to(not_found_block);
+            self.emit_ascii_test(text, targets.no, helper_block);
         }
     }
 
@@ -186,85 +190,86 @@ impl Body<'_, '_, '_> {
     fn emit_pair_mask(
         &mut self,
         text: TextInMemory,
-        from: Value,
+        start: Value,
         needle: &Needle<'_>,
         bytes: [Value; 2],
     ) -> Value {
-        let at = self.b.ins().iadd(text.at, from);
-        let same = needle.pair.map(|offset| self.load_sixteen_at(at, needle, offset));
-        let same = [0, 1].map(|of: usize| self.b.ins().icmp(IntCC::Equal, same[of], bytes[of]));
-        self.b.ins().band(same[0], same[1])
+        let address = self.b.ins().iadd(text.address, start);
+        let equal = needle.rare_offsets.map(|offset| self.load_sixteen_at(address, needle, offset));
+        let equal = [0, 1].map(|i: usize| self.b.ins().icmp(IntCC::Equal, equal[i], bytes[i]));
+        self.b.ins().band(equal[0], equal[1])
     }
 
-    /// Emits comparisons of the text with the whole keyword: first at the positions whose bits are
-    /// set in a mask, then at the matching positions of the second sixteen.
+    /// Emits comparisons of the text with the whole keyword. The first positions are those whose
+    /// bits are set in a mask. The matching positions of the second sixteen follow.
     fn emit_hit_comparison(
         &mut self,
-        rest: RemainingHits,
+        remaining: RemainingHits,
         text: TextInMemory,
         needle: &Needle<'_>,
         yes: Block,
     ) {
-        let bits = self.b.append_block_param(rest.hits, types::I32);
-        let from = self.b.append_block_param(rest.hits, types::I64);
-        let [compare, others, done, second] = [(); 4].map(|()| self.create_cold_block());
-        self.switch_to(rest.hits);
+        let bits = self.b.append_block_param(remaining.hits, types::I32);
+        let first_position = self.b.append_block_param(remaining.hits, types::I64);
+        let [compare, next_hit_block, mask_done_block, second_block] =
+            [(); 4].map(|()| self.create_cold_block());
+        self.switch_to(remaining.hits);
         let bit = self.b.ins().ctz(bits);
         let bit = self.b.ins().uextend(types::I64, bit);
-        let start = self.b.ins().iadd(from, bit);
+        let start = self.b.ins().iadd(first_position, bit);
         // If the keyword would end after the text here, it would also do so at every later
         // position.
         let end = self.b.ins().iadd_imm(start, needle.bytes.len() as i64);
-        let is_beyond = self.b.ins().icmp(IntCC::SignedGreaterThan, end, text.length);
-        self.b.ins().brif(is_beyond, rest.next, &[], compare, &[]);
+        let exceeds_text = self.b.ins().icmp(IntCC::SignedGreaterThan, end, text.length);
+        self.b.ins().brif(exceeds_text, remaining.next, &[], compare, &[]);
         self.switch_to(compare);
-        let start = self.b.ins().iadd(text.at, start);
+        let start = self.b.ins().iadd(text.address, start);
         match self.emit_byte_difference(start, needle.bytes, needle.fold) {
-            Some(difference) => self.b.ins().brif(difference, others, &[], yes, &[]),
+            Some(difference) => self.b.ins().brif(difference, next_hit_block, &[], yes, &[]),
             None => self.b.ins().jump(yes, &[]),
         };
-        self.switch_to(others);
-        let below = self.b.ins().iadd_imm(bits, -1);
-        let bits = self.b.ins().band(bits, below);
-        let again = [BlockArg::Value(bits), BlockArg::Value(from)];
-        self.b.ins().brif(bits, rest.hits, &again, done, &[]);
-        self.switch_to(done);
-        let was_second = self.b.ins().icmp(IntCC::Equal, from, rest.behind);
-        self.b.ins().brif(was_second, rest.next, &[], second, &[]);
-        self.switch_to(second);
-        let arguments = [BlockArg::Value(rest.bits), BlockArg::Value(rest.behind)];
-        self.b.ins().brif(rest.bits, rest.hits, &arguments, rest.next, &[]);
+        self.switch_to(next_hit_block);
+        let bits_minus_one = self.b.ins().iadd_imm(bits, -1);
+        let bits = self.b.ins().band(bits, bits_minus_one);
+        let loop_arguments = [BlockArg::Value(bits), BlockArg::Value(first_position)];
+        self.b.ins().brif(bits, remaining.hits, &loop_arguments, mask_done_block, &[]);
+        self.switch_to(mask_done_block);
+        let was_second = self.b.ins().icmp(IntCC::Equal, first_position, remaining.second_start);
+        self.b.ins().brif(was_second, remaining.next, &[], second_block, &[]);
+        self.switch_to(second_block);
+        let arguments = [BlockArg::Value(remaining.second_bits), BlockArg::Value(remaining.second_start)];
+        self.b.ins().brif(remaining.second_bits, remaining.hits, &arguments, remaining.next, &[]);
     }
 
     /// Emits a jump to `yes` if a text of at least sixteen bytes has only ASCII characters, else to
     /// `no`.
     fn emit_ascii_test(&mut self, text: TextInMemory, yes: Block, no: Block) {
-        let [around, next, more] = [(); 3].map(|()| self.b.create_block());
-        let last = self.b.ins().iadd_imm(text.length, -(VECTOR_BYTES as i64));
-        let from = self.int_const(0);
-        self.b.ins().jump(around, &[BlockArg::Value(from)]);
-        let from = self.b.append_block_param(around, types::I64);
-        self.switch_to(around);
-        let at = self.b.ins().iadd(text.at, from);
-        let sixteen = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), at, 0);
-        let high = self.b.ins().vhigh_bits(types::I32, sixteen);
-        self.b.ins().brif(high, no, &[], next, &[]);
+        let [loop_block, next, advance_block] = [(); 3].map(|()| self.b.create_block());
+        let last_start = self.b.ins().iadd_imm(text.length, -(VECTOR_BYTES as i64));
+        let start = self.int_const(0);
+        self.b.ins().jump(loop_block, &[BlockArg::Value(start)]);
+        let start = self.b.append_block_param(loop_block, types::I64);
+        self.switch_to(loop_block);
+        let address = self.b.ins().iadd(text.address, start);
+        let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, 0);
+        let high_bits = self.b.ins().vhigh_bits(types::I32, bytes);
+        self.b.ins().brif(high_bits, no, &[], next, &[]);
         self.switch_to(next);
-        let is_end = self.b.ins().icmp(IntCC::Equal, from, last);
-        self.b.ins().brif(is_end, yes, &[], more, &[]);
-        self.switch_to(more);
-        let from = self.b.ins().iadd_imm(from, VECTOR_BYTES as i64);
-        let from = self.b.ins().smin(from, last);
-        self.b.ins().jump(around, &[BlockArg::Value(from)]);
+        let is_end = self.b.ins().icmp(IntCC::Equal, start, last_start);
+        self.b.ins().brif(is_end, yes, &[], advance_block, &[]);
+        self.switch_to(advance_block);
+        let start = self.b.ins().iadd_imm(start, VECTOR_BYTES as i64);
+        let start = self.b.ins().smin(start, last_start);
+        self.b.ins().jump(loop_block, &[BlockArg::Value(start)]);
     }
 
     /// Emits a load of sixteen bytes of a text. The bytes are folded to lower case if the keyword's
     /// byte at `offset` is a letter.
-    fn load_sixteen_at(&mut self, at: Value, needle: &Needle<'_>, offset: usize) -> Value {
-        let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), at, offset as i32);
+    fn load_sixteen_at(&mut self, address: Value, needle: &Needle<'_>, offset: usize) -> Value {
+        let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, offset as i32);
         if needle.fold && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {
-            let case = self.splat_byte(ASCII_CASE_BIT);
-            return self.b.ins().bor(bytes, case);
+            let case_bits = self.splat_byte(ASCII_CASE_BIT);
+            return self.b.ins().bor(bytes, case_bits);
         }
         bytes
     }

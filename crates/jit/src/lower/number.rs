@@ -13,7 +13,7 @@ use std::mem::offset_of;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ConstantTest<T> {
     Always(bool),
-    Is(Comparison, T),
+    Compare(Comparison, T),
 }
 
 /// 2^63: floats from this value on are above all integers, and floats below -2^63 are below all
@@ -30,31 +30,31 @@ fn int_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
     }
     let floor = float.floor();
     if floor == float {
-        return ConstantTest::Is(cmp, float as i64);
+        return ConstantTest::Compare(cmp, float as i64);
     }
     // The float is between two integers, so no integer equals it.
     match cmp {
-        Comparison::LT | Comparison::LE => ConstantTest::Is(Comparison::LE, floor as i64),
-        Comparison::GT | Comparison::GE => ConstantTest::Is(Comparison::GT, floor as i64),
+        Comparison::LT | Comparison::LE => ConstantTest::Compare(Comparison::LE, floor as i64),
+        Comparison::GT | Comparison::GE => ConstantTest::Compare(Comparison::GT, floor as i64),
         _ => ConstantTest::Always(cmp == Comparison::NE),
     }
 }
 
 /// Returns the test of a float that is equivalent to comparing the float with the given integer.
 fn float_test_for_int(cmp: Comparison, int: i64) -> ConstantTest<f64> {
-    let near = int as f64;
-    let order = rulec_lang::value::compare_int_float(int, near);
+    let nearest_float = int as f64;
+    let order = rulec_lang::value::compare_int_float(int, nearest_float);
     match (cmp, order) {
-        (_, std::cmp::Ordering::Equal) => ConstantTest::Is(cmp, near),
-        // The integer lies between `near` and the float on its other side.
+        (_, std::cmp::Ordering::Equal) => ConstantTest::Compare(cmp, nearest_float),
+        // The integer is greater than `nearest_float` and less than the next float.
         (Comparison::LT | Comparison::LE, std::cmp::Ordering::Greater) => {
-            ConstantTest::Is(Comparison::LE, near)
+            ConstantTest::Compare(Comparison::LE, nearest_float)
         }
-        (Comparison::LT | Comparison::LE, _) => ConstantTest::Is(Comparison::LT, near),
+        (Comparison::LT | Comparison::LE, _) => ConstantTest::Compare(Comparison::LT, nearest_float),
         (Comparison::GT | Comparison::GE, std::cmp::Ordering::Greater) => {
-            ConstantTest::Is(Comparison::GT, near)
+            ConstantTest::Compare(Comparison::GT, nearest_float)
         }
-        (Comparison::GT | Comparison::GE, _) => ConstantTest::Is(Comparison::GE, near),
+        (Comparison::GT | Comparison::GE, _) => ConstantTest::Compare(Comparison::GE, nearest_float),
         _ => ConstantTest::Always(cmp == Comparison::NE),
     }
 }
@@ -88,7 +88,7 @@ impl Body<'_, '_, '_> {
     pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: TestTargets) {
         self.emit_number_comparison(
             source,
-            ConstantTest::Is(cmp, int),
+            ConstantTest::Compare(cmp, int),
             float_test_for_int(cmp, int),
             layout::INT_TAG,
             targets,
@@ -105,7 +105,7 @@ impl Body<'_, '_, '_> {
         self.emit_number_comparison(
             source,
             int_test_for_float(cmp, float),
-            ConstantTest::Is(cmp, float),
+            ConstantTest::Compare(cmp, float),
             layout::FLOAT_TAG,
             targets,
         );
@@ -116,43 +116,43 @@ impl Body<'_, '_, '_> {
         source: Source,
         int: ConstantTest<i64>,
         float: ConstantTest<f64>,
-        likely: u8,
+        likely_tag: u8,
         targets: TestTargets,
     ) {
-        let [on_int, on_float] = [(); 2].map(|()| self.b.create_block());
-        let mut cases = [(layout::INT_TAG, on_int), (layout::FLOAT_TAG, on_float)];
-        if likely == layout::FLOAT_TAG {
+        let [int_block, float_block] = [(); 2].map(|()| self.b.create_block());
+        let mut cases = [(layout::INT_TAG, int_block), (layout::FLOAT_TAG, float_block)];
+        if likely_tag == layout::FLOAT_TAG {
             cases.reverse();
         }
         self.emit_tag_dispatch(source, &cases, targets.unknown, targets.unknown);
         if source.tags().has(layout::INT_TAG) {
-            self.switch_to(on_int);
+            self.switch_to(int_block);
             match int {
-                ConstantTest::Always(holds) => self.emit_fixed_result(holds, targets),
-                ConstantTest::Is(cmp, int) => {
+                ConstantTest::Always(is_true) => self.emit_fixed_result(is_true, targets),
+                ConstantTest::Compare(cmp, int) => {
                     let value = self.load_payload_bits(source);
-                    let holds = self.b.ins().icmp_imm(int_cc(cmp), value, int);
-                    self.emit_bool_branch(holds, targets);
+                    let is_true = self.b.ins().icmp_imm(int_cc(cmp), value, int);
+                    self.emit_bool_branch(is_true, targets);
                 }
             }
         }
         if source.tags().has(layout::FLOAT_TAG) {
-            self.switch_to(on_float);
+            self.switch_to(float_block);
             match float {
-                ConstantTest::Always(holds) => self.emit_fixed_result(holds, targets),
-                ConstantTest::Is(cmp, float) => {
+                ConstantTest::Always(is_true) => self.emit_fixed_result(is_true, targets),
+                ConstantTest::Compare(cmp, float) => {
                     let value = self.load_float(source);
                     let constant = self.b.ins().f64const(float);
-                    let holds = self.b.ins().fcmp(float_cc(cmp), value, constant);
-                    self.emit_bool_branch(holds, targets);
+                    let is_true = self.b.ins().fcmp(float_cc(cmp), value, constant);
+                    self.emit_bool_branch(is_true, targets);
                 }
             }
         }
     }
 
-    fn emit_fixed_result(&mut self, holds: bool, targets: TestTargets) {
-        let to = if holds { targets.yes } else { targets.no };
-        self.b.ins().jump(to, &[]);
+    fn emit_fixed_result(&mut self, is_true: bool, targets: TestTargets) {
+        let target = if is_true { targets.yes } else { targets.no };
+        self.b.ins().jump(target, &[]);
     }
 
     /// Emits a comparison of two values if both are numbers, else a jump to `other`.
@@ -166,20 +166,20 @@ impl Body<'_, '_, '_> {
     ) {
         let [left_int, left_float, ints, int_float, float_int, floats] =
             [(); 6].map(|()| self.b.create_block());
-        let rest = other;
+        let other_block = other;
         self.emit_tag_dispatch(
             left,
             &[(layout::INT_TAG, left_int), (layout::FLOAT_TAG, left_float)],
-            rest,
-            rest,
+            other_block,
+            other_block,
         );
         if left.tags().has(layout::INT_TAG) {
             self.switch_to(left_int);
             self.emit_tag_dispatch(
                 right,
                 &[(layout::INT_TAG, ints), (layout::FLOAT_TAG, int_float)],
-                rest,
-                rest,
+                other_block,
+                other_block,
             );
         }
         if left.tags().has(layout::FLOAT_TAG) {
@@ -187,35 +187,35 @@ impl Body<'_, '_, '_> {
             self.emit_tag_dispatch(
                 right,
                 &[(layout::INT_TAG, float_int), (layout::FLOAT_TAG, floats)],
-                rest,
-                rest,
+                other_block,
+                other_block,
             );
         }
-        let both = |l: u8, r: u8| left.tags().has(l) && right.tags().has(r);
-        if both(layout::INT_TAG, layout::INT_TAG) {
+        let may_be = |l: u8, r: u8| left.tags().has(l) && right.tags().has(r);
+        if may_be(layout::INT_TAG, layout::INT_TAG) {
             self.switch_to(ints);
             let (a, b) = (self.load_payload_bits(left), self.load_payload_bits(right));
-            let holds = self.b.ins().icmp(int_cc(cmp), a, b);
-            self.emit_bool_branch(holds, targets);
+            let is_true = self.b.ins().icmp(int_cc(cmp), a, b);
+            self.emit_bool_branch(is_true, targets);
         }
-        if both(layout::FLOAT_TAG, layout::FLOAT_TAG) {
+        if may_be(layout::FLOAT_TAG, layout::FLOAT_TAG) {
             self.switch_to(floats);
             let (a, b) = (self.load_float(left), self.load_float(right));
-            let holds = self.b.ins().fcmp(float_cc(cmp), a, b);
-            self.emit_bool_branch(holds, targets);
+            let is_true = self.b.ins().fcmp(float_cc(cmp), a, b);
+            self.emit_bool_branch(is_true, targets);
         }
-        for (block, int, float, cmp, is) in [
-            (int_float, left, right, cmp, both(layout::INT_TAG, layout::FLOAT_TAG)),
-            (float_int, right, left, cmp.flipped(), both(layout::FLOAT_TAG, layout::INT_TAG)),
+        for (block, int, float, cmp, is_possible) in [
+            (int_float, left, right, cmp, may_be(layout::INT_TAG, layout::FLOAT_TAG)),
+            (float_int, right, left, cmp.flipped(), may_be(layout::FLOAT_TAG, layout::INT_TAG)),
         ] {
-            if is {
+            if is_possible {
                 self.switch_to(block);
                 let (int, float) = (self.load_payload_bits(int), self.load_float(float));
                 let params = [types::I64, types::F64];
-                let helper = offset_of!(AnyHelpers, order);
+                let helper = offset_of!(AnyHelpers, order_int_float);
                 let order = self.emit_plain_call(helper, &params, types::I64, &[int, float]);
-                let holds = self.b.ins().icmp_imm(int_cc(cmp), order, 0);
-                self.emit_bool_branch(holds, targets);
+                let is_true = self.b.ins().icmp_imm(int_cc(cmp), order, 0);
+                self.emit_bool_branch(is_true, targets);
             }
         }
     }
@@ -273,12 +273,12 @@ mod tests {
                     let exact = compare_int_float(int, float);
                     let by_int = match int_test_for_float(cmp, float) {
                         ConstantTest::Always(holds) => holds,
-                        ConstantTest::Is(cmp, threshold) => cmp.holds(order(int, threshold)),
+                        ConstantTest::Compare(cmp, threshold) => cmp.holds(order(int, threshold)),
                     };
                     assert_eq!(by_int, cmp.holds(exact), "{int} {} {float}", cmp.spelling());
                     let by_float = match float_test_for_int(cmp, int) {
                         ConstantTest::Always(holds) => holds,
-                        ConstantTest::Is(cmp, threshold) => cmp.holds(order(float, threshold)),
+                        ConstantTest::Compare(cmp, threshold) => cmp.holds(order(float, threshold)),
                     };
                     assert_eq!(by_float, cmp.holds(exact.reverse()), "{float} {} {int}", cmp.spelling());
                 }

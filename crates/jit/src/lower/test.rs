@@ -1,5 +1,5 @@
-//! Lowering of test instructions (which jump depending on a result), and of the predicates that
-//! they evaluate.
+//! Lowering of test instructions, which jump depending on a test result, and of the predicates that
+//! such instructions evaluate.
 
 use super::arith::register_constant;
 use super::body::{AnyHelpers, Body, Scalar, Source, TagSet, TestTargets};
@@ -15,31 +15,36 @@ use rulec_vm::bytecode::chunk::{Operand, Pred, PredCheck, SharedCondition};
 use rulec_vm::bytecode::instr::{CmpJump, Comparison, Instr, JumpOn};
 use std::mem::offset_of;
 
-/// Returns the block for each result of a test: `to` if the instruction jumps on the result, else
-/// `next`.
-fn targets_of_jump(on: JumpOn, to: Block, next: Block) -> TestTargets {
-    let leads = |answer| if on.takes(answer) { to } else { next };
-    TestTargets { yes: leads(Tri::True), no: leads(Tri::False), unknown: leads(Tri::Unknown) }
+/// Returns the block for each result of a test: `jump_target` if the instruction jumps on the
+/// result, else `next`.
+fn targets_of_jump(jump: JumpOn, jump_target: Block, next: Block) -> TestTargets {
+    let target_for = |result| if jump.takes(result) { jump_target } else { next };
+    TestTargets { yes: target_for(Tri::True), no: target_for(Tri::False), unknown: target_for(Tri::Unknown) }
 }
 
-/// Returns the block for each result of a comparison: `to` if the instruction jumps on the result,
-/// else `next`. A comparison of values without an order counts as false.
-fn targets_of_comparison(how: CmpJump, to: Block, next: Block) -> TestTargets {
-    let (yes, no) = if how.jumps_if_true() { (to, next) } else { (next, to) };
+/// Returns the block for each result of a comparison: `jump_target` if the instruction jumps on the
+/// result, else `next`. A comparison of values without an order counts as false.
+fn targets_of_comparison(jump: CmpJump, jump_target: Block, next: Block) -> TestTargets {
+    let (yes, no) = if jump.jumps_if_true() { (jump_target, next) } else { (next, jump_target) };
     TestTargets { yes, no, unknown: no }
 }
 
 impl Body<'_, '_, '_> {
-    /// Lowers a test instruction. The emitted code jumps to `to` where the instruction jumps, else
-    /// to `next`.
-    pub fn lower_test_instr(&mut self, instr: &Instr, to: Block, next: Block) -> Result<(), JitError> {
+    /// Lowers a test instruction. The emitted code continues at `jump_target` if the instruction
+    /// jumps, else at `next`.
+    pub fn lower_test_instr(
+        &mut self,
+        instr: &Instr,
+        jump_target: Block,
+        next: Block,
+    ) -> Result<(), JitError> {
         match *instr {
             Instr::Int { how: cmp, slot, value, .. } => {
                 self.emit_int_comparison(
                     self.slot_source(SlotId(slot.into())),
                     cmp.cmp(),
                     value,
-                    targets_of_comparison(cmp, to, next),
+                    targets_of_comparison(cmp, jump_target, next),
                 );
             }
             Instr::Float { how: cmp, slot, value, .. } => {
@@ -47,33 +52,38 @@ impl Body<'_, '_, '_> {
                     self.slot_source(SlotId(slot.into())),
                     cmp.cmp(),
                     value,
-                    targets_of_comparison(cmp, to, next),
+                    targets_of_comparison(cmp, jump_target, next),
                 );
             }
             Instr::Truth { on: jump, slot, .. } => {
-                self.emit_truth_test(self.slot_source(SlotId(slot.into())), targets_of_jump(jump, to, next));
+                self.emit_truth_test(
+                    self.slot_source(SlotId(slot.into())),
+                    targets_of_jump(jump, jump_target, next),
+                );
             }
             Instr::Missing { on: jump, slot, .. } => {
                 self.emit_missing_test(
                     self.slot_source(SlotId(slot.into())),
-                    targets_of_jump(jump, to, next),
+                    targets_of_jump(jump, jump_target, next),
                 );
             }
             Instr::Text { on: jump, slot, string, .. } => {
-                self.emit_text_test(slot.into(), string, targets_of_jump(jump, to, next))?;
+                self.emit_text_test(slot.into(), string, targets_of_jump(jump, jump_target, next))?;
             }
-            Instr::Test { on: jump, pred, .. } => self.lower_pred(pred, targets_of_jump(jump, to, next))?,
+            Instr::Test { on: jump, pred, .. } => {
+                self.lower_pred(pred, targets_of_jump(jump, jump_target, next))?
+            }
             Instr::Memo { on: jump, pred, .. } => {
-                let targets = targets_of_jump(jump, to, next);
+                let targets = targets_of_jump(jump, jump_target, next);
                 self.emit_memoized(pred as usize, targets, |body, targets| body.lower_pred(pred, targets))?;
             }
             Instr::Shared { on: jump, shared, .. } => {
-                self.emit_shared_condition(shared, targets_of_jump(jump, to, next))?
+                self.emit_shared_condition(shared, targets_of_jump(jump, jump_target, next))?
             }
-            Instr::Each { on: jump, each, .. } => {
-                let each = self.int_const(each.into());
-                let holds = self.emit_helper_call(offset_of!(AnyHelpers, each), &[each]);
-                self.emit_bool_branch(holds, targets_of_jump(jump, to, next));
+            Instr::Each { on: jump, each: loop_id, .. } => {
+                let loop_id = self.int_const(loop_id.into());
+                let is_true = self.emit_helper_call(offset_of!(AnyHelpers, eval_loop), &[loop_id]);
+                self.emit_bool_branch(is_true, targets_of_jump(jump, jump_target, next));
             }
             _ => return Err(malformed_error("an instruction out of its kind of block")),
         }
@@ -81,10 +91,10 @@ impl Body<'_, '_, '_> {
     }
 
     pub fn emit_truth_test(&mut self, source: Source, targets: TestTargets) {
-        let on_bool = self.b.create_block();
-        self.emit_tag_dispatch(source, &[(layout::BOOL_TAG, on_bool)], targets.unknown, targets.unknown);
+        let bool_block = self.b.create_block();
+        self.emit_tag_dispatch(source, &[(layout::BOOL_TAG, bool_block)], targets.unknown, targets.unknown);
         if source.tags().has(layout::BOOL_TAG) {
-            self.switch_to(on_bool);
+            self.switch_to(bool_block);
             let truth = self.load_bool(source);
             self.emit_bool_branch(truth, targets);
         }
@@ -98,53 +108,53 @@ impl Body<'_, '_, '_> {
         let chunk = self.lowering.code.chunk();
         let shared = chunk.shared.get(id as usize).copied();
         let SharedCondition { block, memo } = shared.ok_or_else(|| malformed_error("no shared condition"))?;
-        let ask = |body: &mut Self, targets: TestTargets| {
+        let emit_evaluation = |body: &mut Self, targets: TestTargets| {
             let id = body.lowering.condition_function(block)?;
             let function = body.lowering.module.declare_func_in_func(id, body.b.func);
             // Functions may be allocated too far apart for a near call in a large process.
             body.b.func.dfg.ext_funcs[function].colocated = false;
             let call = body.b.ins().call(function, &[body.machine]);
-            let holds = body.b.inst_results(call)[0];
-            body.emit_bool_branch(holds, targets);
+            let is_true = body.b.inst_results(call)[0];
+            body.emit_bool_branch(is_true, targets);
             Ok(())
         };
         if memo {
-            self.emit_memoized(chunk.preds.len() + id as usize, targets, ask)
+            self.emit_memoized(chunk.preds.len() + id as usize, targets, emit_evaluation)
         } else {
-            ask(self, targets)
+            emit_evaluation(self, targets)
         }
     }
 
     /// Emits code that uses the result in a memo cell if the cell is valid. Otherwise the code
-    /// evaluates the result, emitted by `ask`, and stores it in the cell.
+    /// computes the result and stores it in the cell. `emit_evaluation` emits the computation.
     fn emit_memoized(
         &mut self,
         cell: usize,
         targets: TestTargets,
-        ask: impl FnOnce(&mut Self, TestTargets) -> Result<(), JitError>,
+        emit_evaluation: impl FnOnce(&mut Self, TestTargets) -> Result<(), JitError>,
     ) -> Result<(), JitError> {
         let offset = i32::try_from(cell * 4).map_err(|_| malformed_error("too many answers to keep"))?;
         let (cells, epoch) = self.load_memo();
         let stamp = self.b.ins().load(types::I32, MemFlags::trusted(), cells, offset);
-        let answer = self.b.ins().bxor(stamp, epoch);
-        let [known, fresh] = [(); 2].map(|()| self.b.create_block());
-        let is_known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, answer, 4);
-        self.b.ins().brif(is_known, known, &[], fresh, &[]);
-        self.switch_to(known);
-        self.emit_tri_branch(answer, targets);
-        self.switch_to(fresh);
+        let result = self.b.ins().bxor(stamp, epoch);
+        let [cached_block, uncached_block] = [(); 2].map(|()| self.b.create_block());
+        let is_cached = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, result, 4);
+        self.b.ins().brif(is_cached, cached_block, &[], uncached_block, &[]);
+        self.switch_to(cached_block);
+        self.emit_tri_branch(result, targets);
+        self.switch_to(uncached_block);
         let [yes, no, unknown] = [(); 3].map(|()| self.b.create_block());
-        ask(self, TestTargets { yes, no, unknown })?;
-        for (block, answer, to) in [
+        emit_evaluation(self, TestTargets { yes, no, unknown })?;
+        for (block, result, target) in [
             (yes, Tri::True, targets.yes),
             (no, Tri::False, targets.no),
             (unknown, Tri::Unknown, targets.unknown),
         ] {
             self.switch_to(block);
             let (cells, epoch) = self.load_memo();
-            let stamp = self.b.ins().bor_imm(epoch, answer as i64);
+            let stamp = self.b.ins().bor_imm(epoch, result as i64);
             self.b.ins().store(MemFlags::trusted(), stamp, cells, offset);
-            self.b.ins().jump(to, &[]);
+            self.b.ins().jump(target, &[]);
         }
         Ok(())
     }
@@ -161,12 +171,12 @@ impl Body<'_, '_, '_> {
 
     pub fn emit_vm_test(&mut self, id: u32, targets: TestTargets) {
         let id = self.int_const(id.into());
-        let answer = self.emit_helper_call(offset_of!(AnyHelpers, test), &[id]);
-        self.emit_tri_branch(answer, targets);
+        let result = self.emit_helper_call(offset_of!(AnyHelpers, eval_test), &[id]);
+        self.emit_tri_branch(result, targets);
     }
 
     /// Emits inline code for a predicate; returns false if there is none. For all values, the code
-    /// must give the same result as the VM. It may call the VM in rare cases.
+    /// must give the same result as the VM. The code may call the VM in rare cases.
     fn emit_inline_pred(&mut self, id: u32, pred: &Pred, targets: TestTargets) -> Result<bool, JitError> {
         match (pred.left, pred.check) {
             (Operand::Slot(slot), PredCheck::Equals(_) | PredCheck::Keywords(_) | PredCheck::Members(_)) => {

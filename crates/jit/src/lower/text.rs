@@ -26,9 +26,9 @@ impl Body<'_, '_, '_> {
     pub fn emit_text_test(&mut self, slot: u32, string: u32, targets: TestTargets) -> Result<(), JitError> {
         let strings = &self.lowering.code.chunk().strings;
         let text = strings.get(string as usize).ok_or_else(|| malformed_error("no text"))?;
-        let on_text = self.emit_text_dispatch(slot, targets.unknown);
-        let Some(on_text) = on_text else { return Ok(()) };
-        self.switch_to(on_text);
+        let text_block = self.emit_text_dispatch(slot, targets.unknown);
+        let Some(text_block) = text_block else { return Ok(()) };
+        self.switch_to(text_block);
         self.emit_text_equality(slot, text, targets);
         Ok(())
     }
@@ -37,31 +37,37 @@ impl Body<'_, '_, '_> {
     /// new block; `None` if the slot never has a text.
     fn emit_text_dispatch(&mut self, slot: u32, other: Block) -> Option<Block> {
         let source = self.slot_source(SlotId(slot));
-        let on_text = self.b.create_block();
-        self.emit_tag_dispatch(source, &[(layout::STR_TAG, on_text)], other, other);
-        source.tags().has(layout::STR_TAG).then_some(on_text)
+        let text_block = self.b.create_block();
+        self.emit_tag_dispatch(source, &[(layout::STR_TAG, text_block)], other, other);
+        source.tags().has(layout::STR_TAG).then_some(text_block)
     }
 
     fn emit_text_equality(&mut self, slot: u32, text: &Arc<str>, targets: TestTargets) {
         if text.len() > MAX_INLINE_TEXT_BYTES {
-            let (text, place) = (self.address_const(text), self.slot_address(slot));
-            let holds = self.emit_helper_call(offset_of!(AnyHelpers, same), &[text, place]);
-            return self.emit_bool_branch(holds, targets);
+            let (text, cell_address) = (self.address_const(text), self.slot_address(slot));
+            let is_true = self.emit_helper_call(offset_of!(AnyHelpers, equals_text), &[text, cell_address]);
+            return self.emit_bool_branch(is_true, targets);
         }
         self.emit_short_text_comparison(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Emits a test whether a slot's text equals one of some short texts. With `begins`, emits a
-    /// test whether the slot's text begins with one of them.
-    fn emit_short_text_comparison(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: TestTargets) {
-        let (at, length) = self.load_text(slot);
+    /// Emits a test whether a slot's text equals one of some short texts. If `is_prefix`, emits a
+    /// test whether the slot's text begins with one of the short texts.
+    fn emit_short_text_comparison(
+        &mut self,
+        slot: u32,
+        is_prefix: bool,
+        words: &[&[u8]],
+        targets: TestTargets,
+    ) {
+        let (address, length) = self.load_text(slot);
         for word in words {
-            let (fits, next) = (self.b.create_block(), self.b.create_block());
-            let cc = if begins { IntCC::UnsignedGreaterThanOrEqual } else { IntCC::Equal };
-            let is_long = self.b.ins().icmp_imm(cc, length, word.len() as i64);
-            self.b.ins().brif(is_long, fits, &[], next, &[]);
-            self.switch_to(fits);
-            match self.emit_byte_difference(at, word, false) {
+            let (compare_block, next) = (self.b.create_block(), self.b.create_block());
+            let cc = if is_prefix { IntCC::UnsignedGreaterThanOrEqual } else { IntCC::Equal };
+            let has_length = self.b.ins().icmp_imm(cc, length, word.len() as i64);
+            self.b.ins().brif(has_length, compare_block, &[], next, &[]);
+            self.switch_to(compare_block);
+            match self.emit_byte_difference(address, word, false) {
                 Some(difference) => self.b.ins().brif(difference, next, &[], targets.yes, &[]),
                 None => self.b.ins().jump(targets.yes, &[]),
             };
@@ -73,47 +79,47 @@ impl Body<'_, '_, '_> {
     /// Emits a comparison of the bytes at an address with `word`. Returns a value that is zero if
     /// they are equal. With `fold`, letters match in either case, and `word` must be lower case.
     /// `None` if `word` is empty.
-    pub fn emit_byte_difference(&mut self, at: Value, word: &[u8], fold: bool) -> Option<Value> {
-        let mut sum = None;
-        let mut done = 0;
-        while done < word.len() {
-            let left = word.len() - done;
-            let width = match left {
+    pub fn emit_byte_difference(&mut self, address: Value, word: &[u8], fold: bool) -> Option<Value> {
+        let mut combined = None;
+        let mut compared = 0;
+        while compared < word.len() {
+            let remaining = word.len() - compared;
+            let width = match remaining {
                 8.. => 8,
                 4..=7 => 4,
                 2..=3 => 2,
                 _ => 1,
             };
-            // The last piece may overlap the one before, to save a piece.
-            let from = match word.len().checked_sub(load_width(left)) {
-                Some(from) if left < 8 && load_width(left) > width => from,
-                _ => done,
+            // The last piece may overlap the previous piece, so that fewer loads suffice.
+            let offset = match word.len().checked_sub(load_width(remaining)) {
+                Some(offset) if remaining < 8 && load_width(remaining) > width => offset,
+                _ => compared,
             };
-            let width = if from < done { load_width(left) } else { width };
-            let bytes = word.get(from..from + width)?;
+            let width = if offset < compared { load_width(remaining) } else { width };
+            let bytes = word.get(offset..offset + width)?;
             let number = pack_bytes(bytes.iter().copied());
             let flags = MemFlags::new().with_notrap();
-            let here = match width {
-                8 => self.b.ins().load(types::I64, flags, at, from as i32),
-                4 => self.b.ins().uload32(flags, at, from as i32),
-                2 => self.b.ins().uload16(types::I64, flags, at, from as i32),
-                _ => self.b.ins().uload8(types::I64, flags, at, from as i32),
+            let loaded = match width {
+                8 => self.b.ins().load(types::I64, flags, address, offset as i32),
+                4 => self.b.ins().uload32(flags, address, offset as i32),
+                2 => self.b.ins().uload16(types::I64, flags, address, offset as i32),
+                _ => self.b.ins().uload8(types::I64, flags, address, offset as i32),
             };
-            let here = if fold {
+            let loaded = if fold {
                 let cases =
                     pack_bytes(bytes.iter().map(|byte| if byte.is_ascii_lowercase() { b' ' } else { 0 }));
-                self.b.ins().bor_imm(here, cases as i64)
+                self.b.ins().bor_imm(loaded, cases as i64)
             } else {
-                here
+                loaded
             };
-            let here = self.b.ins().bxor_imm(here, number as i64);
-            sum = Some(match sum {
-                Some(sum) => self.b.ins().bor(sum, here),
-                None => here,
+            let loaded = self.b.ins().bxor_imm(loaded, number as i64);
+            combined = Some(match combined {
+                Some(combined) => self.b.ins().bor(combined, loaded),
+                None => loaded,
             });
-            done = from + width;
+            compared = offset + width;
         }
-        sum
+        combined
     }
 
     /// Emits a comparison of the length of a slot's text in characters with a constant. For values
@@ -126,30 +132,30 @@ impl Body<'_, '_, '_> {
         length: i64,
         targets: TestTargets,
     ) {
-        let vm = self.b.create_block();
+        let vm_block = self.b.create_block();
         let source = self.slot_source(SlotId(slot));
-        let on_text = self.b.create_block();
-        self.emit_tag_dispatch(source, &[(layout::STR_TAG, on_text)], targets.unknown, vm);
+        let text_block = self.b.create_block();
+        self.emit_tag_dispatch(source, &[(layout::STR_TAG, text_block)], targets.unknown, vm_block);
         if source.tags().has(layout::STR_TAG) {
             // A character has one to four bytes, so the number of bytes often decides.
-            self.switch_to(on_text);
+            self.switch_to(text_block);
             let bytes = self.load_slot_field(types::I64, slot, layout::TEXT_LENGTH_OFFSET);
             let [long, count, fewer, more] = [(); 4].map(|()| self.b.create_block());
             let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, bytes, length);
             self.b.ins().brif(is_short, fewer, &[], long, &[]);
             self.switch_to(long);
             // The multiplication may saturate, but only beyond any text's length.
-            let sure = length.saturating_add(1).saturating_mul(4);
-            let is_long = self.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, bytes, sure);
+            let min_long_bytes = length.saturating_add(1).saturating_mul(4);
+            let is_long = self.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, bytes, min_long_bytes);
             self.b.ins().brif(is_long, more, &[], count, &[]);
             self.switch_to(count);
-            self.b.ins().jump(vm, &[]);
+            self.b.ins().jump(vm_block, &[]);
             for (block, order) in [(fewer, std::cmp::Ordering::Less), (more, std::cmp::Ordering::Greater)] {
                 self.switch_to(block);
                 self.b.ins().jump(if cmp.holds(order) { targets.yes } else { targets.no }, &[]);
             }
         }
-        self.switch_to(vm);
+        self.switch_to(vm_block);
         self.emit_vm_test(id, targets);
     }
 
@@ -162,31 +168,33 @@ impl Body<'_, '_, '_> {
         slot: u32,
         targets: TestTargets,
     ) -> Result<bool, JitError> {
-        let plain = pred.mode.text.is_plain();
+        let is_plain = pred.mode.text.is_plain();
         match pred.check {
-            PredCheck::Equals(string) if plain => self.emit_text_test(slot, string, targets)?,
-            PredCheck::Keywords(at) => {
-                let keywords = self.lowering.code.chunk().keywords.get(at as usize);
+            PredCheck::Equals(string) if is_plain => self.emit_text_test(slot, string, targets)?,
+            PredCheck::Keywords(index) => {
+                let keywords = self.lowering.code.chunk().keywords.get(index as usize);
                 let keywords = keywords.ok_or_else(|| malformed_error("no keywords"))?;
-                let matcher = self.lowering.code.pools().keywords.get(at as usize);
+                let matcher = self.lowering.code.pools().keywords.get(index as usize);
                 let matcher = matcher.ok_or_else(|| malformed_error("no matcher"))?;
-                if let Some(on_text) = self.emit_list_test(id, pred, slot, keywords, targets) {
-                    self.switch_to(on_text);
-                    if let Ok(most) = i64::try_from(matcher.most) {
+                if let Some(text_block) = self.emit_list_test(id, pred, slot, keywords, targets) {
+                    self.switch_to(text_block);
+                    if let Ok(max_length) = i64::try_from(matcher.most) {
                         // The VM decides for a text that may be too long to search within the
                         // limits.
-                        let (within, much) = (self.b.create_block(), self.create_cold_block());
+                        let (within_block, too_long_block) =
+                            (self.b.create_block(), self.create_cold_block());
                         let length = self.load_slot_field(types::I64, slot, layout::TEXT_LENGTH_OFFSET);
-                        let is_much = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, length, most);
-                        self.b.ins().brif(is_much, much, &[], within, &[]);
-                        self.switch_to(much);
+                        let is_too_long =
+                            self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, length, max_length);
+                        self.b.ins().brif(is_too_long, too_long_block, &[], within_block, &[]);
+                        self.switch_to(too_long_block);
                         self.emit_vm_test(id, targets);
-                        self.switch_to(within);
+                        self.switch_to(within_block);
                     }
                     self.emit_keyword_search(pred, slot, keywords.search, matcher, targets);
                 }
             }
-            PredCheck::Members(at) if plain => return self.lower_membership(id, slot, at, targets),
+            PredCheck::Members(index) if is_plain => return self.lower_membership(id, slot, index, targets),
             _ => return Ok(false),
         }
         Ok(true)
@@ -206,21 +214,22 @@ impl Body<'_, '_, '_> {
         let lists = [layout::JSON_LIST_TAG, layout::LIST_TAG];
         // `contains` also works on a list.
         let may_be_list = keywords.search.finds_elements() && lists.iter().any(|tag| source.tags().has(*tag));
-        let other = if may_be_list { self.b.create_block() } else { targets.unknown };
-        let on_text = self.b.create_block();
-        self.emit_tag_dispatch(source, &[(layout::STR_TAG, on_text)], targets.unknown, other);
+        let other_block = if may_be_list { self.b.create_block() } else { targets.unknown };
+        let text_block = self.b.create_block();
+        self.emit_tag_dispatch(source, &[(layout::STR_TAG, text_block)], targets.unknown, other_block);
         if may_be_list {
-            self.switch_to(other);
+            self.switch_to(other_block);
             match keywords.required_element(pred.mode) {
                 Some(text) => {
-                    let (text, place) = (self.address_const(text), self.slot_address(slot));
-                    let answer = self.emit_helper_call(offset_of!(AnyHelpers, has), &[text, place]);
-                    self.emit_tri_branch(answer, targets);
+                    let (text, cell_address) = (self.address_const(text), self.slot_address(slot));
+                    let result =
+                        self.emit_helper_call(offset_of!(AnyHelpers, list_has_text), &[text, cell_address]);
+                    self.emit_tri_branch(result, targets);
                 }
                 None => self.emit_vm_test(id, targets),
             }
         }
-        source.tags().has(layout::STR_TAG).then_some(on_text)
+        source.tags().has(layout::STR_TAG).then_some(text_block)
     }
 
     /// Emits a search of a slot's text for the keywords of a text predicate.
@@ -232,14 +241,14 @@ impl Body<'_, '_, '_> {
         matcher: &KeywordMatcher,
         targets: TestTargets,
     ) {
-        let otherwise = self.create_cold_block();
-        if self.emit_find(slot, matcher, pred.mode.text, otherwise, targets) {
-            self.switch_to(otherwise);
+        let helper_block = self.create_cold_block();
+        if self.emit_find(slot, matcher, pred.mode.text, helper_block, targets) {
+            self.switch_to(helper_block);
         }
         if !pred.mode.text.is_plain() && search.prepares_texts() {
             let args = [self.address_const(pred), self.address_const(matcher), self.slot_address(slot)];
-            let holds = self.emit_helper_call(offset_of!(AnyHelpers, prepared), &args);
-            return self.emit_bool_branch(holds, targets);
+            let is_true = self.emit_helper_call(offset_of!(AnyHelpers, matches_prepared_text), &args);
+            return self.emit_bool_branch(is_true, targets);
         }
         let is_short = |words: &&[Box<str>]| {
             words.len() <= MAX_INLINE_ITEMS && words.iter().all(|word| word.len() <= MAX_INLINE_TEXT_BYTES)
@@ -249,12 +258,12 @@ impl Body<'_, '_, '_> {
             return self.emit_short_text_comparison(slot, true, &words, targets);
         }
         let (helper, searcher) = match matcher.single_text_finder() {
-            Some(finder) => (offset_of!(AnyHelpers, find), self.address_const(finder)),
-            None => (offset_of!(AnyHelpers, holds), self.address_const(matcher)),
+            Some(finder) => (offset_of!(AnyHelpers, finds_keyword), self.address_const(finder)),
+            None => (offset_of!(AnyHelpers, matches_text), self.address_const(matcher)),
         };
-        let place = self.slot_address(slot);
-        let holds = self.emit_helper_call(helper, &[searcher, place]);
-        self.emit_bool_branch(holds, targets);
+        let cell_address = self.slot_address(slot);
+        let is_true = self.emit_helper_call(helper, &[searcher, cell_address]);
+        self.emit_bool_branch(is_true, targets);
     }
 
     /// Lowers an `in` predicate with a constant list. Short texts and integers are compared inline.
@@ -263,12 +272,12 @@ impl Body<'_, '_, '_> {
         &mut self,
         id: u32,
         slot: u32,
-        at: u32,
+        index: u32,
         targets: TestTargets,
     ) -> Result<bool, JitError> {
         let code = self.lowering.code;
-        let members = code.chunk().members.get(at as usize).ok_or_else(|| malformed_error("no list"))?;
-        let set = code.pools().members.get(at as usize).ok_or_else(|| malformed_error("no set"))?;
+        let members = code.chunk().members.get(index as usize).ok_or_else(|| malformed_error("no list"))?;
+        let set = code.pools().members.get(index as usize).ok_or_else(|| malformed_error("no set"))?;
         let list = code.chunk().consts.get(members.constant as usize);
         let list = list.ok_or_else(|| malformed_error("no list"))?.value();
         let elements = || list.elements().into_iter().flatten();
@@ -279,44 +288,45 @@ impl Body<'_, '_, '_> {
                 _ => None,
             })
             .collect();
-        let floats = elements().any(|element| matches!(element, Known::Float(_)));
+        let has_floats = elements().any(|element| matches!(element, Known::Float(_)));
 
         let source = self.slot_source(SlotId(slot));
-        let [on_text, on_int, vm] = [(); 3].map(|()| self.b.create_block());
+        let [text_block, int_block, vm_block] = [(); 3].map(|()| self.b.create_block());
         self.emit_tag_dispatch(
             source,
-            &[(layout::STR_TAG, on_text), (layout::INT_TAG, on_int)],
+            &[(layout::STR_TAG, text_block), (layout::INT_TAG, int_block)],
             targets.unknown,
-            vm,
+            vm_block,
         );
         if source.tags().has(layout::STR_TAG) {
-            self.switch_to(on_text);
+            self.switch_to(text_block);
             if texts.len() <= MAX_INLINE_ITEMS && texts.iter().all(|text| text.len() <= MAX_INLINE_TEXT_BYTES)
             {
                 let words: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
                 self.emit_short_text_comparison(slot, false, &words, targets);
             } else {
-                let (set, place) = (self.address_const(set), self.slot_address(slot));
-                let holds = self.emit_helper_call(offset_of!(AnyHelpers, member), &[set, place]);
-                self.emit_bool_branch(holds, targets);
+                let (set, cell_address) = (self.address_const(set), self.slot_address(slot));
+                let is_true =
+                    self.emit_helper_call(offset_of!(AnyHelpers, set_has_text), &[set, cell_address]);
+                self.emit_bool_branch(is_true, targets);
             }
         }
         if source.tags().has(layout::INT_TAG) {
-            self.switch_to(on_int);
-            if ints.len() <= MAX_INLINE_ITEMS && !floats {
+            self.switch_to(int_block);
+            if ints.len() <= MAX_INLINE_ITEMS && !has_floats {
                 let value = self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET);
                 for int in ints {
                     let next = self.b.create_block();
-                    let is = self.b.ins().icmp_imm(IntCC::Equal, value, int);
-                    self.b.ins().brif(is, targets.yes, &[], next, &[]);
+                    let is_equal = self.b.ins().icmp_imm(IntCC::Equal, value, int);
+                    self.b.ins().brif(is_equal, targets.yes, &[], next, &[]);
                     self.switch_to(next);
                 }
                 self.b.ins().jump(targets.no, &[]);
             } else {
-                self.b.ins().jump(vm, &[]);
+                self.b.ins().jump(vm_block, &[]);
             }
         }
-        self.switch_to(vm);
+        self.switch_to(vm_block);
         self.emit_vm_test(id, targets);
         Ok(true)
     }

@@ -84,17 +84,17 @@ fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
     for message in messages {
         let expected: Vec<RuleId> =
             Vm::over_json(&bytecode, &[], &message, &mut vm_scratch).matched(TableId(0));
-        let differ = |found: &[RuleId]| {
-            let wrong = found.iter().find(|rule| !expected.contains(rule));
-            let wrong = wrong.or_else(|| expected.iter().find(|rule| !found.contains(rule)));
+        let differ = |matches: &[RuleId]| {
+            let wrong = matches.iter().find(|rule| !expected.contains(rule));
+            let wrong = wrong.or_else(|| expected.iter().find(|rule| !matches.contains(rule)));
             format!("{wrong:?} for {message}\n{}", disassemble(bytecode.chunk(), None))
         };
-        let found = code.over_json(&[], &message, &mut scratch).matched(TableId(0));
-        assert!(found == expected, "json: {}", differ(&found));
+        let matches = code.over_json(&[], &message, &mut scratch).matched(TableId(0));
+        assert!(matches == expected, "json: {}", differ(&matches));
         let slots = build.program.slots.iter();
         let record: Vec<Value> = slots.map(|slot| slot.load(&message)).collect();
-        let found = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
-        assert!(found == expected, "record: {}", differ(&found));
+        let matches = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
+        assert!(matches == expected, "record: {}", differ(&matches));
         held += expected.len();
     }
     held
@@ -219,7 +219,7 @@ fn arithmetic() {
 
 /// Decisions that need only conditions with inline code create no VM.
 #[test]
-fn what_there_is_code_for_needs_no_machine() {
+fn conditions_with_inline_code_create_no_vm() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
     let text = build.slot("t", KindSet::STRING);
@@ -263,7 +263,7 @@ fn what_there_is_code_for_needs_no_machine() {
 /// A keyword is searched by inline code, which is larger than a call of a helper, but takes less
 /// time.
 #[test]
-fn a_keyword_is_searched_for_in_place() {
+fn a_keyword_is_searched_inline() {
     let size = |mode: TestMode| {
         let mut build = Build::default();
         let slot = build.slot("t", KindSet::STRING);
@@ -321,14 +321,14 @@ fn sample_texts() -> Vec<String> {
 }
 
 #[test]
-fn texts_in_place() {
+fn texts_compared_inline() {
     let long = "abcdefghijklmnopqrstuvwxyz0123456789-文件".repeat(2);
     for kinds in [KindSet::ALL, KindSet::STRING] {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
         let plain = TestMode::default();
         let any = TestMode { quantity: Some(Quantity::Any), ..plain };
-        let all = TestMode { quantity: Some(Quantity::All), ..plain };
+        let all_mode = TestMode { quantity: Some(Quantity::All), ..plain };
         for length in (0..36).chain([40, 60]) {
             for op in [Op::Eq, Op::StartsWith, Op::EndsWith, Op::Contains] {
                 let cond = build.test(slot, op, json!(&long[..length]), plain);
@@ -336,7 +336,7 @@ fn texts_in_place() {
             }
         }
         for op in [Op::StartsWith, Op::EndsWith, Op::Contains, Op::Like] {
-            for mode in [any, all] {
+            for mode in [any, all_mode] {
                 let cond = build.test(slot, op, json!(["ab", "abcdefghij", "文件"]), mode);
                 add_both_routes(&mut build, cond);
                 let cond = build.test(slot, op, json!(["a"]), mode);
@@ -361,7 +361,7 @@ fn texts_in_place() {
 /// Keywords of every length, at every position of texts whose lengths are around sixteen bytes, in
 /// upper and lower case.
 #[test]
-fn keywords_in_place() {
+fn keywords_searched_inline() {
     let words = [
         "k",
         "ab",
@@ -426,20 +426,20 @@ fn keywords_across_the_end_of_a_text() {
     }
     let (_, code) = compile(&build);
     let mut scratch = Scratch::new();
-    let mut whole = 0;
+    let mut complete_count = 0;
     for (at, word) in words.iter().enumerate() {
         for before in 0..80 {
             let memory = format!("{}{word}{}", ".".repeat(before), ".".repeat(40));
             for end in 0..=memory.len() {
                 let record = [Value::Str(&memory[..end])];
                 let expected = end >= before + word.len();
-                let found = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
-                assert_eq!(found.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
-                whole += usize::from(expected);
+                let matches = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
+                assert_eq!(matches.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
+                complete_count += usize::from(expected);
             }
         }
     }
-    assert!(whole > 10_000);
+    assert!(complete_count > 10_000);
 }
 
 #[test]

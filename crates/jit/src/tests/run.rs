@@ -16,14 +16,14 @@ const TABLE: TableId = TableId(0);
 /// A table is compiled to several functions. Some of its routes jump to another table, after which
 /// the search resumes.
 #[test]
-fn long_tables_go_on_behind_segments_and_jumps() {
+fn long_tables_continue_after_segments_and_jumps() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
     let routes = 2_000_i64;
     for n in 0..routes {
-        let is = build.compare(slot, Op::Eq, json!(n));
-        let not = build.compare(slot, Op::Ne, json!(-n - 1));
-        let cond = build.cond(NCond::And(Box::new([is, not])));
+        let is_equal = build.compare(slot, Op::Eq, json!(n));
+        let is_unequal = build.compare(slot, Op::Ne, json!(-n - 1));
+        let cond = build.cond(NCond::And(Box::new([is_equal, is_unequal])));
         build.route(0, cond, (n % 3 == 0).then_some(1));
     }
     let inner = build.compare(slot, Op::Eq, json!(900));
@@ -72,10 +72,10 @@ fn defaults_lead_on() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
     let always = build.cond(NCond::Const(true));
-    let one = build.compare(slot, Op::Eq, json!(1));
+    let equals_one = build.compare(slot, Op::Eq, json!(1));
     build.route(0, always, Some(1));
     build.route(0, always, None);
-    build.route(2, one, None);
+    build.route(2, equals_one, None);
     build.otherwise(1, Some(2));
     let (bytecode, code) = compile(&build);
     for n in [1, 2] {
@@ -85,7 +85,8 @@ fn defaults_lead_on() {
     }
 }
 
-/// Memoized results are not reused in the next decision, and the slot cells are empty at its start.
+/// Memoized results are not reused in the next decision. The slot cells are empty when a decision
+/// starts.
 #[test]
 fn one_scratch_serves_many_decisions_and_rule_sets() {
     let mode = TestMode {
@@ -121,7 +122,7 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
 
 /// The values of the last slots may be absent.
 #[test]
-fn what_a_record_leaves_out_is_missing() {
+fn slots_that_a_record_omits_are_missing() {
     let mut build = Build::default();
     let slots = ["a", "b", "c"].map(|name| build.slot(name, KindSet::INT));
     for slot in slots {
@@ -149,10 +150,10 @@ impl<'a> Message<'a> for PanickingMessage {
     }
 }
 
-/// A panic inside a helper does not unwind through compiled code. It resumes after the compiled
-/// code has returned.
+/// A panic inside a helper does not unwind through compiled code. The panic resumes after the
+/// compiled code has returned.
 #[test]
-fn panics_go_around_compiled_code() {
+fn panics_do_not_unwind_through_compiled_code() {
     let mut build = Build::default();
     let (good, bad) = (build.slot("good", KindSet::INT), build.slot("bad", KindSet::STRING));
     let first = build.compare(good, Op::Gt, json!(3));
@@ -218,7 +219,7 @@ fn an_empty_program_compiles() {
 /// A few short texts are compared by inline code, which is larger than a call of a helper, but
 /// takes less time.
 #[test]
-fn what_is_short_and_few_is_compared_in_place() {
+fn a_few_short_texts_are_compared_inline() {
     let size = |kinds: KindSet, op: Op, right: Json, quantity: Option<Quantity>| {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);

@@ -10,22 +10,23 @@ use time::{OffsetDateTime, UtcOffset};
 /// returns the time at its own UTC offset.
 fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
-        [Value::DateTime(at)] => Some(at),
-        [Value::DateTime(at), Value::Str(name)] => {
-            let seconds = zone::utc_offset(name, at.unix_timestamp())?;
-            at.checked_to_offset(UtcOffset::from_whole_seconds(seconds).ok()?)
+        [Value::DateTime(time)] => Some(time),
+        [Value::DateTime(time), Value::Str(name)] => {
+            let seconds = zone::utc_offset(name, time.unix_timestamp())?;
+            time.checked_to_offset(UtcOffset::from_whole_seconds(seconds).ok()?)
         }
         _ => None,
     }
 }
 
-/// Returns a clock or calendar field of a time as an int. The time may be converted to a time zone.
-pub(super) fn clock_field<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
-    to_local_time(args).map_or(Value::Missing, |at| Value::Int(part(at).into()))
+/// Returns a clock or calendar field of a time as an int. If the second argument names a time zone,
+/// the time is first converted to that zone.
+pub(super) fn clock_field<'a>(args: &[Value<'a>], field: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
+    to_local_time(args).map_or(Value::Missing, |time| Value::Int(field(time).into()))
 }
 
 pub(super) fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let Some(at) = to_local_time(args) else { return Value::Missing };
-    let date = at.date().to_string();
-    arena.build_text(date.len(), |made| made.push_str(&date))
+    let Some(time) = to_local_time(args) else { return Value::Missing };
+    let date = time.date().to_string();
+    arena.build_text(date.len(), |buffer| buffer.push_str(&date))
 }

@@ -20,23 +20,23 @@ fn index_list<'a>(arena: &'a Arena, indices: impl IntoIterator<Item = usize>) ->
 pub(super) fn duplicates<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key] = args else { return Value::Missing };
     let Some(names) = record_names(*list, *key) else { return Value::Missing };
-    let mut seen = HashSet::new();
-    let again = names.into_iter().enumerate().filter_map(|(at, name)| {
+    let mut earlier_names = HashSet::new();
+    let repeated = names.into_iter().enumerate().filter_map(|(index, name)| {
         let name = name?;
-        (!seen.insert(name)).then_some(at)
+        (!earlier_names.insert(name)).then_some(index)
     });
-    index_list(arena, again)
+    index_list(arena, repeated)
 }
 
 pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key, among, among_key] = args else { return Value::Missing };
     let (Some(elements), Some(key)) = (list.elements(), key.as_str()) else { return Value::Missing };
-    let Some(known) = record_names(*among, *among_key) else { return Value::Missing };
-    let known: HashSet<&str> = known.into_iter().flatten().collect();
-    let unknown = elements
+    let Some(known_names) = record_names(*among, *among_key) else { return Value::Missing };
+    let known_names: HashSet<&str> = known_names.into_iter().flatten().collect();
+    let unmatched_indices = elements
         .enumerate()
-        .filter_map(|(at, record)| (!known.contains(record.field(key).as_str()?)).then_some(at));
-    index_list(arena, unknown)
+        .filter_map(|(index, record)| (!known_names.contains(record.field(key).as_str()?)).then_some(index));
+    index_list(arena, unmatched_indices)
 }
 
 /// A graph of named records. Each distinct name is a node with an id. Edges to or from unknown
@@ -44,33 +44,39 @@ pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 struct RecordGraph {
     /// The node id of each record; `None` for a record without a name.
     nodes: Vec<Option<usize>>,
-    count: usize,
+    /// Number of nodes, which is the number of distinct names.
+    node_count: usize,
+    /// The node ids of the source and the target of each edge.
     edges: Vec<(usize, usize)>,
 }
 
 impl RecordGraph {
     fn from_args(args: &[Value<'_>]) -> Option<RecordGraph> {
-        let [nodes, key, edges, from, to] = args else { return None };
+        let [nodes, key, edges, source_key, target_key] = args else { return None };
         let names = record_names(*nodes, *key)?;
         let mut ids: HashMap<&str, usize> = HashMap::with_capacity(names.len());
         let nodes: Vec<Option<usize>> = names
             .into_iter()
             .map(|name| {
-                let next = ids.len();
-                name.map(|name| *ids.entry(name).or_insert(next))
+                let next_id = ids.len();
+                name.map(|name| *ids.entry(name).or_insert(next_id))
             })
             .collect();
-        let (from, to) = (from.as_str()?, to.as_str()?);
-        let end =
+        let (source_key, target_key) = (source_key.as_str()?, target_key.as_str()?);
+        let end_node =
             |edge: Value<'_>, key: &str| edge.field(key).as_str().and_then(|name| ids.get(name).copied());
-        let edges = edges.elements()?.filter_map(|edge| end(edge, from).zip(end(edge, to))).collect();
-        Some(RecordGraph { nodes, count: ids.len(), edges })
+        let edges = edges
+            .elements()?
+            .filter_map(|edge| end_node(edge, source_key).zip(end_node(edge, target_key)))
+            .collect();
+        Some(RecordGraph { nodes, node_count: ids.len(), edges })
     }
 }
 
 /// Adjacency lists of a graph, stored one after another in one vector. A separate vector for each
 /// node would cost more than the rest of the work.
 struct Adjacency {
+    /// The adjacent nodes of all nodes, one list after another.
     nodes: Vec<usize>,
     /// The start of each node's list in the field `nodes`, plus one entry for the end of the last
     /// list.
@@ -82,16 +88,16 @@ impl Adjacency {
     /// the first.
     fn from_pairs(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Adjacency {
         let mut starts = vec![0; count + 1];
-        pairs.clone().for_each(|(at, _)| starts[at] += 1);
+        pairs.clone().for_each(|(first, _)| starts[first] += 1);
         let mut end = 0;
         for start in &mut starts {
             end += *start;
             *start = end;
         }
         let mut nodes = vec![0; end];
-        for (at, node) in pairs {
-            starts[at] -= 1;
-            nodes[starts[at]] = node;
+        for (first, node) in pairs {
+            starts[first] -= 1;
+            nodes[starts[first]] = node;
         }
         Adjacency { nodes, starts }
     }
@@ -103,55 +109,57 @@ impl Adjacency {
 
 pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let Some(graph) = RecordGraph::from_args(args) else { return Value::Missing };
-    let mut connected = vec![false; graph.count];
-    for &(from, to) in graph.edges.iter().filter(|(from, to)| from != to) {
-        (connected[from], connected[to]) = (true, true);
+    let mut connected = vec![false; graph.node_count];
+    for &(source, target) in graph.edges.iter().filter(|(source, target)| source != target) {
+        (connected[source], connected[target]) = (true, true);
     }
-    let alone = graph.nodes.iter().enumerate();
-    index_list(arena, alone.filter_map(|(at, node)| (!connected[(*node)?]).then_some(at)))
+    let records = graph.nodes.iter().enumerate();
+    index_list(arena, records.filter_map(|(index, node)| (!connected[(*node)?]).then_some(index)))
 }
 
 pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let Some(graph) = RecordGraph::from_args(args) else { return Value::Missing };
-    let mut entering = vec![0_usize; graph.count];
-    graph.edges.iter().for_each(|&(_, to)| entering[to] += 1);
-    let leaving = Adjacency::from_pairs(graph.count, graph.edges.iter().copied());
+    let mut incoming_counts = vec![0_usize; graph.node_count];
+    graph.edges.iter().for_each(|&(_, target)| incoming_counts[target] += 1);
+    let successors = Adjacency::from_pairs(graph.node_count, graph.edges.iter().copied());
     // Repeatedly removes nodes without incoming edges until no node is left, or only cycles remain.
-    let mut free: Vec<usize> = (0..graph.count).filter(|node| entering[*node] == 0).collect();
-    let mut taken = 0;
-    while let Some(node) = free.pop() {
-        taken += 1;
-        for &to in leaving.neighbors(node) {
-            entering[to] -= 1;
-            if entering[to] == 0 {
-                free.push(to);
+    let mut ready: Vec<usize> = (0..graph.node_count).filter(|node| incoming_counts[*node] == 0).collect();
+    let mut removed_count = 0;
+    while let Some(node) = ready.pop() {
+        removed_count += 1;
+        for &target in successors.neighbors(node) {
+            incoming_counts[target] -= 1;
+            if incoming_counts[target] == 0 {
+                ready.push(target);
             }
         }
     }
-    Value::Bool(taken == graph.count)
+    Value::Bool(removed_count == graph.node_count)
 }
 
 pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let [lists @ .., Value::Str(of)] = args else { return Value::Missing };
+    let [lists @ .., Value::Str(target_name)] = args else { return Value::Missing };
     let (Some(graph), [list, key, ..]) = (RecordGraph::from_args(lists), lists) else {
         return Value::Missing;
     };
     let Some(names) = record_names(*list, *key) else { return Value::Missing };
-    let entering = Adjacency::from_pairs(graph.count, graph.edges.iter().map(|&(from, to)| (to, from)));
-    let start = names.iter().position(|name| *name == Some(*of)).and_then(|at| graph.nodes[at]);
-    let (mut waiting, mut found) = (Vec::from_iter(start), vec![false; graph.count]);
-    while let Some(node) = waiting.pop() {
-        for &from in entering.neighbors(node) {
-            if !std::mem::replace(&mut found[from], true) {
-                waiting.push(from);
+    let predecessors =
+        Adjacency::from_pairs(graph.node_count, graph.edges.iter().map(|&(source, target)| (target, source)));
+    let start =
+        names.iter().position(|name| *name == Some(*target_name)).and_then(|index| graph.nodes[index]);
+    let (mut pending, mut is_ancestor) = (Vec::from_iter(start), vec![false; graph.node_count]);
+    while let Some(node) = pending.pop() {
+        for &source in predecessors.neighbors(node) {
+            if !std::mem::replace(&mut is_ancestor[source], true) {
+                pending.push(source);
             }
         }
     }
-    let mut seen = vec![false; graph.count];
-    let found = graph.nodes.iter().zip(&names).filter_map(|(node, name)| {
+    let mut listed = vec![false; graph.node_count];
+    let ancestor_names = graph.nodes.iter().zip(&names).filter_map(|(node, name)| {
         let node = (*node)?;
-        let again = std::mem::replace(&mut seen[node], true);
-        (found[node] && !again).then(|| name.map(Value::Str))?
+        let is_repeated = std::mem::replace(&mut listed[node], true);
+        (is_ancestor[node] && !is_repeated).then(|| name.map(Value::Str))?
     });
-    arena.build_list(found.collect::<Vec<_>>())
+    arena.build_list(ancestor_names.collect::<Vec<_>>())
 }

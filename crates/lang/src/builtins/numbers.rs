@@ -12,19 +12,19 @@ pub(super) fn abs<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-pub(super) fn min_or_max<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
-    let mut best = match args.first() {
+pub(super) fn min_or_max<'a>(args: &[Value<'a>], better_order: Ordering) -> Value<'a> {
+    let mut extreme = match args.first() {
         Some(first @ (Value::Int(_) | Value::Float(_))) => *first,
         _ => return Value::Missing,
     };
     for &arg in &args[1..] {
-        match compare(arg, best) {
-            Some(order) if order == wanted => best = arg,
+        match compare(arg, extreme) {
+            Some(order) if order == better_order => extreme = arg,
             Some(_) => {}
             None => return Value::Missing,
         }
     }
-    best
+    extreme
 }
 
 pub(super) fn round_with<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {

@@ -1,5 +1,5 @@
-//! Functions on the structure of lists and dicts. Each takes time proportional to the size of its
-//! arguments, because the arguments may be untrusted.
+//! Functions on the structure of lists and dicts. Each function takes time proportional to the size
+//! of its arguments, because the arguments may be untrusted.
 
 use crate::arena::Arena;
 use crate::limits::Limit;
@@ -13,14 +13,14 @@ fn dict_entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
     Some(dict.entries()?.collect())
 }
 
-/// Returns a list with the result of `take` for each entry of a dict.
+/// Returns a list with the result of `map_entry` for each entry of a dict.
 pub(super) fn map_entries<'a>(
     args: &[Value<'a>],
     arena: &'a Arena,
-    take: fn((&'a str, Value<'a>)) -> Value<'a>,
+    map_entry: fn((&'a str, Value<'a>)) -> Value<'a>,
 ) -> Value<'a> {
     let [dict] = args else { return Value::Missing };
-    dict.entries().map_or(Value::Missing, |entries| arena.build_list(entries.map(take)))
+    dict.entries().map_or(Value::Missing, |entries| arena.build_list(entries.map(map_entry)))
 }
 
 /// Maximum length of a list of texts that is searched linearly; a longer list is hashed.
@@ -29,17 +29,17 @@ const MAX_LINEAR_SEARCH_LEN: usize = 16;
 pub(super) fn without<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, others] = args else { return Value::Missing };
     let (Some(list), Some(others)) = (list.elements(), others.elements()) else { return Value::Missing };
-    let short = others.clone().take(MAX_LINEAR_SEARCH_LEN + 1).count() <= MAX_LINEAR_SEARCH_LEN;
-    if short {
-        let left = list.filter(|element| {
+    let is_short = others.clone().take(MAX_LINEAR_SEARCH_LEN + 1).count() <= MAX_LINEAR_SEARCH_LEN;
+    if is_short {
+        let remaining = list.filter(|element| {
             let text = element.as_str();
             text.is_none() || others.clone().all(|other| other.as_str() != text)
         });
-        return arena.build_list(left);
+        return arena.build_list(remaining);
     }
     let others: HashSet<&str> = others.filter_map(Value::as_str).collect();
-    let left = list.filter(|element| element.as_str().is_none_or(|text| !others.contains(text)));
-    arena.build_list(left)
+    let remaining = list.filter(|element| element.as_str().is_none_or(|text| !others.contains(text)));
+    arena.build_list(remaining)
 }
 
 pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -48,8 +48,8 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if keys.iter().any(|key| key.is_missing()) {
         return Value::Missing;
     }
-    let found = elements.map(|element| keys.iter().fold(element, |value, key| value.index(*key)));
-    arena.build_list(found.filter(|value| !value.is_missing()))
+    let values = elements.map(|element| keys.iter().fold(element, |value, key| value.index(*key)));
+    arena.build_list(values.filter(|value| !value.is_missing()))
 }
 
 /// Returns the sum of a list of numbers, or missing if an element is not a number.
@@ -68,8 +68,8 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 pub(super) fn first_or_last<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let Some(length) = list.list_len() else { return Value::Missing };
-    let at = if last { length.saturating_sub(1) } else { 0 };
-    list.index(Value::Int(at as i64))
+    let index = if last { length.saturating_sub(1) } else { 0 };
+    list.index(Value::Int(index as i64))
 }
 
 /// Returns the length in bytes of a value as JSON without white space.
@@ -95,7 +95,7 @@ fn digit_count(int: u64) -> u64 {
 fn json_text_size(text: &str) -> u64 {
     let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     let mut escaped = 0;
-    if !text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
+    if !text.bytes().fold(true, |all_plain, byte| all_plain & is_plain(byte)) {
         for byte in text.bytes().filter(|byte| !is_plain(*byte)) {
             escaped += match byte {
                 b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
@@ -148,7 +148,9 @@ const MAX_KEY_SEGMENTS: usize = 64;
 /// inside the value.
 #[derive(Default)]
 struct DictChanges<'a> {
-    whole: Option<Value<'a>>,
+    /// The new value of the whole key; `None` if only keys inside the value change.
+    new_value: Option<Value<'a>>,
+    /// Changes to keys inside the value.
     inner: BTreeMap<&'a str, DictChanges<'a>>,
 }
 
@@ -168,8 +170,8 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         if key.split('.').nth(MAX_KEY_SEGMENTS).is_some() {
             return Value::Missing;
         }
-        let at = key.split('.').fold(&mut changes, |at, segment| at.inner.entry(segment).or_default());
-        at.whole = Some(value);
+        let node = key.split('.').fold(&mut changes, |node, segment| node.inner.entry(segment).or_default());
+        node.new_value = Some(value);
     }
     apply_changes(*base, &changes, arena).unwrap_or(Value::Missing)
 }
@@ -177,23 +179,23 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 /// Returns a value with the changes applied; `None` if the result is too large. The recursion depth
 /// is bounded by the number of segments of a dotted key.
 fn apply_changes<'a>(base: Value<'a>, changes: &DictChanges<'a>, arena: &'a Arena) -> Option<Value<'a>> {
-    let base = changes.whole.unwrap_or(base);
+    let base = changes.new_value.unwrap_or(base);
     if changes.inner.is_empty() {
         return Some(base);
     }
-    let mut made = Vec::new();
+    let mut entries = Vec::new();
     let old = dict_entries(base).unwrap_or_default();
     let mut old = old.into_iter().peekable();
     for (key, change) in &changes.inner {
         while let Some(entry) = old.next_if(|(other, _)| other < key) {
-            made.push(entry);
+            entries.push(entry);
         }
-        let before = old.next_if(|(other, _)| other == key).map_or(Value::Missing, |(_, value)| value);
-        made.push((*key, apply_changes(before, change, arena)?));
+        let old_value = old.next_if(|(other, _)| other == key).map_or(Value::Missing, |(_, value)| value);
+        entries.push((*key, apply_changes(old_value, change, arena)?));
     }
-    made.extend(old);
-    let bytes = |(key, value): &(&str, Value<'_>)| key.len() + value.as_str().map_or(0, str::len);
-    arena.collect_slice(made, bytes).map(Value::Entries)
+    entries.extend(old);
+    let entry_size = |(key, value): &(&str, Value<'_>)| key.len() + value.as_str().map_or(0, str::len);
+    arena.collect_slice(entries, entry_size).map(Value::Entries)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Functions on URLs. The parser of the WHATWG URL standard reads every URL, so that a rule sees
-//! the URL that a browser would open. A text that the standard refuses has no parts.
+//! Functions on URLs. Every URL is parsed by the WHATWG URL standard, so that a rule sees the URL
+//! that a browser would open. If a text is not a valid URL, the functions return missing.
 
 use crate::arena::Arena;
 use crate::value::Value;
@@ -41,18 +41,18 @@ pub(super) fn url_query<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 fn url_part<'a>(
     args: &[Value<'a>],
     arena: &'a Arena,
-    part: impl FnOnce(&Url) -> Option<Cow<'_, str>>,
+    get_part: impl FnOnce(&Url) -> Option<Cow<'_, str>>,
 ) -> Value<'a> {
     let Some(Value::Str(text)) = args.first() else { return Value::Missing };
     let Ok(url) = Url::parse(text) else { return Value::Missing };
-    match part(&url).filter(|part| !part.is_empty()) {
-        Some(part) => arena.build_text(part.len(), |made| made.push_str(&part)),
+    match get_part(&url).filter(|part| !part.is_empty()) {
+        Some(part) => arena.build_text(part.len(), |buffer| buffer.push_str(&part)),
         None => Value::Missing,
     }
 }
 
 /// Decodes the percent-encoded characters of a path. Separators (`%2F`, `%5C`), control characters
-/// and bytes that are not UTF-8 stay encoded, because a decoded one would change the path's parts.
+/// and bytes that are not UTF-8 stay encoded, because decoding them would change the path's parts.
 fn decode_path(path: &str) -> String {
     let mut decoded = String::with_capacity(path.len());
     for (position, segment) in path.split('/').enumerate() {
@@ -108,10 +108,11 @@ mod tests {
             check(&format!("http://{number}/"), Some(dotted));
         }
         check("http://loc%61lhost/", Some("localhost"));
-        for refused in ["%2f.", "%00.", "\u{7f}.", " .", "<.", "|.", "^.", "[.", "／.", "？.", "＃.", "＠."]
+        for invalid_suffix in
+            ["%2f.", "%00.", "\u{7f}.", " .", "<.", "|.", "^.", "[.", "／.", "？.", "＃.", "＠."]
         {
-            let host = part(url_host, &[&format!("https://evil.net{refused}example.com/")]);
-            assert!(host.is_none_or(|host| !host.ends_with(".example.com")), "{refused:?}");
+            let host = part(url_host, &[&format!("https://evil.net{invalid_suffix}example.com/")]);
+            assert!(host.is_none_or(|host| !host.ends_with(".example.com")), "{invalid_suffix:?}");
         }
         for none in ["mailto:a@b.c", "not-a-url", "example.com/x", "https://", "//example.com", "http://a b/"]
         {

@@ -26,24 +26,25 @@ pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 
 pub(super) fn placeholders<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [value] = args else { return Value::Missing };
-    let mut seen = HashSet::new();
-    let mut found = Vec::new();
-    let mut waiting = vec![*value];
-    while let Some(value) = waiting.pop() {
+    let mut distinct_names = HashSet::new();
+    let mut names = Vec::new();
+    let mut pending = vec![*value];
+    while let Some(value) = pending.pop() {
         if let Value::Str(text) = value {
-            let inside = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.trim()));
-            found.extend(inside.filter(|name| seen.insert(*name)).map(Value::Str));
+            let names_in_text =
+                text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.trim()));
+            names.extend(names_in_text.filter(|name| distinct_names.insert(*name)).map(Value::Str));
         } else if let Some(entries) = value.entries() {
-            let first = waiting.len();
-            waiting.extend(entries.map(|(_, inner)| inner));
-            waiting[first..].reverse();
+            let first = pending.len();
+            pending.extend(entries.map(|(_, inner)| inner));
+            pending[first..].reverse();
         } else if let Some(elements) = value.elements() {
-            let first = waiting.len();
-            waiting.extend(elements);
-            waiting[first..].reverse();
+            let first = pending.len();
+            pending.extend(elements);
+            pending[first..].reverse();
         }
     }
-    arena.build_list(found)
+    arena.build_list(names)
 }
 
 pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -55,32 +56,34 @@ pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     // Check the size first. `text` and `new` may both come from a message, and the result can be as
     // large as their product.
     let bytes = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
-    arena.build_text(bytes, |made| {
-        for (at, piece) in text.split(old).enumerate() {
-            if at > 0 {
-                made.push_str(new);
+    arena.build_text(bytes, |buffer| {
+        for (index, piece) in text.split(old).enumerate() {
+            if index > 0 {
+                buffer.push_str(new);
             }
-            made.push_str(piece);
+            buffer.push_str(piece);
         }
     })
 }
 
 pub(super) fn substring<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match *args {
-        [Value::Str(text), Value::Int(from)] => slice_characters(text, from, i64::MAX),
-        [Value::Str(text), Value::Int(from), Value::Int(length)] => slice_characters(text, from, length),
+        [Value::Str(text), Value::Int(first_char)] => slice_characters(text, first_char, i64::MAX),
+        [Value::Str(text), Value::Int(first_char), Value::Int(length)] => {
+            slice_characters(text, first_char, length)
+        }
         _ => Value::Missing,
     }
 }
 
-/// Returns `length` characters of a text from the character `from` on; a negative `from` counts
-/// from the end. Returns missing if `from` is outside the text.
-fn slice_characters(text: &str, from: i64, length: i64) -> Value<'_> {
+/// Returns `length` characters of a text, beginning with the character at index `first_char`. A
+/// negative index counts from the end. Returns missing if the index is outside the text.
+fn slice_characters(text: &str, first_char: i64, length: i64) -> Value<'_> {
     let Ok(length) = usize::try_from(length) else { return Value::Missing };
-    let start = match usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX) {
+    let start = match usize::try_from(first_char.unsigned_abs()).unwrap_or(usize::MAX) {
         0 => Some(0),
-        back if from < 0 => text.char_indices().nth_back(back - 1).map(|(at, _)| at),
-        ahead => character_offset(text, ahead),
+        from_end if first_char < 0 => text.char_indices().nth_back(from_end - 1).map(|(offset, _)| offset),
+        from_start => character_offset(text, from_start),
     };
     let Some(rest) = start.map(|start| &text[start..]) else { return Value::Missing };
     Value::Str(character_offset(rest, length).map_or(rest, |end| &rest[..end]))
@@ -89,13 +92,13 @@ fn slice_characters(text: &str, from: i64, length: i64) -> Value<'_> {
 /// Returns the byte offset of a character by its index. The index may be the end of the text;
 /// `None` beyond the end.
 fn character_offset(text: &str, character: usize) -> Option<usize> {
-    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(character)
+    text.char_indices().map(|(offset, _)| offset).chain([text.len()]).nth(character)
 }
 
 pub(super) fn index_of<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
-    let [Value::Str(text), Value::Str(wanted)] = *args else { return Value::Missing };
-    let at = text.find(wanted).map(|at| text[..at].chars().count());
-    at.and_then(|at| i64::try_from(at).ok()).map_or(Value::Missing, Value::Int)
+    let [Value::Str(text), Value::Str(pattern)] = *args else { return Value::Missing };
+    let index = text.find(pattern).map(|index| text[..index].chars().count());
+    index.and_then(|index| i64::try_from(index).ok()).map_or(Value::Missing, Value::Int)
 }
 
 pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
@@ -126,8 +129,8 @@ pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = *args else { return Value::Missing };
     let Some(version) = text::version::parse_version(text) else { return Value::Missing };
     let version = version.to_string();
-    match arena.build_text(version.len(), |made| made.push_str(&version)) {
-        Value::Str(made) => Value::Version(made),
+    match arena.build_text(version.len(), |buffer| buffer.push_str(&version)) {
+        Value::Str(buffer) => Value::Version(buffer),
         other => other,
     }
 }
@@ -150,9 +153,9 @@ pub(super) fn change_case<'a, C: Iterator<Item = char>>(
 
 pub(super) fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     match *args {
-        [Value::Str(text), Value::Str("")] => {
-            arena.build_list(text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
-        }
+        [Value::Str(text), Value::Str("")] => arena.build_list(
+            text.char_indices().map(|(offset, c)| Value::Str(&text[offset..offset + c.len_utf8()])),
+        ),
         [Value::Str(text), Value::Str(separator)] => arena.build_list(text.split(separator).map(Value::Str)),
         _ => Value::Missing,
     }
@@ -170,12 +173,12 @@ pub(super) fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     // Check the size first. The list and the separator may both come from a message, and the result
     // can be as large as their product.
     let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
-    arena.build_text(bytes, |made| {
+    arena.build_text(bytes, |buffer| {
         for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
             if position > 0 {
-                made.push_str(separator);
+                buffer.push_str(separator);
             }
-            made.push_str(piece);
+            buffer.push_str(piece);
         }
     })
 }
@@ -206,12 +209,12 @@ pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         _ => return Value::Missing,
     };
     let Some(hash) = hash else { return Value::Missing };
-    let found = match key {
+    let bucket_value = match key {
         Value::Str(key) => hash.bucket(key, seed),
         Value::Int(key) => hash.bucket(&key.to_string(), seed),
         _ => return Value::Missing,
     };
-    match found {
+    match bucket_value {
         text::Bucket::Number(number) => Value::Int(number),
         text::Bucket::Part(part) => Value::from_float(part),
     }

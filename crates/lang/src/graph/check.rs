@@ -29,7 +29,7 @@ pub enum FindingKind {
     UnknownStart,
     /// A processor or a router is assigned to a node that does not exist.
     UnknownNode,
-    /// A node has no processor, or its factory failed.
+    /// A node has no processor, or the factory of its processor failed.
     NoProcessor,
     /// A node lists a next node that does not exist.
     UnknownNext,
@@ -50,7 +50,7 @@ pub enum FindingKind {
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so no join waits for this edge.
+    /// A route names a node that is not among the next nodes, so no join waits for the output.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
@@ -58,7 +58,7 @@ pub enum FindingKind {
     EmptyParallel,
     /// A parallel node has a router; the router is never called.
     IdleRouter,
-    /// A loop-back leads to a node from which no path returns.
+    /// A loop-back leads to a node from which no path leads back to the loop-back's source.
     LoopBackOutsideLoop,
     /// One route declares an edge a loop-back, and another route does not.
     MixedLoopBack,
@@ -234,8 +234,8 @@ pub fn check_graph(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: us
 }
 
 fn dedup_nodes(nodes: &[NodeId]) -> Vec<NodeId> {
-    let mut seen = HashSet::new();
-    nodes.iter().filter(|id| seen.insert(*id)).cloned().collect()
+    let mut distinct = HashSet::new();
+    nodes.iter().filter(|id| distinct.insert(*id)).cloned().collect()
 }
 
 fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
@@ -245,8 +245,8 @@ fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding
         let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
         findings.push(Finding { node: Some(id.clone()), ..Finding::new(kind, path, message) });
     };
-    for (place, next) in step.next.iter().enumerate() {
-        if step.next[..place].contains(next) {
+    for (index, next) in step.next.iter().enumerate() {
+        if step.next[..index].contains(next) {
             let message = message!("`{next}` is listed more than once among the next nodes of `{id}`");
             add(FindingKind::RepeatedNext, Some(next), message);
             continue;
@@ -278,15 +278,15 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let Some(routes) = graph.routes(number) else { return };
     let id = &step.id;
     let mut add = |kind, message| findings.push(Finding::new(kind, graph.path_to(number), message));
-    let loops = routes.iter().any(|route| route.loopback);
-    let endless = loops && routes.iter().all(|route| route.loopback);
+    let has_loop_back = routes.iter().any(|route| route.loopback);
+    let always_loops_back = has_loop_back && routes.iter().all(|route| route.loopback);
     if let [only] = step.next.as_slice()
-        && loops
+        && has_loop_back
     {
         let message = message!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
         add(FindingKind::LoopWithoutExit, message);
     } else {
-        if endless {
+        if always_loops_back {
             let message = message!("every route of the loop `{id}` loops back");
             add(FindingKind::LoopWithoutExit, message);
         }
@@ -297,14 +297,14 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
             add(FindingKind::MissingTarget, message);
         }
     }
-    let mut named: Vec<&NodeId> = routes
+    let mut named_targets: Vec<&NodeId> = routes
         .iter()
         .flat_map(|route| &route.targets)
         .filter_map(|target| if let Target::Node(node) = target { Some(node) } else { None })
         .collect();
-    named.sort();
-    named.dedup();
-    for target in named {
+    named_targets.sort();
+    named_targets.dedup();
+    for target in named_targets {
         if graph.number(target).is_none() {
             let message = message!("a route of `{id}` leads to `{target}`, which is not a node");
             add(FindingKind::UnknownTarget, message);
@@ -314,20 +314,20 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
             add(FindingKind::UnlistedTarget, message);
         }
     }
-    let forward: HashSet<NodeId> =
+    let forward_targets: HashSet<NodeId> =
         routes.iter().filter(|route| !route.loopback).flat_map(|route| route.possible(&step.next)).collect();
-    let mut back: Vec<&NodeId> = step.loop_backs.iter().collect();
-    back.sort();
-    for target in back {
-        let Some(to) = graph.number(target) else { continue };
+    let mut loop_back_targets: Vec<&NodeId> = step.loop_backs.iter().collect();
+    loop_back_targets.sort();
+    for target in loop_back_targets {
+        let Some(target_number) = graph.number(target) else { continue };
         // If there is only one next node, every route leads there, and another finding reports the
         // loop.
-        if forward.contains(target) && step.next.len() != 1 {
+        if forward_targets.contains(target) && step.next.len() != 1 {
             let message =
                 message!("the edge from `{id}` to `{target}` is a loop-back in one route but not in another");
             add(FindingKind::MixedLoopBack, message);
         }
-        if !graph.has_path(to, number) {
+        if !graph.has_path(target_number, number) {
             let message = message!("`{id}` loops back to `{target}`, but no path leads from there to `{id}`");
             add(FindingKind::LoopBackOutsideLoop, message);
         }
@@ -337,8 +337,8 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
 /// Returns the first index in `next` that a route names but the node does not have; `slots` is the
 /// number of next nodes.
 fn first_missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
-    let named = routes.iter().flat_map(|route| &route.targets);
-    named
+    let targets = routes.iter().flat_map(|route| &route.targets);
+    targets
         .filter_map(|target| if let Target::Next(slot) = target { Some(*slot) } else { None })
-        .find(|s| *s >= slots)
+        .find(|index| *index >= slots)
 }

@@ -103,23 +103,24 @@ pub struct Vertex {
 impl Vertex {
     /// Creates a node with the possible results of its router.
     pub fn new(id: NodeId, next: Vec<NodeId>, parallel: bool, routes: Option<Arc<[Route]>>) -> Vertex {
-        let declared = routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);
-        let loop_backs = declared.flat_map(|route| route.possible(&next)).collect();
+        let loop_back_routes =
+            routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);
+        let loop_backs = loop_back_routes.flat_map(|route| route.possible(&next)).collect();
         Vertex { id, next, parallel, routes, loop_backs, incoming: Vec::new() }
     }
 }
 
-/// Records in each node from which nodes its incoming edges start. Loop-backs are left out, because
-/// joins do not wait for them.
+/// Sets the field `incoming` of each node to the sources of the node's incoming edges. Loop-backs
+/// are left out, because joins do not wait for them.
 pub fn set_incoming_edges(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
-        let counted = vertex.next.iter().filter(|to| !vertex.loop_backs.contains(*to));
-        edges.extend(counted.filter_map(|to| Some((vertex.id.clone(), *numbers.get(to)?))));
+        let awaited = vertex.next.iter().filter(|target| !vertex.loop_backs.contains(*target));
+        edges.extend(awaited.filter_map(|target| Some((vertex.id.clone(), *numbers.get(target)?))));
     }
-    for (from, to) in edges {
-        if let Some(vertex) = vertices.get_mut(to) {
-            vertex.incoming.push(from);
+    for (source, target) in edges {
+        if let Some(vertex) = vertices.get_mut(target) {
+            vertex.incoming.push(source);
         }
     }
 }
@@ -129,8 +130,8 @@ pub fn set_incoming_edges(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usi
 pub struct Route {
     /// The nodes that receive the output if the router takes this route, in order.
     pub targets: Vec<Target>,
-    /// Whether the route is a loop-back: its targets run at once, and their pending inputs are
-    /// cleared.
+    /// Whether the route is a loop-back. The targets of a loop-back run at once, and pending inputs
+    /// of the targets are cleared.
     pub loopback: bool,
 }
 
@@ -150,7 +151,7 @@ pub enum Target {
 }
 
 impl Route {
-    /// Creates a route to these targets that is not a loop-back.
+    /// Creates a route to these targets. The route is not a loop-back.
     pub fn to(targets: impl IntoIterator<Item = Target>) -> Self {
         Route { targets: targets.into_iter().collect(), loopback: false }
     }
@@ -168,7 +169,7 @@ impl Route {
             let field = path.iter().try_fold(output, |value, name| value.get(name));
             match field {
                 Some(Value::String(one)) => vec![one.as_str().into()],
-                Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).map(Into::into).collect(),
+                Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Into::into).collect(),
                 _ => Vec::new(),
             }
         })
@@ -180,20 +181,20 @@ impl Route {
         self.expand_targets(next, |_| next.to_vec())
     }
 
-    fn expand_targets(&self, next: &[NodeId], listed: impl Fn(&[String]) -> Vec<NodeId>) -> Vec<NodeId> {
-        let mut found = Vec::new();
+    fn expand_targets(&self, next: &[NodeId], read_listed: impl Fn(&[String]) -> Vec<NodeId>) -> Vec<NodeId> {
+        let mut nodes = Vec::new();
         for target in &self.targets {
             match target {
                 Target::Next(slot) => match next.get(*slot) {
-                    Some(node) => found.push(node.clone()),
-                    None => found.extend_from_slice(next),
+                    Some(node) => nodes.push(node.clone()),
+                    None => nodes.extend_from_slice(next),
                 },
-                Target::Every => found.extend_from_slice(next),
-                Target::Node(node) => found.push(node.clone()),
-                Target::Listed(path) => found.extend(listed(path)),
+                Target::Every => nodes.extend_from_slice(next),
+                Target::Node(node) => nodes.push(node.clone()),
+                Target::Listed(path) => nodes.extend(read_listed(path)),
             }
         }
-        found
+        nodes
     }
 }
 

@@ -67,7 +67,7 @@ pub fn within_budget(
         (Some(Search::Glob), Value::Str(_)) if !context.constant && !within_budget_globs(right, arena) => {
             return false;
         }
-        // For constants of the rules, this limit does not apply.
+        // A search for constants of the rules counts as one pass.
         (Some(_), _) if context.constant => 1,
         (Some(search), Value::Str(_)) => max_text_passes(search, right, mode),
         // Each element of the right list is searched for in the left list.
@@ -79,28 +79,28 @@ pub fn within_budget(
     if passes <= 1 && !arena.is_repeated() {
         return true;
     }
-    let most = arena.limit_per_repetition(Limit::SearchWork) / passes.max(1);
+    let max_work = arena.limit_per_repetition(Limit::SearchWork) / passes.max(1);
     // Preparing texts and compiling patterns again for each repetition counts as work.
-    let prepared = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.deep_size(most) };
+    let prepared_size = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.deep_size(max_work) };
     let work = match (op.info().search, left) {
         (Some(search), Value::Str(text)) => {
-            let built = match search {
+            let preparation_work = match search {
                 _ if context.constant => 0,
-                Search::Glob => right.deep_size(most).saturating_mul(GLOB_WORK_PER_BYTE),
-                _ => prepared(right),
+                Search::Glob => right.deep_size(max_work).saturating_mul(GLOB_WORK_PER_BYTE),
+                _ => prepared_size(right),
             };
-            (text.len() as u64).saturating_mul(passes).saturating_add(built)
+            (text.len() as u64).saturating_mul(passes).saturating_add(preparation_work)
         }
-        (Some(_), list) => list.deep_size(most).saturating_mul(passes),
+        (Some(_), list) => list.deep_size(max_work).saturating_mul(passes),
         (None, _) if op == Op::InNetwork => passes,
-        (None, Value::Str(text)) if op != Op::In || context.constant => match prepared(left) {
+        (None, Value::Str(text)) if op != Op::In || context.constant => match prepared_size(left) {
             0 => 0,
             _ if context.constant => text.len() as u64,
-            work => work.saturating_add(prepared(right)),
+            work => work.saturating_add(prepared_size(right)),
         },
-        (None, _) if op == Op::In && !context.constant => right.deep_size(most),
+        (None, _) if op == Op::In && !context.constant => right.deep_size(max_work),
         // A comparison of two lists or dicts ends with the shorter of them.
-        (None, _) => match left.deep_size(most) {
+        (None, _) => match left.deep_size(max_work) {
             0 => 0,
             work => right.deep_size(work),
         },
@@ -114,22 +114,24 @@ const GLOB_WORK_PER_BYTE: u64 = 32;
 
 /// True if `like` patterns from a message are within the size limit for values.
 fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
-    let fits =
+    let is_allowed =
         |pattern: Value<'_>| arena.allows(Limit::ValueBytes, pattern.as_str().map_or(0, str::len) as u64);
-    fits(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(fits))
+    is_allowed(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(is_allowed))
 }
 
 /// Returns the maximum number of times that a search reads the text when the right operand comes
 /// from the message.
-fn max_text_passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
+fn max_text_passes(search: Search, keywords: Value<'_>, mode: TestMode) -> u64 {
     // If a match can still be rejected, the search resumes after each rejected match.
-    let again = mode.word || search == Search::Glob;
-    let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
-    match (mode.quantity, wanted.elements()) {
-        (Some(_), Some(elements)) => elements.map(of).sum(),
+    let rereads_text = mode.word || search == Search::Glob;
+    let passes_for = |keywords: Value<'_>| {
+        keywords.as_str().filter(|_| rereads_text).map_or(1, |text| text.len().max(1) as u64)
+    };
+    match (mode.quantity, keywords.elements()) {
+        (Some(_), Some(elements)) => elements.map(passes_for).sum(),
         // The glob matcher counts its backtracking itself.
         _ if search == Search::Glob => 1,
-        _ => of(wanted),
+        _ => passes_for(keywords),
     }
 }
 

@@ -30,12 +30,12 @@ fn compare_texts(
     left: Value<'_>,
     right: Value<'_>,
     mode: TestMode,
-    holds: impl Fn(&str, &str) -> bool,
+    predicate: impl Fn(&str, &str) -> bool,
 ) -> Tri {
     match (left, right) {
-        (Value::Str(text), Value::Str(keyword)) if mode.text.is_plain() => holds(text, keyword).into(),
+        (Value::Str(text), Value::Str(keyword)) if mode.text.is_plain() => predicate(text, keyword).into(),
         (Value::Str(text), Value::Str(keyword)) => {
-            holds(&mode.text.prepare(text), &mode.text.prepare(keyword)).into()
+            predicate(&mode.text.prepare(text), &mode.text.prepare(keyword)).into()
         }
         _ => Tri::Unknown,
     }
@@ -77,17 +77,21 @@ orders! {
     greater_equal is_ge;
 }
 
-/// True if an element is identical to `wanted`. The text `wanted` is prepared only once.
-fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<'_>, mode: TestMode) -> bool {
-    match wanted {
+/// True if an element is identical to `searched`. A text in `searched` is prepared only once.
+fn has_element<'a>(
+    mut elements: impl Iterator<Item = Value<'a>>,
+    searched: Value<'_>,
+    mode: TestMode,
+) -> bool {
+    match searched {
         Value::Str(text) if !mode.text.is_plain() => {
             let text = mode.text.prepare(text);
             elements.any(|element| match element {
                 Value::Str(other) => mode.text.prepare(other) == text,
-                _ => value::is_identical(element, wanted),
+                _ => value::is_identical(element, searched),
             })
         }
-        _ => elements.any(|element| value::is_identical(element, wanted)),
+        _ => elements.any(|element| value::is_identical(element, searched)),
     }
 }
 
@@ -169,8 +173,8 @@ fn matches_compiled(
 
 pub fn in_network(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
     match (left, right) {
-        (Value::Str(address), Value::Str(wanted)) => {
-            text::network::is_in_network(address, wanted).map_or(Tri::Unknown, Tri::from)
+        (Value::Str(address), Value::Str(network_text)) => {
+            text::network::is_in_network(address, network_text).map_or(Tri::Unknown, Tri::from)
         }
         _ => Tri::Unknown,
     }
@@ -193,7 +197,7 @@ pub fn coalesce<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     if left.is_missing() { right } else { left }
 }
 
-/// Returns a float as a value; returns missing if it is infinite or not a number.
+/// Returns a float as a value; returns missing if the float is infinite or not a number.
 pub fn finite_or_missing<'a>(float: f64) -> Value<'a> {
     if float.is_finite() { Value::Float(float) } else { Value::Missing }
 }
@@ -209,29 +213,29 @@ fn to_float(value: Value<'_>) -> Option<f64> {
 fn arithmetic<'a>(
     left: Value<'a>,
     right: Value<'a>,
-    ints: fn(i64, i64) -> Option<i64>,
-    floats: fn(f64, f64) -> f64,
+    int_op: fn(i64, i64) -> Option<i64>,
+    float_op: fn(f64, f64) -> f64,
 ) -> Value<'a> {
     match (left, right) {
-        (Value::Int(a), Value::Int(b)) => ints(a, b).map_or(Value::Missing, Value::Int),
+        (Value::Int(a), Value::Int(b)) => int_op(a, b).map_or(Value::Missing, Value::Int),
         _ => match (to_float(left), to_float(right)) {
-            (Some(a), Some(b)) => finite_or_missing(floats(a, b)),
+            (Some(a), Some(b)) => finite_or_missing(float_op(a, b)),
             _ => Value::Missing,
         },
     }
 }
 
-fn shift_time<'a>(at: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a> {
+fn shift_time<'a>(time: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a> {
     seconds
         .and_then(|seconds| Duration::checked_seconds_f64(seconds * sign))
-        .and_then(|duration| at.checked_add(duration))
+        .and_then(|duration| time.checked_add(duration))
         .map_or(Value::Missing, Value::DateTime)
 }
 
 pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
-        (Value::DateTime(at), seconds) | (seconds, Value::DateTime(at)) => {
-            shift_time(at, to_float(seconds), 1.0)
+        (Value::DateTime(time), seconds) | (seconds, Value::DateTime(time)) => {
+            shift_time(time, to_float(seconds), 1.0)
         }
         _ => arithmetic(left, right, i64::checked_add, |a, b| a + b),
     }
@@ -241,7 +245,7 @@ pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
 pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
         (Value::DateTime(a), Value::DateTime(b)) => finite_or_missing((a - b).as_seconds_f64()),
-        (Value::DateTime(at), _) => shift_time(at, to_float(right), -1.0),
+        (Value::DateTime(time), _) => shift_time(time, to_float(right), -1.0),
         _ => arithmetic(left, right, i64::checked_sub, |a, b| a - b),
     }
 }
@@ -261,8 +265,8 @@ pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
 /// The operator `%`; the result has the sign of the dividend.
 pub fn rem<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     // `i64::MIN % -1` is 0, although the division overflows.
-    let ints = |a: i64, b: i64| if b == -1 { Some(0) } else { a.checked_rem(b) };
-    arithmetic(left, right, ints, |a, b| a % b)
+    let int_rem = |a: i64, b: i64| if b == -1 { Some(0) } else { a.checked_rem(b) };
+    arithmetic(left, right, int_rem, |a, b| a % b)
 }
 
 /// The prefix operator `-`.

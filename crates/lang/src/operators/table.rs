@@ -69,7 +69,7 @@ pub enum OperatorResult {
     Number,
     Float,
     DateTime,
-    /// The operator yields one of its operands, and so a value of the type of either operand.
+    /// The operator yields one of its two operands, so the result has the type of one of them.
     Either,
     /// The operator yields a value of the type that the right operand names.
     Named,
@@ -86,8 +86,8 @@ pub enum Negation {
     None,
 }
 
-/// Approximate cost of evaluating an operator or function, cheapest first. Cheaper conditions are
-/// evaluated first.
+/// Approximate cost of evaluating an operator or function. The variants are ordered from cheap to
+/// expensive. Cheaper conditions are evaluated first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// The cost of a comparison of scalars.
@@ -103,7 +103,8 @@ pub enum Cost {
     Host,
 }
 
-/// How an operator is implemented. Both evaluators can call the functions in this enum.
+/// How an operator is implemented. Every evaluator of conditions can call the functions in this
+/// enum.
 #[derive(Clone, Copy)]
 pub enum Implementation {
     /// A function that tests two values. Its caller applies the modifiers `any`, `all` and `none`.
@@ -111,15 +112,15 @@ pub enum Implementation {
     /// A function that computes a value from two values. For a prefix operator, the second value is
     /// missing.
     Value(for<'a> fn(Value<'a>, Value<'a>) -> Value<'a>),
-    /// No function: the operator is built into the evaluators (logic, and reading a value as a
-    /// type).
+    /// No function. The evaluators implement the operator directly: a logical operator, or one that
+    /// reads a value as a type.
     Structure,
 }
 
 /// How an operator searches a text for its right operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// The text must contain the right operand itself, at this position.
+    /// The text must contain the right operand literally, at the position that the anchor names.
     Literal(Anchor),
     /// The whole text must match the right operand, a glob pattern.
     Glob,
@@ -220,7 +221,7 @@ macro_rules! operators {
 use Implementation::{Predicate, Structure};
 use KindSet as K;
 
-/// The kinds whose values have an order.
+/// The kinds whose values are ordered, so that operators such as `<` accept them.
 const ORDERED_KINDS: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 
 operators! {
@@ -376,8 +377,8 @@ impl Op {
 
 /// Returns the spellings of all operators that accept a modifier, joined for a sentence: "`a`, `b`
 /// and `c`".
-pub fn operators_accepting(modifier: impl Fn(AcceptedModifiers) -> bool) -> Message {
-    let rows = TABLE.iter().filter(|row| modifier(row.accepts));
+pub fn operators_accepting(accepts_modifier: impl Fn(AcceptedModifiers) -> bool) -> Message {
+    let rows = TABLE.iter().filter(|row| accepts_modifier(row.accepts));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();
     match names.pop() {
         Some(last) if !names.is_empty() => message!("{} and {last}", comma_list(names)),
@@ -396,9 +397,9 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
 }
 
 pub fn is_reserved_word(word: &str) -> bool {
-    static ALL_MODIFIERS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
+    static RESERVED_WORDS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
         LazyLock::new(|| reserved_words().collect());
-    ALL_MODIFIERS.contains(word)
+    RESERVED_WORDS.contains(word)
 }
 
 impl_codec!(byte Op, |op: Op| op as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.op));
@@ -431,11 +432,11 @@ mod tests {
     #[test]
     fn an_operator_searches_what_its_forms_take() {
         for row in TABLE {
-            let takes = |right: RightOperand| row.forms.iter().any(|form| form.right == right);
+            let accepts_right = |right: RightOperand| row.forms.iter().any(|form| form.right == right);
             let finds_elements = row.search.is_some_and(Search::finds_elements);
-            assert_eq!(takes(RightOperand::Element), finds_elements, "{}", row.spelling);
+            assert_eq!(accepts_right(RightOperand::Element), finds_elements, "{}", row.spelling);
             assert_eq!(
-                takes(RightOperand::Text) || takes(RightOperand::Pattern),
+                accepts_right(RightOperand::Text) || accepts_right(RightOperand::Pattern),
                 row.search.is_some(),
                 "{}",
                 row.spelling

@@ -1,4 +1,5 @@
-//! Record types: fields by name, with an index for records that have many fields.
+//! Record types: lists of fields that are looked up by name. A record with many fields has a hash
+//! index of the names.
 
 use super::Ty;
 use hashbrown::HashMap;
@@ -19,7 +20,7 @@ pub struct Field {
 pub struct RecordType {
     pub fields: Vec<Field>,
     /// The position of each name in `fields`, built on the first lookup in a large record.
-    by_name: OnceLock<Box<HashMap<Arc<str>, usize>>>,
+    position_by_name: OnceLock<Box<HashMap<Arc<str>, usize>>>,
 }
 
 /// Minimum number of fields for lookups with the hash index instead of a linear search.
@@ -27,7 +28,7 @@ const MIN_INDEXED_FIELDS: usize = 9;
 
 impl RecordType {
     pub fn get(&self, name: &str) -> Option<&Field> {
-        self.position(name).map(|at| &self.fields[at])
+        self.position(name).map(|index| &self.fields[index])
     }
 
     /// Returns the position of the field with this name in `fields`.
@@ -35,19 +36,19 @@ impl RecordType {
         if self.fields.len() < MIN_INDEXED_FIELDS {
             return self.fields.iter().position(|field| &*field.name == name);
         }
-        let places = || {
-            let mut places = HashMap::with_capacity(self.fields.len());
-            for (at, field) in self.fields.iter().enumerate() {
-                places.entry(field.name.clone()).or_insert(at);
+        let build_index = || {
+            let mut positions = HashMap::with_capacity(self.fields.len());
+            for (position, field) in self.fields.iter().enumerate() {
+                positions.entry(field.name.clone()).or_insert(position);
             }
-            Box::new(places)
+            Box::new(positions)
         };
-        self.by_name.get_or_init(places).get(name).copied()
+        self.position_by_name.get_or_init(build_index).get(name).copied()
     }
 
     pub fn push(&mut self, field: Field) {
-        if let Some(places) = self.by_name.get_mut() {
-            places.entry(field.name.clone()).or_insert(self.fields.len());
+        if let Some(positions) = self.position_by_name.get_mut() {
+            positions.entry(field.name.clone()).or_insert(self.fields.len());
         }
         self.fields.push(field);
     }
@@ -60,7 +61,7 @@ impl RecordType {
 
 impl FromIterator<Field> for RecordType {
     fn from_iter<I: IntoIterator<Item = Field>>(fields: I) -> RecordType {
-        RecordType { fields: fields.into_iter().collect(), by_name: OnceLock::new() }
+        RecordType { fields: fields.into_iter().collect(), position_by_name: OnceLock::new() }
     }
 }
 
@@ -95,16 +96,20 @@ mod tests {
 
     #[test]
     fn every_field_is_found_whenever_it_is_added() {
-        let field =
-            |at: usize| Field { name: format!("f{at}").into(), ty: Ty::INT, optional: false, private: false };
+        let field = |index: usize| Field {
+            name: format!("f{index}").into(),
+            ty: Ty::INT,
+            optional: false,
+            private: false,
+        };
         let mut record = RecordType::default();
-        for at in 0..40 {
-            assert_eq!(record.position(&format!("f{at}")), None);
-            record.push(field(at));
-            assert!((0..=at).all(|at| record.position(&format!("f{at}")) == Some(at)), "{at}");
+        for index in 0..40 {
+            assert_eq!(record.position(&format!("f{index}")), None);
+            record.push(field(index));
+            assert!((0..=index).all(|index| record.position(&format!("f{index}")) == Some(index)), "{index}");
         }
-        let made: RecordType = (0..40).map(field).collect();
-        assert_eq!(made, record);
-        assert_eq!(made.get("f39").map(|field| &*field.name), Some("f39"));
+        let collected: RecordType = (0..40).map(field).collect();
+        assert_eq!(collected, record);
+        assert_eq!(collected.get("f39").map(|field| &*field.name), Some("f39"));
     }
 }

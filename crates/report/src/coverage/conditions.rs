@@ -19,7 +19,7 @@ pub enum ConditionOwner {
     Rule(RuleId),
     /// The condition is in the outcome of a rule, such as an argument, and is evaluated if the rule
     /// is chosen.
-    Chosen(RuleId),
+    OutcomeOf(RuleId),
     /// The condition is in the outcome of a table's default.
     Default(TableId),
     /// The condition is in the rules of the payload kind with this index.
@@ -41,8 +41,8 @@ struct OwnerWalk<'c, 'p> {
     owner: ConditionOwner,
     /// Spans to which the traversal is restricted; conditions outside these spans are not
     /// collected. Empty if all conditions should be collected.
-    written: &'c [Span],
-    lets: BTreeSet<LetId>,
+    included_spans: &'c [Span],
+    visited_lets: BTreeSet<LetId>,
 }
 
 impl ConditionIndex {
@@ -50,74 +50,74 @@ impl ConditionIndex {
     /// files.
     pub fn new(program: &Program, statements: &[Statement]) -> ConditionIndex {
         let mut conditions = ConditionIndex::default();
-        for (at, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
-            let (id, kind) = (RuleId(at as u32), program.tables[rule.table.index()].kind);
-            // The patterns of flows have counts of their own, and payload conditions are collected
-            // below.
+        for (index, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
+            let (id, kind) = (RuleId(index as u32), program.tables[rule.table.index()].kind);
+            // Patterns of flows are counted separately, and payload conditions are collected below.
             if !matches!(kind, TableKind::Flows | TableKind::Requirements) {
                 conditions
                     .walk_owner(program, ConditionOwner::Rule(id))
                     .visit_part(Part::Cond(&rule.condition));
-                conditions.walk_owner(program, ConditionOwner::Chosen(id)).visit_outcome(&rule.outcome);
+                conditions.walk_owner(program, ConditionOwner::OutcomeOf(id)).visit_outcome(&rule.outcome);
             }
         }
-        for (at, table) in program.tables.iter().enumerate() {
-            let mut walk = conditions.walk_owner(program, ConditionOwner::Default(TableId(at as u32)));
+        for (index, table) in program.tables.iter().enumerate() {
+            let mut walk = conditions.walk_owner(program, ConditionOwner::Default(TableId(index as u32)));
             table.default.iter().for_each(|outcome| walk.visit_outcome(outcome));
         }
         // Conditions derived from field types are not collected, because the rule of the field
         // already reports them.
-        let written = written_condition_spans(statements);
-        for (at, payload) in program.payloads.iter().enumerate() {
-            let mut walk = conditions.walk_owner(program, ConditionOwner::Payload(at));
-            walk.written = &written;
+        let included_spans = written_condition_spans(statements);
+        for (index, payload) in program.payloads.iter().enumerate() {
+            let mut walk = conditions.walk_owner(program, ConditionOwner::Payload(index));
+            walk.included_spans = &included_spans;
             walk.visit_block(&payload.block);
         }
         conditions
     }
 
     fn walk_owner<'c, 'p>(&'c mut self, program: &'p Program, owner: ConditionOwner) -> OwnerWalk<'c, 'p> {
-        OwnerWalk { conditions: self, program, owner, written: &[], lets: BTreeSet::new() }
+        OwnerWalk { conditions: self, program, owner, included_spans: &[], visited_lets: BTreeSet::new() }
     }
 
     /// Returns the conditions in source order. Each item is the condition's span, its text, its
-    /// counts, and the reason why it is not fully covered. `reached` returns how often an owner was
-    /// reached, and the reason to report if it never was.
+    /// counts, and the reason why the condition is not fully covered. `reach_of_owner` returns how
+    /// often an owner was reached, and the reason to report if the owner was never reached.
     pub fn covered_conditions<'s>(
         &'s self,
         sources: &'s SourceMap,
-        reached: impl Fn(ConditionOwner) -> (usize, Message) + 's,
+        reach_of_owner: impl Fn(ConditionOwner) -> (usize, Message) + 's,
     ) -> impl Iterator<Item = (Span, String, ResultCounts, Option<Message>)> + 's {
         self.owners.iter().map(move |(span, owners)| {
-            let seen = self.truths.counts_at(*span);
-            (*span, one_line(sources.slice(*span)), seen, gap_reason(seen, owners, &reached))
+            let counts = self.truths.counts_at(*span);
+            (*span, one_line(sources.slice(*span)), counts, gap_reason(counts, owners, &reach_of_owner))
         })
     }
 }
 
 fn gap_reason(
-    seen: ResultCounts,
+    counts: ResultCounts,
     owners: &BTreeSet<ConditionOwner>,
-    reached: impl Fn(ConditionOwner) -> (usize, Message),
+    reach_of_owner: impl Fn(ConditionOwner) -> (usize, Message),
 ) -> Option<Message> {
-    let unknown = match seen.unknown {
+    let unknown = match counts.unknown {
         0 => Message::default(),
         count => message!("; unknown {}, because a value was missing", times_text(count)),
     };
-    Some(match (seen.yes, seen.no) {
+    Some(match (counts.yes, counts.no) {
         (1.., 1..) => return None,
         (1.., 0) => message!("never false{unknown}"),
         (0, 1..) => message!("never true{unknown}"),
-        (0, 0) if seen.unknown > 0 => {
-            message!("always unknown because a value was missing: {}", times_text(seen.unknown))
+        (0, 0) if counts.unknown > 0 => {
+            message!("always unknown because a value was missing: {}", times_text(counts.unknown))
         }
-        (0, 0) if seen.left_out > 0 => {
-            message!("never reached: skipped {} because a value was missing", times_text(seen.left_out))
+        (0, 0) if counts.left_out > 0 => {
+            message!("never reached: skipped {} because a value was missing", times_text(counts.left_out))
         }
         (0, 0) => {
-            let asked: Vec<(usize, Message)> = owners.iter().map(|owner| reached(*owner)).collect();
-            match asked.iter().map(|(times, _)| times).sum() {
-                0 => message!("never reached: {}", asked.into_iter().next().unwrap_or_default().1),
+            let owner_reach: Vec<(usize, Message)> =
+                owners.iter().map(|owner| reach_of_owner(*owner)).collect();
+            match owner_reach.iter().map(|(times, _)| times).sum() {
+                0 => message!("never reached: {}", owner_reach.into_iter().next().unwrap_or_default().1),
                 tried => {
                     message!("never reached: short-circuited {} by an earlier condition", times_text(tried))
                 }
@@ -134,14 +134,17 @@ impl OwnerWalk<'_, '_> {
                 return;
             }
             Part::Cond(cond) if self.is_leaf(cond) => self.add_condition(cond.span),
-            Part::Let(id) if self.lets.insert(id) => self.visit_part(self.program.let_body(id).part()),
+            Part::Let(id) if self.visited_lets.insert(id) => {
+                self.visit_part(self.program.let_body(id).part())
+            }
             _ => {}
         }
         part.parts().into_iter().for_each(|inner| self.visit_part(inner));
     }
 
-    /// True for a condition that is counted itself: a predicate, a quantifier, or a `let` that
-    /// names a value. Other conditions, such as `and`, are combinations of these.
+    /// True for a condition that has counts: a predicate, a quantifier, or a `let` that names a
+    /// value. Other conditions, such as `and`, are combinations of such conditions and have no
+    /// counts.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } => true,
@@ -151,9 +154,10 @@ impl OwnerWalk<'_, '_> {
     }
 
     fn add_condition(&mut self, span: Span) {
-        let inside =
-            |whole: &Span| whole.file == span.file && whole.start <= span.start && span.end <= whole.end;
-        if self.written.is_empty() || self.written.iter().any(inside) {
+        let encloses_condition = |outer_span: &Span| {
+            outer_span.file == span.file && outer_span.start <= span.start && span.end <= outer_span.end
+        };
+        if self.included_spans.is_empty() || self.included_spans.iter().any(encloses_condition) {
             self.conditions.owners.entry(span).or_default().insert(self.owner);
         }
     }
@@ -184,41 +188,41 @@ impl OwnerWalk<'_, '_> {
         for rule in &program.tables[block.table.index()].order {
             self.visit_part(Part::Cond(&program.rules[rule.index()].condition));
         }
-        for each in &block.each {
-            self.visit_value(each.list);
-            each.when.into_iter().for_each(|when| self.visit_value(when));
-            self.visit_block(&each.block);
+        for each_block in &block.each {
+            self.visit_value(each_block.list);
+            each_block.when.into_iter().for_each(|when| self.visit_value(when));
+            self.visit_block(&each_block.block);
         }
     }
 }
 
 /// Returns the spans of the conditions that authors wrote in payload and group statements.
 fn written_condition_spans(statements: &[Statement]) -> Vec<Span> {
-    let mut places = Vec::new();
+    let mut spans = Vec::new();
     for statement in statements {
         match &statement.kind {
-            StatementKind::Payload(payload) => collect_asked(&payload.body, &mut places),
-            StatementKind::Group(group) => collect_asked(&group.body, &mut places),
+            StatementKind::Payload(payload) => collect_condition_spans(&payload.body, &mut spans),
+            StatementKind::Group(group) => collect_condition_spans(&group.body, &mut spans),
             _ => {}
         }
     }
-    places
+    spans
 }
 
-fn collect_asked(items: &[Item], places: &mut Vec<Span>) {
+fn collect_condition_spans(items: &[Item], spans: &mut Vec<Span>) {
     for item in items {
         match &item.kind {
             ItemKind::Rule(rule) => {
-                places.extend(rule.guard.as_ref().map(|guard| guard.span));
+                spans.extend(rule.guard.as_ref().map(|guard| guard.span));
                 if let RuleTest::Require(test) | RuleTest::Forbid(test) = &rule.test {
-                    places.push(test.span);
+                    spans.push(test.span);
                 }
             }
-            ItemKind::Let { value, .. } => places.push(value.span),
-            ItemKind::Include(include) => places.extend(include.guard.as_ref().map(|guard| guard.span)),
-            ItemKind::Each(each) => {
-                places.extend(each.guard.as_ref().map(|guard| guard.span));
-                collect_asked(&each.body, places);
+            ItemKind::Let { value, .. } => spans.push(value.span),
+            ItemKind::Include(include) => spans.extend(include.guard.as_ref().map(|guard| guard.span)),
+            ItemKind::Each(each_item) => {
+                spans.extend(each_item.guard.as_ref().map(|guard| guard.span));
+                collect_condition_spans(&each_item.body, spans);
             }
             ItemKind::Field(_) | ItemKind::Closed { .. } => {}
         }

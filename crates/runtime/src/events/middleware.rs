@@ -41,11 +41,11 @@ impl<E, X: Into<MiddlewareError>> MiddlewareResult<E> for Result<Flow<E>, X> {
 pub struct Stopped {
     /// Name of the middleware.
     pub middleware: String,
-    /// Why the event was stopped.
+    /// The reason why the event was stopped.
     pub reason: StopReason,
 }
 
-/// Why an event was stopped.
+/// The reason why an event was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
@@ -63,9 +63,9 @@ impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.middleware;
         match &self.reason {
-            StopReason::Stopped(why) => write!(f, "`{name}` stopped the event: {why}"),
+            StopReason::Stopped(text) => write!(f, "`{name}` stopped the event: {text}"),
             StopReason::Failed(error) => write!(f, "`{name}` failed: {error}"),
-            StopReason::TimedOut(after) => write!(f, "`{name}` was stopped after {after:?}"),
+            StopReason::TimedOut(limit) => write!(f, "`{name}` was stopped after {limit:?}"),
             StopReason::Panicked(message) => write!(f, "`{name}` panicked: {message}"),
         }
     }

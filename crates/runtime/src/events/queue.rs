@@ -26,7 +26,7 @@ pub enum Policy {
     DropNewest,
 }
 
-/// Why a receive call returned no event.
+/// The reason why a receive call returned no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub enum RecvError {
@@ -52,12 +52,12 @@ impl RecvError {
     }
 }
 
-/// What a subscriber's queue did with an event that was sent to it.
+/// The result of sending an event to a subscriber's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendOutcome {
     Queued,
     /// The event was queued after the oldest queued event was dropped to make room.
-    QueuedForAnother,
+    QueuedAfterDrop,
     Dropped,
     Closed,
 }
@@ -67,21 +67,22 @@ pub(super) struct Queue<E> {
     policy: Policy,
     state: Mutex<QueueState<E>>,
     /// Semaphore with one permit per free slot of the queue; used only under [`Policy::Wait`].
-    free: Semaphore,
+    free_slots: Semaphore,
     /// Wakes the subscriber when an event arrives or the bus is dropped.
-    arrived: Notify,
+    subscriber_wakeup: Notify,
 }
 
 struct QueueState<E> {
-    /// The queued events. Each has the number of events that were dropped directly before it.
+    /// The queued events. Each event is paired with the number of events that were dropped directly
+    /// before it.
     events: VecDeque<(u64, E)>,
     /// Number of events dropped after the last event in `events`.
-    dropped_behind: u64,
+    dropped_after_last: u64,
     dropped: u64,
     /// Whether the bus was dropped.
-    bus_gone: bool,
+    bus_dropped: bool,
     /// Whether the subscription was dropped.
-    subscriber_gone: bool,
+    subscription_dropped: bool,
 }
 
 impl<E> Queue<E> {
@@ -92,13 +93,13 @@ impl<E> Queue<E> {
             policy,
             state: Mutex::new(QueueState {
                 events: VecDeque::new(),
-                dropped_behind: 0,
+                dropped_after_last: 0,
                 dropped: 0,
-                bus_gone: false,
-                subscriber_gone: false,
+                bus_dropped: false,
+                subscription_dropped: false,
             }),
-            free: Semaphore::new(capacity),
-            arrived: Notify::new(),
+            free_slots: Semaphore::new(capacity),
+            subscriber_wakeup: Notify::new(),
         }
     }
 
@@ -107,7 +108,7 @@ impl<E> Queue<E> {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.lock_state().subscriber_gone
+        self.lock_state().subscription_dropped
     }
 
     /// Queues an event, or drops an event as the policy requires. Under [`Policy::Wait`], a full
@@ -116,10 +117,10 @@ impl<E> Queue<E> {
         if self.policy != Policy::Wait {
             return Ok(self.push(event));
         }
-        match self.free.try_acquire() {
-            Ok(place) => {
+        match self.free_slots.try_acquire() {
+            Ok(permit) => {
                 // The subscriber adds the permit back when it takes the event out.
-                place.forget();
+                permit.forget();
                 Ok(self.push(event))
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Err(event),
@@ -130,9 +131,9 @@ impl<E> Queue<E> {
     /// Waits until the queue has room, then queues the event. Waiting publishers get room in their
     /// order of arrival.
     pub(super) async fn send_when_free(&self, event: E) -> SendOutcome {
-        match self.free.acquire().await {
-            Ok(place) => {
-                place.forget();
+        match self.free_slots.acquire().await {
+            Ok(permit) => {
+                permit.forget();
                 self.push(event)
             }
             Err(_) => SendOutcome::Closed,
@@ -143,7 +144,7 @@ impl<E> Queue<E> {
         // An event is a user type, so it is dropped only after the lock is released.
         let mut evicted = None;
         let mut state = self.lock_state();
-        let sent = if state.subscriber_gone {
+        let outcome = if state.subscription_dropped {
             evicted = Some(event);
             SendOutcome::Closed
         } else if state.events.len() < self.capacity {
@@ -151,32 +152,32 @@ impl<E> Queue<E> {
             SendOutcome::Queued
         } else if self.policy == Policy::DropNewest {
             state.dropped += 1;
-            state.dropped_behind += 1;
+            state.dropped_after_last += 1;
             evicted = Some(event);
             SendOutcome::Dropped
         } else {
-            if let Some((before, oldest)) = state.events.pop_front() {
+            if let Some((dropped_before, oldest)) = state.events.pop_front() {
                 evicted = Some(oldest);
                 state.dropped += 1;
                 match state.events.front_mut() {
-                    Some((dropped, _)) => *dropped += before + 1,
-                    None => state.dropped_behind += before + 1,
+                    Some((dropped, _)) => *dropped += dropped_before + 1,
+                    None => state.dropped_after_last += dropped_before + 1,
                 }
             }
             state.push_event(event);
-            SendOutcome::QueuedForAnother
+            SendOutcome::QueuedAfterDrop
         };
         drop(state);
         drop(evicted);
-        self.arrived.notify_one();
-        sent
+        self.subscriber_wakeup.notify_one();
+        outcome
     }
 
     fn pop(&self) -> Result<E, RecvError> {
         let mut state = self.lock_state();
         let dropped = match state.events.front_mut() {
             Some((dropped, _)) => std::mem::take(dropped),
-            None => std::mem::take(&mut state.dropped_behind),
+            None => std::mem::take(&mut state.dropped_after_last),
         };
         if dropped > 0 {
             return Err(RecvError::Lagged(dropped));
@@ -185,30 +186,30 @@ impl<E> Queue<E> {
             Some((_, event)) => {
                 drop(state);
                 if self.policy == Policy::Wait {
-                    self.free.add_permits(1);
+                    self.free_slots.add_permits(1);
                 }
                 Ok(event)
             }
-            None if state.bus_gone => Err(RecvError::Closed),
+            None if state.bus_dropped => Err(RecvError::Closed),
             None => Err(RecvError::Empty),
         }
     }
 
     pub(super) fn close(&self) {
-        self.lock_state().bus_gone = true;
-        self.arrived.notify_one();
+        self.lock_state().bus_dropped = true;
+        self.subscriber_wakeup.notify_one();
     }
 }
 
 impl<E> QueueState<E> {
     fn push_event(&mut self, event: E) {
-        let before = std::mem::take(&mut self.dropped_behind);
-        self.events.push_back((before, event));
+        let dropped_before = std::mem::take(&mut self.dropped_after_last);
+        self.events.push_back((dropped_before, event));
     }
 }
 
-/// The receiving end of a subscriber's queue. Dropping it unsubscribes, and releases publishers
-/// that wait for room in it.
+/// The receiving end of a subscriber's queue. Dropping the subscription removes the subscriber from
+/// the bus, and releases publishers that wait for room in the queue.
 pub struct Subscription<E> {
     queue: Arc<Queue<E>>,
 }
@@ -229,8 +230,8 @@ impl<E> Subscription<E> {
         loop {
             match self.queue.pop() {
                 // `Notify` stores a permit if an event arrives between `pop` and `notified`.
-                Err(RecvError::Empty) => self.queue.arrived.notified().await,
-                other => return other,
+                Err(RecvError::Empty) => self.queue.subscriber_wakeup.notified().await,
+                result => return result,
             }
         }
     }
@@ -274,10 +275,10 @@ impl<E> fmt::Debug for Subscription<E> {
 impl<E> Drop for Subscription<E> {
     fn drop(&mut self) {
         let mut state = self.queue.lock_state();
-        state.subscriber_gone = true;
+        state.subscription_dropped = true;
         let events = std::mem::take(&mut state.events);
         drop(state);
         drop(events);
-        self.queue.free.close();
+        self.queue.free_slots.close();
     }
 }

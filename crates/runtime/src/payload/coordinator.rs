@@ -13,7 +13,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program's recovery strategy, and the payload kind of the decisions that it returns.
+/// The program's recovery strategy, and the payload kind of the decisions that the strategy
+/// returns.
 struct RecoveryStrategy {
     kind: String,
     strategy: UserFunction<NodeFailure, Json>,
@@ -37,7 +38,7 @@ pub(super) struct CoordinatorInner {
     pub(super) agent: Option<UserFunction<RetryRequest, Vec<Proposal>>>,
     pub(super) tries: u32,
     pub(super) handlers: HashMap<String, UserFunction<Validated, Json>>,
-    pub(super) crew: Arc<RunSettings>,
+    pub(super) run_settings: Arc<RunSettings>,
     /// The workflows created from plans, by id.
     pub(super) workflows: Mutex<HashMap<String, Arc<PlanRun>>>,
 }
@@ -58,8 +59,8 @@ pub struct CoordinatorBuilder {
     inner: CoordinatorInner,
 }
 
-/// The result of processing one event: an event passed to [`Coordinator::publish`], or an event
-/// that followed from it.
+/// The result of processing one event. The event was passed to [`Coordinator::publish`], or the
+/// coordinator created it in response to such an event.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Handled {
@@ -83,8 +84,8 @@ impl fmt::Debug for CoordinatorBuilder {
 }
 
 impl CoordinatorBuilder {
-    /// Sets the coordinator's event bus, which may have its own middleware. The middleware receives
-    /// decisions before they are validated.
+    /// Sets the coordinator's event bus, which may have middleware. The middleware receives
+    /// decisions before the coordinator validates them.
     pub fn over(mut self, bus: BusBuilder<DecisionEvent>) -> Self {
         self.inner.bus = bus.build();
         self
@@ -117,8 +118,11 @@ impl CoordinatorBuilder {
     /// By default, the payload has the fields that the fallback kind declares. Their values are
     /// copied from the node's failure and from the rejected payload. The field `reason` defaults to
     /// a text that names the rejected kind.
-    pub fn fallback(mut self, make: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static) -> Self {
-        self.inner.fallback = Some(Arc::new(make));
+    pub fn fallback(
+        mut self,
+        make_payload: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static,
+    ) -> Self {
+        self.inner.fallback = Some(Arc::new(make_payload));
         self
     }
 
@@ -131,7 +135,7 @@ impl CoordinatorBuilder {
         Fut: Future<Output = Result<Vec<Proposal>, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
-        self.inner.agent = Some(task::box_function(agent, |made| made.map_err(Into::into)));
+        self.inner.agent = Some(task::box_function(agent, |proposals| proposals.map_err(Into::into)));
         self
     }
 
@@ -182,21 +186,21 @@ impl CoordinatorBuilder {
     }
 
     /// Sets the maximum number of recovery requests in one run of a plan. Default: 10.
-    pub fn recoveries(mut self, most: u64) -> Self {
-        self.settings_mut().recoveries = most;
+    pub fn recoveries(mut self, max_requests: u64) -> Self {
+        self.settings_mut().recoveries = max_requests;
         self
     }
 
-    /// Registers a callback that runs after each node of a plan. It receives the run as the JSON
-    /// value that [`Coordinator::restore`] takes. The run waits for the callback, so the callback
-    /// must be quick.
+    /// Registers a callback that runs after each node of a plan. The callback receives the run as
+    /// the JSON value that [`Coordinator::restore`] takes. The run waits for the callback, so the
+    /// callback must be quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
         self.settings_mut().saving = Some(Arc::new(save));
         self
     }
 
     fn settings_mut(&mut self) -> &mut RunSettings {
-        Arc::make_mut(&mut self.inner.crew)
+        Arc::make_mut(&mut self.inner.run_settings)
     }
 
     /// Builds the coordinator; its bus has no subscribers yet.
@@ -208,9 +212,9 @@ impl CoordinatorBuilder {
 impl Coordinator {
     /// Starts building a coordinator.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
-        let passes: ProcessorFactory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
-        let crew = RunSettings {
-            kinds: HashMap::from(["START", "END"].map(|kind| (kind.to_owned(), passes.clone()))),
+        let pass_through: ProcessorFactory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
+        let run_settings = RunSettings {
+            kinds: HashMap::from(["START", "END"].map(|kind| (kind.to_owned(), pass_through.clone()))),
             values: Map::new(),
             node_limit: Duration::from_secs(60),
             recoveries: 10,
@@ -225,13 +229,14 @@ impl Coordinator {
             agent: None,
             tries: 3,
             handlers: HashMap::new(),
-            crew: Arc::new(crew),
+            run_settings: Arc::new(run_settings),
             workflows: Mutex::default(),
         };
         CoordinatorBuilder { inner }
     }
 
-    /// Returns the bus, for subscribing. Events published directly on the bus are not validated.
+    /// Returns the event bus, so that the caller can subscribe. Events published directly on the
+    /// bus are not validated.
     pub fn bus(&self) -> &Bus<DecisionEvent> {
         &self.inner.bus
     }
@@ -254,9 +259,9 @@ impl Coordinator {
     ///
     /// Waits for middleware, recovery, and room in full queues; see [`Bus::publish`].
     pub async fn publish(&self, event: impl Into<DecisionEvent>) -> Vec<Handled> {
-        let mut waiting = VecDeque::from([event.into()]);
+        let mut pending_events = VecDeque::from([event.into()]);
         let mut handled = Vec::new();
-        while let Some(event) = waiting.pop_front() {
+        while let Some(event) = pending_events.pop_front() {
             let judges = self.judges();
             let event = match event {
                 // The recovery strategy failed, so there is no payload to validate: the decision is
@@ -277,10 +282,10 @@ impl Coordinator {
             let published = if internal { None } else { Some(self.inner.bus.deliver(event.clone()).await) };
             match &event {
                 DecisionEvent::NodeExecutionFailed(failure) => {
-                    waiting.extend(self.request_recovery(failure, &judges).await);
+                    pending_events.extend(self.request_recovery(failure, &judges).await);
                 }
                 DecisionEvent::Rejected(rejected) => {
-                    waiting.extend(self.fallback_decision(rejected, &judges))
+                    pending_events.extend(self.fallback_decision(rejected, &judges))
                 }
                 _ => {}
             }
@@ -293,19 +298,19 @@ impl Coordinator {
         let RecoveryStrategy { kind, strategy } = self.inner.recovery.as_ref()?;
         let mut decision = Proposal::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
-        let problem = match task::call_function(self.inner.limit, strategy, failure.clone()).await {
+        let reason = match task::call_function(self.inner.limit, strategy, failure.clone()).await {
             Ok(payload) => {
-                if let Some(named) =
-                    payload["action_type"].as_str().filter(|named| judges.get(named).is_some())
+                if let Some(payload_kind) =
+                    payload["action_type"].as_str().filter(|payload_kind| judges.get(payload_kind).is_some())
                 {
-                    named.clone_into(&mut decision.kind);
+                    payload_kind.clone_into(&mut decision.kind);
                 }
                 decision.payload = payload;
                 return Some(DecisionEvent::Proposal(decision));
             }
-            Err(broken) => broken,
+            Err(failure_reason) => failure_reason,
         };
-        let feedback = format!("the recovery strategy failed: {problem}");
+        let feedback = format!("the recovery strategy failed: {reason}");
         let fallback = judges
             .get(&decision.kind)
             .and_then(|judge| judge.payload().fallback.as_deref().map(str::to_owned));
@@ -322,7 +327,7 @@ impl Coordinator {
             return None;
         }
         let payload = match &self.inner.fallback {
-            Some(make) => make(rejected)?,
+            Some(make_payload) => make_payload(rejected)?,
             None => fallback_payload(rejected, judges.get(kind)?.payload()),
         };
         Some(DecisionEvent::Proposal(Proposal {
@@ -337,22 +342,23 @@ impl Coordinator {
 /// Builds a fallback's payload: the fields that `kind` declares, with values from the rejected
 /// decision and from the node's failure.
 fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
-    let mut known = Map::new();
-    known.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));
+    let mut fields = Map::new();
+    fields.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));
     if let Json::Object(payload) = &rejected.decision.payload {
-        known.extend(payload.clone());
+        fields.extend(payload.clone());
     }
     if let Some(failure) = &rejected.decision.failure {
         let mut context = failure.execution_context.clone();
         context.entry("failed_node_id").or_insert_with(|| json!(failure.node_id));
         context.entry("error").or_insert_with(|| json!(failure.reason));
-        known.insert("workflow_id".to_owned(), json!(failure.workflow_id));
-        known.insert("reason".to_owned(), json!(failure.reason));
-        known.insert("execution_context".to_owned(), Json::Object(context));
+        fields.insert("workflow_id".to_owned(), json!(failure.workflow_id));
+        fields.insert("reason".to_owned(), json!(failure.reason));
+        fields.insert("execution_context".to_owned(), Json::Object(context));
     }
-    let declared = |name: &String| kind.object.fields.iter().any(|field| *field.name == **name);
-    known.retain(|name, _| declared(name));
-    // `action_type` names the kind of the rejected decision, not of the fallback.
-    known.remove("action_type");
-    Json::Object(known)
+    let is_declared = |name: &String| kind.object.fields.iter().any(|field| *field.name == **name);
+    fields.retain(|name, _| is_declared(name));
+    // The field `action_type` contains the kind of the rejected decision, so it is wrong for the
+    // fallback.
+    fields.remove("action_type");
+    Json::Object(fields)
 }

@@ -31,7 +31,7 @@ pub(super) struct RunSettings {
     pub kinds: HashMap<String, ProcessorFactory>,
     /// Values that placeholders in plans may name.
     pub values: Map<String, Json>,
-    /// Time limit of one attempt at a node that sets no time limit.
+    /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
     /// Maximum number of recovery requests per run.
     pub recoveries: u64,
@@ -74,7 +74,7 @@ pub struct RunReport {
     pub workflow_id: String,
     /// How the run ended.
     pub status: RunStatus,
-    /// Why the run did not complete; `None` if it did.
+    /// The reason why the run did not complete; `None` if the run completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Outputs by node id; an empty object for each skipped node.
@@ -87,7 +87,7 @@ pub struct RunReport {
     pub unreached: Vec<String>,
 }
 
-/// Why a run stopped early.
+/// The reason why a run stopped before its end.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
     Stopped(RunStatus, String),
@@ -102,18 +102,18 @@ pub(super) struct PlanRun {
     status: Mutex<&'static str>,
     /// Lock that a node holds while it requests a recovery, so that requests happen one after
     /// another.
-    asking: tokio::sync::Mutex<()>,
+    recovery_lock: tokio::sync::Mutex<()>,
 }
 
 pub(super) struct RunState {
     pub plan: Plan,
     pub progress: RunProgress,
-    ended: Option<EarlyEnd>,
+    early_end: Option<EarlyEnd>,
     /// Number of recovery requests in this run.
-    asked: u64,
-    /// A failed node, and the recovery to apply to it when the run resumes. The recovery comes from
-    /// a decision that was made outside the run.
-    pub order: Option<(String, RecoveryAction)>,
+    recovery_requests: u64,
+    /// A failed node, and the recovery to apply to the node when the run resumes. The recovery
+    /// comes from a decision that was made outside the run.
+    pub pending_recovery: Option<(String, RecoveryAction)>,
     deadline: Option<Instant>,
 }
 
@@ -126,9 +126,16 @@ pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send
 
 impl PlanRun {
     pub fn new(id: String, plan: Plan, progress: RunProgress) -> Arc<PlanRun> {
-        let state = RunState { plan, progress, ended: None, asked: 0, order: None, deadline: None };
-        let asking = tokio::sync::Mutex::default();
-        Arc::new(PlanRun { id, state: Mutex::new(state), status: Mutex::new("READY"), asking })
+        let state = RunState {
+            plan,
+            progress,
+            early_end: None,
+            recovery_requests: 0,
+            pending_recovery: None,
+            deadline: None,
+        };
+        let recovery_lock = tokio::sync::Mutex::default();
+        Arc::new(PlanRun { id, state: Mutex::new(state), status: Mutex::new("READY"), recovery_lock })
     }
 
     pub fn status(&self) -> &'static str {
@@ -155,32 +162,35 @@ impl PlanRun {
         json!({"workflow_id": self.id, "plan": state.plan.to_payload(), "progress": state.progress})
     }
 
-    /// Runs the plan to its end, from where it stopped.
+    /// Runs the plan to its end. Nodes that already have an output are not run again.
     pub async fn run(
         self: &Arc<PlanRun>,
-        crew: &Arc<RunSettings>,
-        ask: &RecoveryFn,
-        judged: &PlanValidator,
+        run_settings: &Arc<RunSettings>,
+        recovery_fn: &RecoveryFn,
+        plan_validator: &PlanValidator,
     ) -> RunReport {
         {
             let mut state = self.lock_state();
-            (state.ended, state.asked) = (None, 0);
+            (state.early_end, state.recovery_requests) = (None, 0);
             state.deadline = state.plan.time_limit().map(|limit| Instant::now() + limit);
         }
         loop {
-            let workflow = match self.build_workflow(crew, ask, judged) {
+            let workflow = match self.build_workflow(run_settings, recovery_fn, plan_validator) {
                 Ok(workflow) => workflow,
-                Err(PlanError(why)) => return self.make_report(RunStatus::Failed, Some(why.to_string())),
+                Err(PlanError(reason)) => {
+                    return self.make_report(RunStatus::Failed, Some(reason.to_string()));
+                }
             };
             let report = workflow.run(Json::Null).await;
-            let ended = self.lock_state().ended.take();
-            match ended {
+            let early_end = self.lock_state().early_end.take();
+            match early_end {
                 Some(EarlyEnd::Replanned) => {}
-                Some(EarlyEnd::Stopped(status, why)) => return self.make_report(status, Some(why)),
+                Some(EarlyEnd::Stopped(status, reason)) => return self.make_report(status, Some(reason)),
                 None => {
-                    let first = report.failures.first().map(ToString::to_string);
-                    let status = if first.is_some() { RunStatus::Failed } else { RunStatus::Completed };
-                    return self.make_report(status, first);
+                    let first_failure = report.failures.first().map(ToString::to_string);
+                    let status =
+                        if first_failure.is_some() { RunStatus::Failed } else { RunStatus::Completed };
+                    return self.make_report(status, first_failure);
                 }
             }
         }
@@ -190,9 +200,9 @@ impl PlanRun {
         let state = self.lock_state();
         let RunProgress { outputs, failures, mut skipped, mut unreached, .. } = state.progress.clone();
         // Sorted in the plan's order, independent of which node ended first.
-        let place = |id: &String| state.plan.nodes.iter().position(|node| node.id == *id);
-        skipped.sort_by_cached_key(place);
-        unreached.sort_by_cached_key(place);
+        let plan_position = |id: &String| state.plan.nodes.iter().position(|node| node.id == *id);
+        skipped.sort_by_cached_key(plan_position);
+        unreached.sort_by_cached_key(plan_position);
         let failures = failures.into_iter().map(|(node, (times, _))| (node, times)).collect();
         RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
     }
@@ -202,13 +212,13 @@ impl PlanRun {
     /// evaluates which of its incoming edges are taken.
     fn build_workflow(
         self: &Arc<PlanRun>,
-        crew: &Arc<RunSettings>,
-        ask: &RecoveryFn,
-        judged: &PlanValidator,
+        run_settings: &Arc<RunSettings>,
+        recovery_fn: &RecoveryFn,
+        plan_validator: &PlanValidator,
     ) -> Result<Workflow, PlanError> {
         let state = self.lock_state();
         let plan = &state.plan;
-        check_kinds(plan, crew)?;
+        check_kinds(plan, run_settings)?;
         let mut start = "(start)".to_owned();
         while plan.node(&start).is_some() {
             start = format!("({start})");
@@ -232,9 +242,9 @@ impl PlanRun {
             let step = PlanStep {
                 id: node.id.clone(),
                 run: self.clone(),
-                crew: crew.clone(),
-                ask: ask.clone(),
-                judged: judged.clone(),
+                run_settings: run_settings.clone(),
+                recovery_fn: recovery_fn.clone(),
+                plan_validator: plan_validator.clone(),
             };
             builder = builder
                 .node(Node::new(node.id.as_str(), node.kind.as_str()).next(targets(&node.id)))
@@ -244,12 +254,13 @@ impl PlanRun {
     }
 }
 
-/// Returns an error if a node's type is not registered.
-pub(super) fn check_kinds(plan: &Plan, crew: &RunSettings) -> Result<(), PlanError> {
-    match plan.nodes.iter().find(|node| !crew.kinds.contains_key(&node.kind)) {
+/// Checks that each node's type is registered; returns an error for the first node whose type is
+/// not.
+pub(super) fn check_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(), PlanError> {
+    match plan.nodes.iter().find(|node| !run_settings.kinds.contains_key(&node.kind)) {
         None => Ok(()),
         Some(node) => {
-            let mut known: Vec<&str> = crew.kinds.keys().map(String::as_str).collect();
+            let mut known: Vec<&str> = run_settings.kinds.keys().map(String::as_str).collect();
             known.sort_unstable();
             let PlanNode { id, kind, .. } = node;
             let known = comma_list(known);
@@ -264,19 +275,19 @@ impl RunState {
     /// Returns the outputs of a node's predecessors. Outputs of other nodes are left out, because
     /// their presence would depend on the timing of concurrent nodes.
     fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
-        let before = self.plan.predecessors(id).into_iter();
-        before.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
+        let predecessors = self.plan.predecessors(id).into_iter();
+        predecessors.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
     }
 
-    /// Builds the message that an edge's condition is evaluated on. The message has the fields of
-    /// the source node's output, and the whole output as `output`. The output of each predecessor
-    /// of `target` is available as `ID.output`.
+    /// Builds the message on which the condition of an edge is evaluated. The message has the
+    /// fields of the source node's output, and the whole output as `output`. The output of each
+    /// predecessor of `target` is available as `ID.output`.
     fn edge_message(&self, target: &str, output: &Json) -> Json {
-        let mut facts = output.as_object().cloned().unwrap_or_default();
-        facts.insert("output".to_owned(), output.clone());
-        let before = self.outputs_before(target).into_iter();
-        facts.extend(before.map(|(id, output)| (id.to_owned(), json!({"output": output}))));
-        Json::Object(facts)
+        let mut fields = output.as_object().cloned().unwrap_or_default();
+        fields.insert("output".to_owned(), output.clone());
+        let predecessor_outputs = self.outputs_before(target).into_iter();
+        fields.extend(predecessor_outputs.map(|(id, output)| (id.to_owned(), json!({"output": output}))));
+        Json::Object(fields)
     }
 
     /// Computes the input of a node; `None` if none of the node's incoming edges is taken.
@@ -288,10 +299,10 @@ impl RunState {
         }
         for edge in edges {
             let Some(output) = self.progress.outputs.get(&edge.from) else { continue };
-            let holds =
+            let is_satisfied =
                 |condition: &rulec::condition::Condition| condition.holds(&self.edge_message(id, output));
-            let known = arrivals.iter().any(|arrival| arrival.from == edge.from.as_str());
-            if !known && edge.condition.as_ref().is_none_or(holds) {
+            let has_arrived = arrivals.iter().any(|arrival| arrival.from == edge.from.as_str());
+            if !has_arrived && edge.condition.as_ref().is_none_or(is_satisfied) {
                 arrivals.push(Arrival { from: edge.from.as_str().into(), value: output.clone() });
             }
         }
@@ -308,49 +319,49 @@ impl RunState {
         &self,
         node: &PlanNode,
         input: &Json,
-        crew: &RunSettings,
+        run_settings: &RunSettings,
     ) -> Result<(Node, Json), String> {
-        let nothing = Map::new();
-        let fields = input.as_object().unwrap_or(&nothing);
-        let run = self.progress.input.as_object().unwrap_or(&nothing);
-        let env = self.plan.placeholder_values().unwrap_or(&nothing);
-        let values = vec![fields, run, env, &crew.values];
+        let no_fields = Map::new();
+        let input_fields = input.as_object().unwrap_or(&no_fields);
+        let run_input = self.progress.input.as_object().unwrap_or(&no_fields);
+        let plan_values = self.plan.placeholder_values().unwrap_or(&no_fields);
+        let values = vec![input_fields, run_input, plan_values, &run_settings.values];
         let ids: Vec<&str> = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let before = self.outputs_before(&node.id);
-        let outputs = |id: &str| before.get(id).copied();
-        let given = match &node.input_mapping {
+        let predecessor_outputs = self.outputs_before(&node.id);
+        let outputs = |id: &str| predecessor_outputs.get(id).copied();
+        let mapped_input = match &node.input_mapping {
             None => None,
             Some(mapping) => {
                 let scope = PlaceholderScope { outputs: &outputs, ids: ids.clone(), values: values.clone() };
                 Some(scope.fill_object(mapping, "input_mapping")?)
             }
         };
-        let values = given.as_ref().into_iter().chain(values).collect();
+        let values = mapped_input.as_ref().into_iter().chain(values).collect();
         let config =
             PlaceholderScope { outputs: &outputs, ids, values }.fill_object(&node.config, "config")?;
-        let made = Node::new(node.id.as_str(), node.kind.as_str()).config(Json::Object(config));
-        Ok((made, given.map_or_else(|| input.clone(), Json::Object)))
+        let filled_node = Node::new(node.id.as_str(), node.kind.as_str()).config(Json::Object(config));
+        Ok((filled_node, mapped_input.map_or_else(|| input.clone(), Json::Object)))
     }
 
     /// Adds the fields of the node's `output_mapping` to the output. In the mapping, `${output.x}`
     /// is a field of the node's own output.
     fn map_output(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
-        let own = Map::from_iter([("output".to_owned(), output.clone())]);
+        let own_output = Map::from_iter([("output".to_owned(), output.clone())]);
         let ids = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let before = self.outputs_before(&node.id);
-        let outputs = |id: &str| before.get(id).copied();
-        let scope = PlaceholderScope { outputs: &outputs, ids, values: vec![&own] };
-        let named = scope.fill_object(mapping, "output_mapping")?;
+        let predecessor_outputs = self.outputs_before(&node.id);
+        let outputs = |id: &str| predecessor_outputs.get(id).copied();
+        let scope = PlaceholderScope { outputs: &outputs, ids, values: vec![&own_output] };
+        let mapped_fields = scope.fill_object(mapping, "output_mapping")?;
         let mut fields = output.as_object().cloned().unwrap_or_default();
-        fields.extend(named);
+        fields.extend(mapped_fields);
         Ok(Json::Object(fields))
     }
 
     fn record_failure(&mut self, node: &str, reason: String) {
-        let (times, last) = self.progress.failures.entry(node.to_owned()).or_default();
+        let (times, last_reason) = self.progress.failures.entry(node.to_owned()).or_default();
         *times += 1;
-        *last = reason;
+        *last_reason = reason;
     }
 
     fn record_output(&mut self, node: &str, output: Json) {

@@ -44,7 +44,7 @@ impl Coordinator {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {
             let answer = task::call_function(None, handler, decision).await;
-            let result = answer.map_err(|broken| broken.to_string());
+            let result = answer.map_err(|failure| failure.to_string());
             return ExecutionResult { result: Some(result), report: None };
         }
         let payload = decision.payload();
@@ -77,7 +77,7 @@ impl Coordinator {
             NODE_KIND => Plan::from_node_payload(decision.payload()),
             _ => return Ok(()),
         };
-        check_kinds(&plan?, &self.inner.crew)
+        check_kinds(&plan?, &self.inner.run_settings)
     }
 
     /// Stores a plan as a new workflow and runs it.
@@ -86,8 +86,8 @@ impl Coordinator {
         let run = {
             let mut workflows = self.lock_workflows();
             let mut number = workflows.len() + 1;
-            let known = |id: &String| workflows.contains_key(id) || self.judges().has_workflow(id);
-            while known(&format!("workflow_{number}")) {
+            let is_taken = |id: &String| workflows.contains_key(id) || self.judges().has_workflow(id);
+            while is_taken(&format!("workflow_{number}")) {
                 number += 1;
             }
             let run = PlanRun::new(format!("workflow_{number}"), plan, RunProgress::default());
@@ -111,36 +111,35 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Applies a recovery decision to a stopped run, and resumes the run unless the decision aborts
-    /// it. The decision was made outside the run.
+    /// Applies a recovery decision to a stopped run. Resumes the run, unless the decision aborts
+    /// the run. The decision was made outside the run.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;
         if recovery == RecoveryAction::Abort {
             self.set_run_status(&run, RunStatus::Aborted.name());
-            let why = payload["failure_reason"].as_str().unwrap_or("it was aborted").to_owned();
-            return Ok(Some(run.make_report(RunStatus::Aborted, Some(why))));
+            let reason = payload["failure_reason"].as_str().unwrap_or("it was aborted").to_owned();
+            return Ok(Some(run.make_report(RunStatus::Aborted, Some(reason))));
         }
-        let failed = {
+        let failed_node = {
             let state = run.lock_state();
-            let open = |id: &&String| !state.progress.outputs.contains_key(*id);
-            state.progress.failures.keys().find(open).cloned()
+            let is_unfinished = |id: &&String| !state.progress.outputs.contains_key(*id);
+            state.progress.failures.keys().find(is_unfinished).cloned()
         };
-        let node = payload["failed_node_id"].as_str().map(str::to_owned).or(failed);
+        let node = payload["failed_node_id"].as_str().map(str::to_owned).or(failed_node);
         let node = node.ok_or("no node of the workflow has failed")?;
         {
             let mut state = run.lock_state();
             state.progress.outputs.remove(&node);
-            state.order = Some((node, recovery));
+            state.pending_recovery = Some((node, recovery));
         }
         Ok(Some(self.run_workflow(&run).await))
     }
 
     fn find_run(&self, payload: &Json) -> Result<Arc<PlanRun>, String> {
         let id = payload["workflow_id"].as_str().unwrap_or_default();
-        let found = self.lock_workflows().get(id).cloned();
-        found
-            .ok_or_else(|| format!("the workflow `{id}` was not made here; register a handler for this kind"))
+        let run = self.lock_workflows().get(id).cloned();
+        run.ok_or_else(|| format!("the workflow `{id}` was not made here; register a handler for this kind"))
     }
 
     /// Runs a workflow from where its latest run stopped. Updates the workflow's status in the
@@ -148,15 +147,15 @@ impl Coordinator {
     async fn run_workflow(&self, run: &Arc<PlanRun>) -> RunReport {
         self.set_run_status(run, "RUNNING");
         // This status is reported if the future is dropped. It is replaced when the run ends.
-        let mut ending = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
+        let mut final_report = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
-        let judged: PlanValidator = Arc::new(move |plan: &Plan| {
+        let plan_validator: PlanValidator = Arc::new(move |plan: &Plan| {
             let plan = validate_plan(&coordinator.judges(), plan)?;
             coordinator.add_to_context(&id, plan.to_context("RUNNING"));
             Ok(plan)
         });
-        let report = run.run(&self.inner.crew, &self.recovery_fn(), &judged).await;
-        ending.status = report.status.name();
+        let report = run.run(&self.inner.run_settings, &self.recovery_fn(), &plan_validator).await;
+        final_report.status = report.status.name();
         report
     }
 
@@ -179,21 +178,21 @@ impl Coordinator {
     /// Sets a workflow's status, both in the run and in the payload validators' context.
     fn set_run_status(&self, run: &PlanRun, status: &'static str) {
         run.set_status(status);
-        let described = run.lock_state().plan.to_context(status);
-        self.add_to_context(&run.id, described);
+        let description = run.lock_state().plan.to_context(status);
+        self.add_to_context(&run.id, description);
     }
 
-    /// Adds a workflow to the payload validators' context, or updates it there.
-    fn add_to_context(&self, id: &str, described: Json) {
-        self.inner.judges.rcu(|judges| judges.with_workflow(id, described.clone()));
+    /// Adds a workflow to the payload validators' context, or updates the workflow in the context.
+    fn add_to_context(&self, id: &str, description: Json) {
+        self.inner.judges.rcu(|judges| judges.with_workflow(id, description.clone()));
     }
 
     /// Returns the payload validators; their context contains every workflow of the coordinator.
     pub(super) fn with_all_workflows(&self, judges: Judges) -> Judges {
         let workflows = self.lock_workflows();
         workflows.values().fold(judges, |judges, run| {
-            let described = run.lock_state().plan.to_context(run.status());
-            judges.with_workflow(&run.id, described)
+            let description = run.lock_state().plan.to_context(run.status());
+            judges.with_workflow(&run.id, description)
         })
     }
 
@@ -208,8 +207,8 @@ impl Coordinator {
         run.map(|run| run.to_json())
     }
 
-    /// Restores a saved workflow, which replaces one with the same id. The workflow's plan is
-    /// validated again. Returns the workflow's id.
+    /// Restores a saved workflow, and replaces an existing workflow with the same id. The
+    /// workflow's plan is validated again. Returns the workflow's id.
     ///
     /// # Errors
     /// If the JSON is not a saved workflow, or its plan is rejected.
@@ -266,9 +265,10 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
         return Ok(plan.clone());
     }
     match judges.judge(Proposal::new(PLAN_KIND, plan.to_payload())) {
-        DecisionEvent::Validated(accepted) => {
-            let accepted = Plan::from_payload(accepted.payload()).map_err(|error| error.to_string())?;
-            Ok(accepted.with_retries_of(plan))
+        DecisionEvent::Validated(plan_with_corrections) => {
+            let plan_with_corrections =
+                Plan::from_payload(plan_with_corrections.payload()).map_err(|error| error.to_string())?;
+            Ok(plan_with_corrections.with_retries_of(plan))
         }
         DecisionEvent::Rejected(rejected) => Err(rejected.feedback),
         _ => Err("the plan was not judged".to_owned()),
@@ -289,6 +289,6 @@ fn accepted_recovery(handled: Handled) -> Option<RecoveryAction> {
 fn report_to_result(report: &RunReport) -> Result<Json, String> {
     match &report.reason {
         None => Ok(json!(report)),
-        Some(why) => Err(why.clone()),
+        Some(reason) => Err(reason.clone()),
     }
 }

@@ -15,58 +15,59 @@ pub(super) struct PlaceholderScope<'s> {
     pub values: Vec<&'s Map<String, Json>>,
 }
 
-/// Name of the field with source code. Placeholders in it are not filled, because filled values
-/// would be executed.
+/// Name of the field that contains source code. Placeholders in this field are not filled, because
+/// filled values would be executed.
 const CODE_FIELD: &str = "code";
-/// Name of the field with a URL. Values filled into its text are percent-encoded.
+/// Name of the field that contains a URL. Values that are filled into this field are
+/// percent-encoded.
 const URL_FIELD: &str = "url";
 
 impl<'s> PlaceholderScope<'s> {
-    /// Fills the placeholders in an object. The error names the first placeholder that has no
-    /// value, and the path of its field; `place` is the path of the object.
-    pub fn fill_object(&self, fields: &Map<String, Json>, place: &str) -> Result<Map<String, Json>, String> {
+    /// Fills the placeholders in an object; `path` is the path of the object. The error contains
+    /// the first placeholder that has no value, and the path of its field.
+    pub fn fill_object(&self, fields: &Map<String, Json>, path: &str) -> Result<Map<String, Json>, String> {
         let fill = |(key, value): (&String, &Json)| {
-            let place = format!("{place}.{key}");
+            let path = format!("{path}.{key}");
             let filled = match (key.as_str(), value) {
                 (CODE_FIELD, code) => Ok(code.clone()),
-                (URL_FIELD, Json::String(text)) => self.fill_text(text, &place, percent_encode),
-                _ => self.fill_value(value, &place),
+                (URL_FIELD, Json::String(text)) => self.fill_text(text, &path, percent_encode),
+                _ => self.fill_value(value, &path),
             };
             filled.map(|filled| (key.clone(), filled))
         };
         fields.iter().map(fill).collect()
     }
 
-    fn fill_value(&self, value: &Json, place: &str) -> Result<Json, String> {
+    fn fill_value(&self, value: &Json, path: &str) -> Result<Json, String> {
         match value {
-            Json::String(text) => self.fill_text(text, place, str::to_owned),
+            Json::String(text) => self.fill_text(text, path, str::to_owned),
             Json::Array(items) => {
                 let items = items.iter().enumerate();
-                items.map(|(at, item)| self.fill_value(item, &format!("{place}[{at}]"))).collect()
+                items.map(|(index, item)| self.fill_value(item, &format!("{path}[{index}]"))).collect()
             }
-            Json::Object(fields) => self.fill_object(fields, place).map(Json::Object),
+            Json::Object(fields) => self.fill_object(fields, path).map(Json::Object),
             other => Ok(other.clone()),
         }
     }
 
     /// Fills the placeholders in a text. If the text is exactly one placeholder, returns the
     /// placeholder's value, which may have any type. Otherwise each value is inserted as text;
-    /// `write` escapes this text.
-    fn fill_text(&self, text: &str, place: &str, write: fn(&str) -> String) -> Result<Json, String> {
-        let whole = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-        if let Some(name) = whole.filter(|name| !name.contains('}')) {
-            return self.find_value(name.trim()).cloned().ok_or_else(|| unfilled_error(name, place));
+    /// `escape` escapes the inserted text.
+    fn fill_text(&self, text: &str, path: &str, escape: fn(&str) -> String) -> Result<Json, String> {
+        let single_placeholder = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        if let Some(name) = single_placeholder.filter(|name| !name.contains('}')) {
+            return self.find_value(name.trim()).cloned().ok_or_else(|| unfilled_error(name, path));
         }
-        let mut made = String::new();
+        let mut filled = String::new();
         let mut rest = text;
-        while let Some((before, after)) = rest.split_once("${") {
-            let Some((name, behind)) = after.split_once('}') else { break };
-            made.push_str(before);
-            let value = self.find_value(name.trim()).ok_or_else(|| unfilled_error(name, place))?;
-            made += &value.as_str().map_or_else(|| write(&value.to_string()), write);
-            rest = behind;
+        while let Some((literal_text, after_opening)) = rest.split_once("${") {
+            let Some((name, after_placeholder)) = after_opening.split_once('}') else { break };
+            filled.push_str(literal_text);
+            let value = self.find_value(name.trim()).ok_or_else(|| unfilled_error(name, path))?;
+            filled += &value.as_str().map_or_else(|| escape(&value.to_string()), escape);
+            rest = after_placeholder;
         }
-        Ok(Json::from(made + rest))
+        Ok(Json::from(filled + rest))
     }
 
     fn find_value(&self, path: &str) -> Option<&'s Json> {
@@ -78,8 +79,8 @@ impl<'s> PlaceholderScope<'s> {
             return value_at_path(output?, rest.strip_prefix('.'));
         }
         let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
-        let found = self.values.iter().find_map(|values| values.get(name))?;
-        value_at_path(found, rest)
+        let value = self.values.iter().find_map(|values| values.get(name))?;
+        value_at_path(value, rest)
     }
 }
 
@@ -92,22 +93,23 @@ fn value_at_path<'v>(value: &'v Json, path: Option<&str>) -> Option<&'v Json> {
     })
 }
 
-fn unfilled_error(name: &str, place: &str) -> String {
-    format!("`${{{}}}` in `{place}` has no value", name.trim())
+fn unfilled_error(name: &str, path: &str) -> String {
+    format!("`${{{}}}` in `{path}` has no value", name.trim())
 }
 
 /// Percent-encodes a text so that it cannot start another component of the URL.
 fn percent_encode(text: &str) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut made, byte| {
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => made.push(char::from(byte)),
-            // A dot is safe inside a longer text. A text of only dots would be a path step.
-            b'.' if text.bytes().any(|byte| byte != b'.') => made.push('.'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => encoded.push(char::from(byte)),
+            // A dot is safe inside a longer text. A text that consists only of dots would change
+            // the path.
+            b'.' if text.bytes().any(|byte| byte != b'.') => encoded.push('.'),
             _ => {
-                let _ = write!(made, "%{byte:02X}");
+                let _ = write!(encoded, "%{byte:02X}");
             }
         }
-        made
+        encoded
     })
 }
 
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_with_what_they_name() {
-        for (given, expected) in [
+        for (template, expected) in [
             (json!({"x": "${a.b.output.rows}"}), json!({"x": [{"n": 1}]})),
             (
                 json!({"x": ["${a.b.output.rows.0.n}", "n=${ a.b.output.rows.0.n }!"]}),
@@ -137,7 +139,7 @@ mod tests {
             (json!({"x": {"y": "in ${city}, ${a}"}}), json!({"x": {"y": "in Paris, 3"}})),
             (json!({"x": "no $placeholder} ${open"}), json!({"x": "no $placeholder} ${open"})),
         ] {
-            assert_eq!(fill_fields(given), Ok(expected));
+            assert_eq!(fill_fields(template), Ok(expected));
         }
     }
 
@@ -153,8 +155,8 @@ mod tests {
     #[test]
     fn what_has_no_value_is_named_with_its_place() {
         for name in ["gone", "later.output.x", "a.b.output.gone", "a.b.output.rows.7"] {
-            let told = fill_fields(json!({"deep": [{"x": format!("see ${{{name}}}")}]})).unwrap_err();
-            assert_eq!(told, format!("`${{{name}}}` in `config.deep[0].x` has no value"));
+            let error = fill_fields(json!({"deep": [{"x": format!("see ${{{name}}}")}]})).unwrap_err();
+            assert_eq!(error, format!("`${{{name}}}` in `config.deep[0].x` has no value"));
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) struct PlanEdge {
     pub condition: Option<Condition>,
 }
 
-/// Why a plan cannot be read, changed or run.
+/// The reason why a plan cannot be read, changed or run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct PlanError(pub(super) Message);
@@ -124,10 +124,10 @@ impl From<Plan> for Written {
 impl Plan {
     /// Reads a plan from a payload that was validated.
     pub fn from_payload(payload: &Json) -> Result<Plan, PlanError> {
-        let wrong = |why: Message| PlanError(message!("this is no plan: {why}"));
+        let to_error = |why: Message| PlanError(message!("this is no plan: {why}"));
         let written: Written = serde_json::from_value(payload.clone())
-            .map_err(|error| wrong(Message::verbatim(error.to_string())))?;
-        Plan::try_from(written).map_err(|error| wrong(error.to_message()))
+            .map_err(|error| to_error(Message::verbatim(error.to_string())))?;
+        Plan::try_from(written).map_err(|error| to_error(error.to_message()))
     }
 
     /// Makes a plan of one node from a `create_node` payload.
@@ -142,8 +142,8 @@ impl Plan {
         Plan::from_payload(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
     }
 
-    /// Copies the retry settings of the nodes of `other` to the nodes with the same ids. Validation
-    /// by the rules has removed these settings.
+    /// Copies the retry settings of the nodes of `other` to the nodes with the same ids. This is
+    /// needed because validation by the rules removes the retry settings.
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
@@ -199,16 +199,16 @@ impl Plan {
 
     /// Returns the ids of all direct and indirect predecessors of a node.
     pub fn predecessors<'p>(&'p self, node: &'p str) -> HashSet<&'p str> {
-        let mut before = HashSet::new();
-        let mut ends = vec![node];
-        while let Some(end) = ends.pop() {
-            let edges = self.edges.iter().filter(|edge| edge.to == end);
-            ends.extend(edges.map(|edge| edge.from.as_str()).filter(|from| before.insert(*from)));
+        let mut ancestors = HashSet::new();
+        let mut pending = vec![node];
+        while let Some(node_id) = pending.pop() {
+            let edges = self.edges.iter().filter(|edge| edge.to == node_id);
+            pending.extend(edges.map(|edge| edge.from.as_str()).filter(|from| ancestors.insert(*from)));
         }
-        before
+        ancestors
     }
 
-    /// Returns the time limit of a whole run, if the plan sets one.
+    /// Returns the time limit of a whole run; `None` if the plan sets no limit.
     pub fn time_limit(&self) -> Option<Duration> {
         parse_seconds(&self.written.others.get("global_config")?["timeout"])
     }
@@ -221,23 +221,24 @@ impl Plan {
     /// Changes fields of a node. A key of `changes` is the name of a field, or a dotted path such
     /// as `config.timeout`.
     pub fn change_node(&mut self, node: &str, changes: &Map<String, Json>) -> Result<(), PlanError> {
-        let Some(at) = self.nodes.iter().position(|known| known.id == node) else {
+        let Some(index) = self.nodes.iter().position(|candidate| candidate.id == node) else {
             return Err(PlanError(message!("the plan has no node `{node}`")));
         };
-        let before = serde_json::to_value(&self.nodes[at]).unwrap_or(Json::Null);
+        let old_node = serde_json::to_value(&self.nodes[index]).unwrap_or(Json::Null);
         let changes = Json::Object(changes.clone());
         // Validation by the rules applies changes with this same function, so both results are
         // equal.
         let limits = rulec_lang::limits::Limits::default();
         let arena = Arena::new(&limits);
         let updated = builtins::TABLE[Function::Updated as usize].implementation;
-        let after = updated(&[View::from_json(&before), View::from_json(&changes)], &arena).to_json();
-        let changed: PlanNode = serde_json::from_value(after)
+        let changed_node =
+            updated(&[View::from_json(&old_node), View::from_json(&changes)], &arena).to_json();
+        let changed: PlanNode = serde_json::from_value(changed_node)
             .map_err(|error| PlanError(message!("the changes of `{node}` leave no node: {error}")))?;
         if changed.id != node {
             return Err(PlanError(message!("the id of `{node}` cannot be changed")));
         }
-        self.nodes[at] = changed;
+        self.nodes[index] = changed;
         Ok(())
     }
 
@@ -245,25 +246,27 @@ impl Plan {
     /// adds edges or replaces edges with the same ends. A node without an id gets its name as id.
     pub fn with_changes(&self, payload: &Json) -> Result<Plan, PlanError> {
         let changes = &payload["suggested_changes"];
-        let list = |key: &str| changes[key].as_array().cloned().unwrap_or_default();
+        let list_of = |key: &str| changes[key].as_array().cloned().unwrap_or_default();
         let mut written = Written::from(self.clone());
         let removed: HashSet<String> =
-            list("remove_nodes").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect();
+            list_of("remove_nodes").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect();
         written.nodes.retain(|node| !removed.contains(&node.id));
         written.edges.retain(|edge| !removed.contains(&edge.source) && !removed.contains(&edge.target));
-        for mut node in list("add_nodes") {
+        for mut node in list_of("add_nodes") {
             if node["node_id"].is_null() {
                 node["node_id"] = node["name"].clone();
             }
-            let wrong = |error| PlanError(message!("a node of `add_nodes` is none: {error}"));
-            let node: PlanNode = serde_json::from_value(node).map_err(wrong)?;
-            written.nodes.retain(|known| known.id != node.id);
+            let to_error = |error| PlanError(message!("a node of `add_nodes` is none: {error}"));
+            let node: PlanNode = serde_json::from_value(node).map_err(to_error)?;
+            written.nodes.retain(|existing| existing.id != node.id);
             written.nodes.push(node);
         }
-        for edge in list("update_edges") {
-            let wrong = |error| PlanError(message!("an edge of `update_edges` is none: {error}"));
-            let edge: WrittenEdge = serde_json::from_value(edge).map_err(wrong)?;
-            written.edges.retain(|known| (&known.source, &known.target) != (&edge.source, &edge.target));
+        for edge in list_of("update_edges") {
+            let to_error = |error| PlanError(message!("an edge of `update_edges` is none: {error}"));
+            let edge: WrittenEdge = serde_json::from_value(edge).map_err(to_error)?;
+            written
+                .edges
+                .retain(|existing| (&existing.source, &existing.target) != (&edge.source, &edge.target));
             written.edges.push(edge);
         }
         Plan::try_from(written)
@@ -271,16 +274,17 @@ impl Plan {
 }
 
 impl PlanNode {
-    /// Returns the time limit of one attempt at the node, if the node sets one.
+    /// Returns the time limit of one attempt to run the node; `None` if the node sets no limit.
     pub fn time_limit(&self) -> Option<Duration> {
         parse_seconds(self.config.get("timeout")?)
     }
 
-    /// Returns the number of retries before a recovery is requested, and the pause between them.
+    /// Returns the number of retries before a recovery is requested, and the pause between two
+    /// retries.
     pub fn retries(&self) -> (u64, Duration) {
         let retry = self.others.get(RETRY_FIELD).unwrap_or(&Json::Null);
-        let times = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
-        (times, parse_seconds(&retry["retry_delay"]).unwrap_or_default())
+        let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
+        (max_retries, parse_seconds(&retry["retry_delay"]).unwrap_or_default())
     }
 }
 
@@ -301,14 +305,14 @@ fn parse_seconds(value: &Json) -> Option<Duration> {
 /// How to recover from a node's failure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RecoveryAction {
-    /// Attempts the node again after a pause, with changes to the node. `instead` names another
-    /// node to run in place of the failed one.
-    Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, instead: Option<String> },
+    /// Runs the node again after a pause, with changes to the node. `alternative_node` names
+    /// another node that replaces the failed node.
+    Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, alternative_node: Option<String> },
     /// Skips the node: the run continues as if the node's output were an empty object.
     Skip,
     /// Ends the run.
     Abort,
-    /// Continues the run under a changed plan; contains the payload that describes the changes.
+    /// Continues the run with a changed plan. Contains the payload that describes the changes.
     Replan(Json),
 }
 
@@ -321,13 +325,15 @@ impl RecoveryAction {
         }
         let plan = payload.get("recovery_plan")?;
         let changes = plan["modifications"].as_object().cloned().unwrap_or_default();
-        let instead = plan["alternative_node"].as_str().map(str::to_owned);
+        let alternative_node = plan["alternative_node"].as_str().map(str::to_owned);
         let delay = parse_seconds(&plan["delay"]).unwrap_or_default();
         let attempts = plan["max_attempts"].as_u64().unwrap_or(1).clamp(1, MAX_ATTEMPTS);
         Some(match plan["action"].as_str()? {
-            "RETRY" => RecoveryAction::Retry { attempts, delay, changes, instead },
-            "MODIFY" => RecoveryAction::Retry { attempts: 1, delay, changes, instead },
-            "SKIP" if instead.is_some() => RecoveryAction::Retry { attempts: 1, delay, changes, instead },
+            "RETRY" => RecoveryAction::Retry { attempts, delay, changes, alternative_node },
+            "MODIFY" => RecoveryAction::Retry { attempts: 1, delay, changes, alternative_node },
+            "SKIP" if alternative_node.is_some() => {
+                RecoveryAction::Retry { attempts: 1, delay, changes, alternative_node }
+            }
             "SKIP" => RecoveryAction::Skip,
             _ => RecoveryAction::Abort,
         })
@@ -357,12 +363,12 @@ impl RunProgress {
     /// Builds the failure of a node. It includes facts about the run, for the rules and for the
     /// recovery strategy.
     pub fn node_failure(&self, workflow: &str, node: &str) -> NodeFailure {
-        let nothing = (0, String::new());
-        let (attempts, reason) = self.failures.get(node).unwrap_or(&nothing);
+        let no_failure = (0, String::new());
+        let (attempts, reason) = self.failures.get(node).unwrap_or(&no_failure);
         let mut failure = NodeFailure::new(workflow, node, reason.clone());
-        let done =
+        let outputs_with_status =
             self.outputs.iter().map(|(id, output)| (id.clone(), json!({"status": "done", "output": output})));
-        let mut outputs: Map<String, Json> = done.collect();
+        let mut outputs: Map<String, Json> = outputs_with_status.collect();
         outputs.insert(node.to_owned(), json!({"status": "failed", "error": reason}));
         failure.execution_context = Map::from_iter([
             ("executed_nodes".to_owned(), json!(self.outputs.keys().collect::<Vec<_>>())),

@@ -61,7 +61,7 @@ pub struct Done {
     /// The result of the execution; null if decisions of this kind are only published, not
     /// executed. The error is the reason why the execution failed.
     pub result: Result<Json, String>,
-    /// The report of the plan's run, if the decision ran one.
+    /// The report of the plan's run; `None` if the decision did not run a plan.
     pub report: Option<RunReport>,
 }
 
@@ -78,9 +78,9 @@ impl NothingAsked {
 }
 
 impl Inbox {
-    /// Sends a decision to the session, which validates it. Returns false if the session was
-    /// dropped. An accepted decision is queued. If its kind interrupts others, the decision that is
-    /// being executed is cancelled.
+    /// Sends a decision to the session, which validates the decision. Returns false if the session
+    /// was dropped. An accepted decision is queued. If its kind interrupts other decisions, the
+    /// decision that is being executed is cancelled.
     pub fn send(&self, decision: Proposal) -> bool {
         self.0.send(decision).is_ok()
     }
@@ -96,13 +96,14 @@ impl Coordinator {
 
 /// The next step of a session.
 enum NextStep {
-    Act(Validated),
+    Execute(Validated),
     /// No decision can be executed now: there is none, or all decisions wait for the user's answer.
-    Rest,
+    Wait,
 }
 
 impl Session {
-    /// Returns a sender that can send decisions while the session executes others.
+    /// Returns a sender for decisions. It can send decisions while the session executes other
+    /// decisions.
     pub fn inbox(&self) -> Inbox {
         Inbox(self.sender.clone())
     }
@@ -133,24 +134,26 @@ impl Session {
     /// rejected, calls the agent for replacements, up to the configured number of times.
     async fn admit_decision(&mut self, decision: Proposal, turn: &mut Turn) {
         let inner = self.coordinator.inner.clone();
-        let mut open = VecDeque::from([(decision, 0)]);
-        while let Some((decision, asked)) = open.pop_front() {
+        let mut pending = VecDeque::from([(decision, 0)]);
+        while let Some((decision, requests)) = pending.pop_front() {
             let handled = self.coordinator.publish(decision).await;
-            let answers: Vec<Result<Validated, Rejected>> =
-                handled.into_iter().filter_map(|one| self.judgement_of(one.event?)).collect();
-            let accepted = answers.iter().any(Result::is_ok);
-            for answer in answers {
-                let rejected = match answer {
+            let judgements: Vec<Result<Validated, Rejected>> = handled
+                .into_iter()
+                .filter_map(|handled_event| self.judgement_of(handled_event.event?))
+                .collect();
+            let accepted = judgements.iter().any(Result::is_ok);
+            for judgement in judgements {
+                let rejected = match judgement {
                     Ok(validated) => {
                         self.waiting.push(validated);
                         continue;
                     }
                     Err(rejected) => rejected,
                 };
-                if let (false, true, Some(agent)) = (accepted, asked < inner.tries, &inner.agent) {
-                    let again = RetryRequest { rejected: rejected.clone(), attempt: asked + 1 };
-                    let made = task::call_function(None, agent, again).await.unwrap_or_default();
-                    open.extend(made.into_iter().map(|made| (made, asked + 1)));
+                if let (false, true, Some(agent)) = (accepted, requests < inner.tries, &inner.agent) {
+                    let request = RetryRequest { rejected: rejected.clone(), attempt: requests + 1 };
+                    let proposals = task::call_function(None, agent, request).await.unwrap_or_default();
+                    pending.extend(proposals.into_iter().map(|proposal| (proposal, requests + 1)));
                 }
                 turn.rejected.push(rejected);
             }
@@ -158,13 +161,13 @@ impl Session {
     }
 
     /// Returns the decision that an event accepts or rejects; `None` for any other event. A valid
-    /// plan that cannot run is rejected too, so that the agent can correct it.
+    /// plan that cannot run is also rejected, so that the agent can correct the plan.
     fn judgement_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
         match event {
             DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
                 Ok(()) => Ok(validated),
-                Err(PlanError(why)) => {
-                    let feedback = why.to_string();
+                Err(PlanError(error)) => {
+                    let feedback = error.to_string();
                     let Validated { decision, judgement } = validated;
                     Err(Rejected { decision, judgement: Some(judgement), feedback, fallback: None })
                 }
@@ -180,8 +183,8 @@ impl Session {
                 self.admit_decision(more, &mut turn).await;
             }
             match self.select_next(&mut turn) {
-                NextStep::Act(decision) => self.execute_decision(decision, &mut turn).await,
-                NextStep::Rest => break,
+                NextStep::Execute(decision) => self.execute_decision(decision, &mut turn).await,
+                NextStep::Wait => break,
             }
         }
         turn.question = self.question.clone();
@@ -189,71 +192,78 @@ impl Session {
         turn
     }
 
-    /// Selects the decision to execute next among all waiting decisions and the one that waits for
-    /// the user. Drops the decisions that the selected one interrupts.
+    /// Selects the next decision to execute. The candidates are the waiting decisions and the
+    /// decision that waits for the user. Drops the decisions that the selected decision interrupts.
     fn select_next(&mut self, turn: &mut Turn) -> NextStep {
-        let asked = self.waiting.len();
-        let all = self.waiting.iter().chain(&self.question);
-        let kinds: Vec<(String, &str)> =
-            all.enumerate().map(|(at, one)| (at.to_string(), &*one.decision.kind)).collect();
+        let waiting_count = self.waiting.len();
+        let candidates = self.waiting.iter().chain(&self.question);
+        let kinds: Vec<(String, &str)> = candidates
+            .enumerate()
+            .map(|(index, candidate)| (index.to_string(), &*candidate.decision.kind))
+            .collect();
         let judges = self.coordinator.judges();
-        let Ok(arbitration) = arbitrate(judges.rules(), &kinds) else { return NextStep::Rest };
-        let number = |id: &String| id.parse::<usize>().unwrap_or(usize::MAX);
-        let Some(first) = arbitration.run_now.as_ref().map(number).filter(|first| *first < asked) else {
-            return NextStep::Rest;
+        let Ok(arbitration) = arbitrate(judges.rules(), &kinds) else { return NextStep::Wait };
+        let to_index = |id: &String| id.parse::<usize>().unwrap_or(usize::MAX);
+        let Some(selected_index) = arbitration
+            .run_now
+            .as_ref()
+            .map(to_index)
+            .filter(|selected_index| *selected_index < waiting_count)
+        else {
+            return NextStep::Wait;
         };
-        let dropped: Vec<usize> = arbitration.interrupted.iter().map(number).collect();
-        if dropped.contains(&asked) {
+        let interrupted_indices: Vec<usize> = arbitration.interrupted.iter().map(to_index).collect();
+        if interrupted_indices.contains(&waiting_count) {
             turn.interrupted.extend(self.question.take().map(|question| question.decision));
         }
-        let mut chosen = None;
-        let mut kept = Vec::new();
-        for (at, decision) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
-            match at {
-                at if at == first => chosen = Some(decision),
-                at if dropped.contains(&at) => turn.interrupted.push(decision.decision),
-                _ => kept.push(decision),
+        let mut selected = None;
+        let mut remaining = Vec::new();
+        for (index, decision) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
+            match index {
+                index if index == selected_index => selected = Some(decision),
+                index if interrupted_indices.contains(&index) => turn.interrupted.push(decision.decision),
+                _ => remaining.push(decision),
             }
         }
-        self.waiting = kept;
-        chosen.map_or(NextStep::Rest, NextStep::Act)
+        self.waiting = remaining;
+        selected.map_or(NextStep::Wait, NextStep::Execute)
     }
 
-    /// Executes a decision. The execution is cancelled if a decision arrives whose kind interrupts
-    /// others.
+    /// Executes a decision. The execution is cancelled if another decision arrives whose kind
+    /// interrupts other decisions.
     async fn execute_decision(&mut self, decision: Validated, turn: &mut Turn) {
         let kind = decision.decision.kind.clone();
         let coordinator = self.coordinator.clone();
         let payload_of = |kind: &str| coordinator.judges().get(kind).map(|judge| judge.payload().clone());
         let suspends = payload_of(&kind).is_some_and(|payload| payload.suspends);
-        let mut acting = pin!(coordinator.clone().execute(decision.clone()));
-        let acted = loop {
-            let more = {
+        let mut execution = pin!(coordinator.clone().execute(decision.clone()));
+        let execution_result = loop {
+            let received = {
                 let receiving = pin!(self.inbox.recv());
-                match select(&mut acting, receiving).await {
-                    Either::Left((acted, _)) => break acted,
-                    Either::Right((more, _)) => more,
+                match select(&mut execution, receiving).await {
+                    Either::Left((execution_result, _)) => break execution_result,
+                    Either::Right((received, _)) => received,
                 }
             };
-            let Some(more) = more else { continue };
-            let before = self.waiting.len();
+            let Some(received) = received else { continue };
+            let waiting_before = self.waiting.len();
             // The execution pauses while the new decision is validated. Validation is quick, and an
             // answer of the agent is worth the wait.
-            self.admit_decision(more, turn).await;
-            let interrupts = |one: &Validated| {
-                let other = &one.decision.kind;
-                *other != kind && payload_of(other).is_some_and(|payload| payload.interrupts)
+            self.admit_decision(received, turn).await;
+            let interrupts_execution = |accepted: &Validated| {
+                let accepted_kind = &accepted.decision.kind;
+                *accepted_kind != kind && payload_of(accepted_kind).is_some_and(|payload| payload.interrupts)
             };
-            if self.waiting[before..].iter().any(interrupts) {
+            if self.waiting[waiting_before..].iter().any(interrupts_execution) {
                 turn.interrupted.push(decision.decision);
                 return;
             }
         };
-        if suspends && !matches!(acted.result, Some(Err(_))) {
+        if suspends && !matches!(execution_result.result, Some(Err(_))) {
             self.question = Some(decision);
             return;
         }
-        let ExecutionResult { result, report } = acted;
+        let ExecutionResult { result, report } = execution_result;
         turn.done.push(Done { decision, result: result.unwrap_or(Ok(Json::Null)), report });
     }
 }

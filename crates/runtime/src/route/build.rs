@@ -35,7 +35,7 @@ pub struct RouterBuilder {
     limit: Option<Duration>,
     grants: Option<PermissionFn>,
     log: Option<DecisionLog>,
-    kept: usize,
+    max_previous: usize,
     problems: Vec<Problem>,
 }
 
@@ -49,7 +49,7 @@ impl RouterBuilder {
             limit: None,
             grants: None,
             log: None,
-            kept: 1,
+            max_previous: 1,
             problems: Vec::new(),
         }
     }
@@ -91,10 +91,13 @@ impl RouterBuilder {
     /// quick. If a look-up of permissions is slow, look them up before routing and call
     /// [`Router::route_as`].
     ///
-    /// If no function is set, senders have no permissions: a handler that requires one refuses
-    /// every message.
-    pub fn permissions(mut self, of: impl Fn(&Json) -> Permissions + Send + Sync + 'static) -> Self {
-        self.grants = Some(Box::new(of));
+    /// If no function is set, senders have no permissions. [`Router::route`] then refuses every
+    /// message whose handler requires a permission.
+    pub fn permissions(
+        mut self,
+        permission_fn: impl Fn(&Json) -> Permissions + Send + Sync + 'static,
+    ) -> Self {
+        self.grants = Some(Box::new(permission_fn));
         self
     }
 
@@ -120,7 +123,7 @@ impl RouterBuilder {
     /// Sets how many earlier rule sets are kept, so that [`Router::roll_back`] can activate them
     /// again. Default: 1.
     pub fn keep(mut self, previous: usize) -> Self {
-        self.kept = previous;
+        self.max_previous = previous;
         self
     }
 
@@ -158,7 +161,7 @@ impl RouterBuilder {
                 shared: Arc::new(RouterShared {
                     active: ArcSwap::from_pointee(active),
                     shadow: ArcSwapOption::empty(),
-                    previous: Mutex::new(PreviousRules::new(self.kept)),
+                    previous: Mutex::new(PreviousRules::new(self.max_previous)),
                     handlers,
                     guard,
                     entry: self.entry,
@@ -198,7 +201,8 @@ fn no_handler_problem(target: &str, handlers: &HandlerMap) -> Problem {
     Problem::NoHandler { target: target.to_owned(), near: similar_handler(target, handlers) }
 }
 
-/// Checks rules against the handlers. Installs the guard, which checks all edits of these rules.
+/// Checks rules against the handlers. Installs `guard` in the rules, so that it checks all later
+/// edits.
 pub(super) fn validate_rules(
     live: LiveRules,
     entry: Option<&str>,
@@ -212,7 +216,7 @@ pub(super) fn validate_rules(
     let _ = live.merge();
     let rules = live.rules();
     let entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name));
-    let entry = entry.map_err(|unknown| vec![Problem::Entry(unknown)])?;
+    let entry = entry.map_err(|error| vec![Problem::Entry(error)])?;
     let targets = entry.targets();
     let missing = targets.iter().filter(|target| !handlers.contains_key(**target));
     let problems: Vec<Problem> = missing.map(|target| no_handler_problem(target, handlers)).collect();
@@ -223,7 +227,8 @@ pub(super) fn validate_rules(
     if entry.is_empty() {
         warnings.push(Warning::EmptyEntry { name: entry.name().to_owned() });
     }
-    let fallbacks: HashSet<&String> = handlers.values().flat_map(|one| &one.policy.fallbacks).collect();
+    let fallbacks: HashSet<&String> =
+        handlers.values().flat_map(|handler| &handler.policy.fallbacks).collect();
     let is_unused = |name: &&String| !targets.contains(name.as_str()) && !fallbacks.contains(*name);
     let mut unused: Vec<&String> = handlers.keys().filter(is_unused).collect();
     unused.sort();
@@ -231,8 +236,8 @@ pub(super) fn validate_rules(
     Ok(ActiveRules { rules: live, warnings })
 }
 
-/// Why a router could not be built, or rules could not be swapped in. The text lists every problem,
-/// one per line.
+/// The reason why a router could not be built, or why new rules could not become active. The text
+/// lists every problem, one per line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct RouterError {

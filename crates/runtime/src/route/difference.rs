@@ -1,4 +1,5 @@
-//! The visible difference between two decisions of one message.
+//! The difference between two decisions about the same message, in the parts that the sender or the
+//! handler can observe.
 
 use rulec::Decision;
 use serde::Serialize;
@@ -45,26 +46,30 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Compares `decided`, the decision of the active rules, with `instead`, the decision of the
-    /// shadow rules. `instead` is `None` if the shadow rules could not decide. Returns `None` if
-    /// the decisions are equal.
-    pub fn between(decided: &Decision, instead: Option<&Decision>, generation: u64) -> Option<Difference> {
-        let from = RoutePosition::from_decision(decided);
-        let to = instead.map_or_else(
-            || RoutePosition { table: decided.entry().to_owned(), route: None },
+    /// Compares the decisions of the active and the shadow rules. `shadow_decision` is `None` if
+    /// the shadow rules could not decide. Returns `None` if the decisions are equal.
+    pub fn between(
+        active_decision: &Decision,
+        shadow_decision: Option<&Decision>,
+        generation: u64,
+    ) -> Option<Difference> {
+        let from = RoutePosition::from_decision(active_decision);
+        let to = shadow_decision.map_or_else(
+            || RoutePosition { table: active_decision.entry().to_owned(), route: None },
             RoutePosition::from_decision,
         );
-        let differs =
-            |same: fn(&Decision, &Decision) -> bool| instead.is_none_or(|other| !same(decided, other));
+        let differs = |is_same: fn(&Decision, &Decision) -> bool| {
+            shadow_decision.is_none_or(|other| !is_same(active_decision, other))
+        };
         let parts = [
             (DecisionPart::Route, from != to),
-            (DecisionPart::Handler, decided.target() != instead.and_then(Decision::target)),
+            (DecisionPart::Handler, active_decision.target() != shadow_decision.and_then(Decision::target)),
             (DecisionPart::Args, differs(|a, b| a.args() == b.args())),
             (DecisionPart::Metadata, differs(|a, b| a.metadata() == b.metadata())),
         ];
         let differs: Vec<DecisionPart> =
             parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
-        let handler = instead.and_then(Decision::target).map(str::to_owned);
+        let handler = shadow_decision.and_then(Decision::target).map(str::to_owned);
         (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
     }
 

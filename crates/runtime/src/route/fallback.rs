@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 
 /// The result of running a handler and its fallbacks.
 pub(super) struct HandlerRun {
-    pub ending: HandlerOutcome,
-    /// Name of the handler that was called last; the call ended with `ending`.
-    pub by: String,
-    /// Number of calls of the handler `by`.
+    pub outcome: HandlerOutcome,
+    /// Name of the handler that was called last; the last call ended with `outcome`.
+    pub last_handler: String,
+    /// Number of calls of the handler `last_handler`.
     pub attempts: u32,
     /// The other handlers that were tried and did not reply.
     pub tried: Vec<Attempt>,
 }
 
-/// Why a handler did not reply.
+/// The reason why a handler did not reply.
 enum HandlerFailure {
     CircuitOpen,
     TaskFailure(TaskFailure),
@@ -43,16 +43,16 @@ pub(super) async fn run_handlers(
     let missing = sender.missing_permissions(decision.required_permissions());
     if !missing.is_empty() {
         shared.stats.count_call(&target, "refused", Duration::ZERO);
-        let ending = HandlerOutcome::Refused { route, missing };
-        return HandlerRun { ending, by: target, attempts: 0, tried: Vec::new() };
+        let outcome = HandlerOutcome::Refused { route, missing };
+        return HandlerRun { outcome, last_handler: target, attempts: 0, tried: Vec::new() };
     }
     let Some(registered) = shared.handlers.get(&target) else {
         // Building, swapping and editing ensure that the handler exists. If the handler is missing
         // nevertheless, the message must not be lost.
         let error = format!("no handler is registered for `{target}`");
         return HandlerRun {
-            ending: HandlerOutcome::Failed { route, error },
-            by: target,
+            outcome: HandlerOutcome::Failed { route, error },
+            last_handler: target,
             attempts: 0,
             tried: Vec::new(),
         };
@@ -60,27 +60,27 @@ pub(super) async fn run_handlers(
     let deadline = Deadline::starting_now(registered.policy.chain_limit);
     let mut run = call_with_retries(shared, registered, &target, &request, deadline).await;
     for name in &registered.policy.fallbacks {
-        let is_wanted = !run.ending.is_reply() && !deadline.has_passed();
-        let Some(fallback) = shared.handlers.get(name).filter(|_| is_wanted) else { break };
+        let may_fall_back = !run.outcome.is_reply() && !deadline.has_passed();
+        let Some(fallback) = shared.handlers.get(name).filter(|_| may_fall_back) else { break };
         let missing = sender.missing_permissions(decision.permissions_required_by(name));
         if !missing.is_empty() {
             shared.stats.count_call(name, "refused", Duration::ZERO);
-            let refused = HandlerOutcome::Refused { route: route.clone(), missing };
-            run.tried.push(Attempt::new(name, 0, &refused));
+            let refusal = HandlerOutcome::Refused { route: route.clone(), missing };
+            run.tried.push(Attempt::new(name, 0, &refusal));
             continue;
         }
         tracing::warn!(
-            target: "rulec::router", handler = run.by, result = run.ending.kind(), fallback = name.as_str(),
+            target: "rulec::router", handler = run.last_handler, result = run.outcome.kind(), fallback = name.as_str(),
             "another handler takes over"
         );
         let mut tried = std::mem::take(&mut run.tried);
-        tried.push(Attempt::new(&run.by, run.attempts, &run.ending));
+        tried.push(Attempt::new(&run.last_handler, run.attempts, &run.outcome));
         run = HandlerRun { tried, ..call_with_retries(shared, fallback, name, &request, deadline).await };
     }
     run
 }
 
-/// The deadline of the handler and all its fallbacks together; `None` means no limit.
+/// The deadline for a handler together with all its fallbacks; `None` means no limit.
 #[derive(Clone, Copy)]
 struct Deadline(Option<tokio::time::Instant>);
 
@@ -113,8 +113,8 @@ async fn call_with_retries(
     deadline: Deadline,
 ) -> HandlerRun {
     let attempts = AtomicU32::new(0);
-    let once = || async {
-        let Some(leave) =
+    let call_once = || async {
+        let Some(permit) =
             registered.circuit.as_ref().map(Circuit::acquire_permit).map_or(Some(None), |one| one.map(Some))
         else {
             shared.stats.count_call(name, "circuit_open", Duration::ZERO);
@@ -122,7 +122,7 @@ async fn call_with_retries(
         };
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let request = Request { handler: name.to_owned(), attempt, ..request.clone() };
-        let counted =
+        let counted_call =
             CountedCall { stats: &shared.stats, handler: name, start: Instant::now(), result: "cancelled" };
         let result = task::call_function(
             deadline.limit_for_call(registered.policy.time_limit),
@@ -130,24 +130,26 @@ async fn call_with_retries(
             request,
         )
         .await;
-        counted.finish(&result);
-        if let Some(leave) = leave {
-            CallPermit::record_result(leave, result.is_ok());
+        counted_call.finish(&result);
+        if let Some(permit) = permit {
+            CallPermit::record_result(permit, result.is_ok());
         }
         result.map_err(HandlerFailure::TaskFailure)
     };
     let result = match registered.policy.retry_pauses() {
-        None => once().await,
+        None => call_once().await,
         Some(pauses) => {
-            let fits = |pause: &Duration| deadline.remaining().is_none_or(|left| *pause < left);
-            once.retry(pauses)
+            let ends_before_deadline =
+                |pause: &Duration| deadline.remaining().is_none_or(|remaining| *pause < remaining);
+            call_once
+                .retry(pauses)
                 .when(HandlerFailure::may_succeed_on_retry)
-                .adjust(|_, pause| pause.filter(fits))
+                .adjust(|_, pause| pause.filter(ends_before_deadline))
                 .await
         }
     };
-    let ending = handler_outcome(request.route.clone(), result);
-    HandlerRun { ending, by: name.to_owned(), attempts: attempts.into_inner(), tried: Vec::new() }
+    let outcome = handler_outcome(request.route.clone(), result);
+    HandlerRun { outcome, last_handler: name.to_owned(), attempts: attempts.into_inner(), tried: Vec::new() }
 }
 
 impl HandlerFailure {
@@ -164,8 +166,8 @@ fn handler_outcome(route: String, result: Result<Json, HandlerFailure>) -> Handl
         Err(HandlerFailure::TaskFailure(TaskFailure::Failed(error))) => {
             HandlerOutcome::Failed { route, error }
         }
-        Err(HandlerFailure::TaskFailure(TaskFailure::TimedOut(after))) => {
-            HandlerOutcome::TimedOut { route, after }
+        Err(HandlerFailure::TaskFailure(TaskFailure::TimedOut(limit))) => {
+            HandlerOutcome::TimedOut { route, after: limit }
         }
         Err(HandlerFailure::TaskFailure(TaskFailure::Panicked(message))) => {
             HandlerOutcome::Panicked { route, message }
@@ -173,8 +175,8 @@ fn handler_outcome(route: String, result: Result<Json, HandlerFailure>) -> Handl
     }
 }
 
-/// A running handler call. Dropping the value adds the call to the statistics, with the result
-/// `cancelled` unless another one was set.
+/// A running handler call. Dropping the value adds the call to the statistics. The result is
+/// `cancelled` unless another result was set before.
 struct CountedCall<'r> {
     stats: &'r RouterCounters,
     handler: &'r str,

@@ -1,22 +1,22 @@
-//! The rule sets that were active in a router before, up to a maximum number.
+//! The rule sets that were active in a router before the current one, up to a maximum number.
 
 use rulec::LiveRules;
 use std::collections::VecDeque;
 
 /// Rule sets that were active before the current one, the latest last.
 pub(super) struct PreviousRules {
-    most: usize,
+    max_len: usize,
     rules: VecDeque<LiveRules>,
 }
 
 impl PreviousRules {
-    pub fn new(most: usize) -> PreviousRules {
-        PreviousRules { most, rules: VecDeque::new() }
+    pub fn new(max_len: usize) -> PreviousRules {
+        PreviousRules { max_len, rules: VecDeque::new() }
     }
 
     pub fn push(&mut self, rules: LiveRules) {
         self.rules.push_back(rules);
-        while self.rules.len() > self.most {
+        while self.rules.len() > self.max_len {
             self.rules.pop_front();
         }
     }

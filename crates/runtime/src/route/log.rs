@@ -19,8 +19,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Maximum time that a drop of the last log handle waits for queued lines. The wait happens only if
-/// the log was not closed.
+/// Maximum time that dropping the last log handle waits until queued lines are written. A closed
+/// log does not wait.
 const DROP_GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Writes decisions as JSON lines. Cheap to clone; clones write to the same output.
@@ -56,21 +56,21 @@ pub struct DecisionLog {
 
 #[derive(Debug)]
 struct LogInner {
-    /// The queue of tasks for the writer's thread; `None` only while the last handle is being
+    /// The queue of tasks for the writer's thread. `None` only while the last log handle is being
     /// dropped.
     queue: Option<mpsc::Sender<LogTask>>,
     counters: Arc<LogCounters>,
     /// Channel that disconnects when the writer's thread ends.
-    ended: Mutex<std::sync::mpsc::Receiver<()>>,
+    writer_ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
 enum LogTask {
     Write(Box<QueuedEntry>),
-    /// Request to send a reply on `done` after all earlier lines were written or dropped. If `end`
-    /// is true, the log is closed.
+    /// Request to send a reply on `reply_sender` after all earlier lines were written or dropped.
+    /// If `closes_log` is true, the log is closed.
     Flush {
-        end: bool,
-        done: oneshot::Sender<()>,
+        closes_log: bool,
+        reply_sender: oneshot::Sender<()>,
     },
 }
 
@@ -93,8 +93,8 @@ struct LogCounters {
     dropped: AtomicU64,
     failed: AtomicU64,
     last_error: Mutex<Option<String>>,
-    /// Whether the latest line was dropped. A warning is logged only at the first of several
-    /// dropped lines.
+    /// Whether the latest line was dropped. A warning is logged only for the first line of a series
+    /// of dropped lines.
     dropping: AtomicBool,
 }
 
@@ -115,15 +115,15 @@ impl DecisionLogBuilder {
     }
 
     /// Sets whether lines contain the message. Default: true.
-    pub fn message(mut self, yes: bool) -> Self {
-        self.options.message = yes;
+    pub fn message(mut self, included: bool) -> Self {
+        self.options.message = included;
         self
     }
 
     /// Sets whether lines contain the full explanation. Default: false. For the explanation, the
     /// writer's thread decides the message again, which includes calls of host functions.
-    pub fn explanation(mut self, yes: bool) -> Self {
-        self.options.explanation = yes;
+    pub fn explanation(mut self, included: bool) -> Self {
+        self.options.explanation = included;
         self
     }
 
@@ -136,21 +136,25 @@ impl DecisionLogBuilder {
     }
 
     /// Builds a log that writes to this writer. Each line is one `write` call, unless the writer
-    /// accepts only part of it.
+    /// accepts only part of the line.
     ///
     /// # Errors
     /// If the thread cannot be started.
     pub fn to_writer(self, writer: impl Write + Send + 'static) -> io::Result<DecisionLog> {
         let (queue, tasks) = mpsc::channel(self.capacity);
-        let (ends, ended) = std::sync::mpsc::channel();
+        let (end_signal, writer_ended) = std::sync::mpsc::channel();
         let counters = Arc::new(LogCounters::default());
         let mut writer = writer::LogWriter::new(writer, self.options, counters.clone());
         thread::Builder::new().name("rulec-log".to_owned()).spawn(move || {
             writer.run_tasks(tasks);
-            drop(ends);
+            drop(end_signal);
         })?;
         Ok(DecisionLog {
-            inner: Arc::new(LogInner { queue: Some(queue), counters, ended: Mutex::new(ended) }),
+            inner: Arc::new(LogInner {
+                queue: Some(queue),
+                counters,
+                writer_ended: Mutex::new(writer_ended),
+            }),
         })
     }
 }
@@ -178,18 +182,18 @@ impl DecisionLog {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };
         match queue.try_reserve() {
-            Ok(place) => {
-                place.send(LogTask::Write(Box::new(QueuedEntry::new(record, outcome, result))));
+            Ok(slot) => {
+                slot.send(LogTask::Write(Box::new(QueuedEntry::new(record, outcome, result))));
                 counters.dropping.store(false, Ordering::Relaxed);
             }
             Err(error) => {
                 counters.dropped.fetch_add(1, Ordering::Relaxed);
                 if !counters.dropping.swap(true, Ordering::Relaxed) {
-                    let why = match error {
+                    let reason = match error {
                         mpsc::error::TrySendError::Full(()) => "its queue is full",
                         mpsc::error::TrySendError::Closed(()) => "it is closed",
                     };
-                    tracing::warn!(target: "rulec::log", "the decision log drops lines: {why}");
+                    tracing::warn!(target: "rulec::log", "the decision log drops lines: {reason}");
                 }
             }
         }
@@ -212,12 +216,12 @@ impl DecisionLog {
         self.send_and_wait(true).await
     }
 
-    async fn send_and_wait(&self, end: bool) -> LogStats {
-        let (done, answer) = oneshot::channel();
+    async fn send_and_wait(&self, closes_log: bool) -> LogStats {
+        let (reply_sender, reply) = oneshot::channel();
         if let Some(queue) = &self.inner.queue {
             // An error means that the log is already closed, so there is no reply to wait for.
-            if queue.send(LogTask::Flush { end, done }).await.is_ok() {
-                let _ = answer.await;
+            if queue.send(LogTask::Flush { closes_log, reply_sender }).await.is_ok() {
+                let _ = reply.await;
             }
         }
         self.stats()
@@ -227,8 +231,8 @@ impl DecisionLog {
 impl Drop for LogInner {
     fn drop(&mut self) {
         self.queue = None;
-        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if ended.recv_timeout(DROP_GRACE_PERIOD) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        let writer_ended = self.writer_ended.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if writer_ended.recv_timeout(DROP_GRACE_PERIOD) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             tracing::warn!(target: "rulec::log", "the decision log was left before everything was written; close it");
         }
     }

@@ -28,22 +28,23 @@ pub struct Outcome {
     pub generation: u64,
     /// Violations of the `input` contract in the message.
     pub breaches: Vec<InputViolation>,
-    /// Required arguments that had no value and are null.
+    /// Names of the required arguments that had no value. The handler receives null for them.
     pub missing_args: Vec<String>,
     /// The permissions that the handler requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// Name of the fallback handler that was called last, if any.
+    /// Name of the fallback handler that was called last; `None` if no fallback was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// Number of calls of the handler that was called last: more than one if it was retried.
+    /// Number of calls of the handler that was called last. More than one if this handler was
+    /// retried.
     pub attempts: u32,
     /// The other handlers that were tried and did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Attempt>,
-    /// How the message ended.
+    /// The result of handling the message.
     pub result: HandlerOutcome,
-    /// The time from the message's arrival to its end, including the handler. In JSON:
+    /// The time from the arrival of the message until its handler or last fallback ended. In JSON:
     /// microseconds.
     #[serde(rename = "elapsed_us", serialize_with = "serialize_microseconds")]
     pub elapsed: Duration,
@@ -56,7 +57,7 @@ pub struct Attempt {
     pub handler: String,
     /// Number of calls of the handler.
     pub attempts: u32,
-    /// How the call of the handler ended, as a word; see [`HandlerOutcome::kind`].
+    /// The result of the handler's last call, as a word; see [`HandlerOutcome::kind`].
     pub result: &'static str,
     /// The handler's error or panic message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +71,7 @@ impl Attempt {
     }
 }
 
-/// How a message ended. Serializes as `"no_route"`, or as an object with one key:
+/// The result of handling a message. Serializes as `"no_route"`, or as an object with one key:
 ///
 /// - `{"handled": reply}`
 /// - `{"failed": {"route":…,"error":…}}`
@@ -91,7 +92,7 @@ pub enum HandlerOutcome {
         /// The error's text, followed by its causes.
         error: String,
     },
-    /// The handler was aborted at its time limit, or at the time limit of the handler with all its
+    /// The handler was aborted at its own time limit, or at the total limit for the handler and its
     /// fallbacks.
     TimedOut {
         /// The route that selected the handler.
@@ -202,7 +203,7 @@ impl fmt::Display for HandlerOutcome {
                 write!(f, "the handler of `{route}` panicked: {message}")
             }
             HandlerOutcome::Refused { route, missing } => {
-                let names: Vec<String> = missing.iter().map(|one| format!("`{one}`")).collect();
+                let names: Vec<String> = missing.iter().map(|permission| format!("`{permission}`")).collect();
                 write!(
                     f,
                     "the handler of `{route}` requires a permission that was not granted: {}",

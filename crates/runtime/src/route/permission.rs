@@ -36,7 +36,7 @@ impl Permissions {
 
     /// Returns the permissions in `required` that are not granted.
     pub(super) fn missing(&self, required: &[Arc<str>]) -> Vec<String> {
-        required.iter().filter(|one| !self.has(one)).map(ToString::to_string).collect()
+        required.iter().filter(|permission| !self.has(permission)).map(ToString::to_string).collect()
     }
 }
 

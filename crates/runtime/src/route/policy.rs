@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// Maximum pause between attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Maximum duration in a policy: practically unlimited, yet small enough to add to any point in
-/// time.
+/// Maximum duration in a policy. It is practically unlimited, but small enough that adding it to
+/// the current time cannot overflow.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The policy for a handler that is slow or fails. Without a policy, the handler is called once and
@@ -61,9 +61,9 @@ impl Policy {
         self
     }
 
-    /// Retries a call that failed or exceeded its time limit, at most `times` times. Each retry
-    /// follows a pause. The pause doubles each time, up to one minute. A random part of up to the
-    /// same length is added, so that retries of several messages spread out.
+    /// Retries a call that failed or exceeded its time limit, at most `times` times. There is a
+    /// pause before each retry. The pause doubles each time, up to one minute. A random part of up
+    /// to the same length is added, so that retries of several messages spread out.
     ///
     /// A handler that panics is not retried. The handler must tolerate repeated calls for one
     /// message; [`Request::attempt`](super::Request::attempt) is the number of the call.
@@ -72,17 +72,18 @@ impl Policy {
         self
     }
 
-    /// Adds a circuit breaker. After this number of consecutive failures, at least 1, the circuit
-    /// opens: the handler is not called for this time. After this time, one message tests whether
-    /// the handler has recovered. If the test call fails, the circuit opens again.
+    /// Adds a circuit breaker. The circuit opens after `failures` consecutive failures, at least 1.
+    /// While the circuit is open, for the time `open_for`, the handler is not called. Then one
+    /// message tests whether the handler has recovered. If the test call fails, the circuit opens
+    /// again.
     pub fn circuit(mut self, failures: u32, open_for: Duration) -> Policy {
         self.circuit = Some((failures.max(1), open_for.min(MAX_DURATION)));
         self
     }
 
-    /// Adds a fallback: another handler that takes the message if this one fails, times out,
-    /// panics, or has an open circuit. Further calls add further fallbacks, tried in order. A
-    /// fallback has its own policy, but its own fallbacks are ignored.
+    /// Adds a fallback: another handler that takes the message if this handler fails, times out,
+    /// panics, or has an open circuit. Further calls of this method add further fallbacks, which
+    /// are tried in order. The policy of the fallback applies, except its own fallbacks.
     pub fn fallback(mut self, handler: impl Into<String>) -> Policy {
         self.fallbacks.push(handler.into());
         self
@@ -90,9 +91,9 @@ impl Policy {
 
     /// Returns the pauses between attempts; `None` if the policy has no retries.
     pub(super) fn retry_pauses(&self) -> Option<ExponentialBuilder> {
-        let (times, first) = self.retries.filter(|(times, _)| *times > 0)?;
-        let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first);
-        Some(pauses.with_max_delay(MAX_PAUSE.max(first)).with_jitter())
+        let (times, first_pause) = self.retries.filter(|(times, _)| *times > 0)?;
+        let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first_pause);
+        Some(pauses.with_max_delay(MAX_PAUSE.max(first_pause)).with_jitter())
     }
 }
 
@@ -112,17 +113,17 @@ pub enum CircuitState {
 pub(super) struct Circuit {
     machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
     state: Arc<AtomicU8>,
-    /// Whether a message is currently testing the handler. This flag is needed because the
-    /// `failsafe` library would let all messages test the handler.
-    trying: Arc<AtomicBool>,
+    /// Whether a message is currently testing the handler. The flag limits the test to one message;
+    /// the `failsafe` library would let all messages test the handler.
+    test_running: Arc<AtomicBool>,
 }
 
 impl Circuit {
     pub fn new(handler: &str, failures: u32, open_for: Duration) -> Circuit {
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let watcher = CircuitListener { handler: handler.into(), state: state.clone() };
+        let listener = CircuitListener { handler: handler.into(), state: state.clone() };
         let policy = consecutive_failures(failures, backoff::constant(open_for));
-        Circuit { machine: StateMachine::new(policy, watcher), state, trying: Arc::default() }
+        Circuit { machine: StateMachine::new(policy, listener), state, test_running: Arc::default() }
     }
 
     pub fn state(&self) -> CircuitState {
@@ -139,21 +140,21 @@ impl Circuit {
         if !self.machine.is_call_permitted() {
             return None;
         }
-        let trial = self.state() == CircuitState::HalfOpen;
-        let taken = trial && self.trying.swap(true, Ordering::AcqRel);
-        (!taken).then_some(CallPermit { circuit: self, trial })
+        let is_test = self.state() == CircuitState::HalfOpen;
+        let test_is_running = is_test && self.test_running.swap(true, Ordering::AcqRel);
+        (!test_is_running).then_some(CallPermit { circuit: self, is_test })
     }
 }
 
 /// A permit to call a handler once.
 pub(super) struct CallPermit<'c> {
     circuit: &'c Circuit,
-    trial: bool,
+    is_test: bool,
 }
 
 impl CallPermit<'_> {
-    pub fn record_result(self, well: bool) {
-        match well {
+    pub fn record_result(self, succeeded: bool) {
+        match succeeded {
             true => self.circuit.machine.on_success(),
             false => self.circuit.machine.on_error(),
         }
@@ -161,11 +162,11 @@ impl CallPermit<'_> {
 }
 
 impl Drop for CallPermit<'_> {
-    /// Ends a test call of the handler, even if the caller stopped waiting. Afterwards the next
+    /// Ends a test call of the handler, even if the caller stopped waiting. After that, the next
     /// message may test the handler.
     fn drop(&mut self) {
-        if self.trial {
-            self.circuit.trying.store(false, Ordering::Release);
+        if self.is_test {
+            self.circuit.test_running.store(false, Ordering::Release);
         }
     }
 }
@@ -196,7 +197,7 @@ impl Instrument for CircuitListener {
     }
 
     fn on_closed(&self) {
-        // The circuit starts closed, which is not logged.
+        // A new circuit is closed. This first state is not logged.
         if self.state.swap(CircuitState::Closed as u8, Ordering::Relaxed) != CircuitState::Closed as u8 {
             tracing::info!(target: "rulec::router", handler = &*self.handler, "a handler has recovered");
         }

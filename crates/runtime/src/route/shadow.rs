@@ -19,7 +19,7 @@ const MAX_COUNTED_PAIRS: usize = 10_000;
 /// Rules that decide every message for comparison only.
 pub(super) struct ShadowRules {
     active: ActiveRules,
-    tally: Mutex<ShadowCounts>,
+    counts: Mutex<ShadowCounts>,
 }
 
 #[derive(Default)]
@@ -44,7 +44,7 @@ pub struct Differences {
     pub metadata: u64,
 }
 
-/// Counts of the differences for one pair of routes. Both routes may be the same, for example if
+/// Counts of the differences for one pair of routes. The two routes may be equal, for example if
 /// only the arguments differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PairStats {
@@ -82,7 +82,7 @@ pub struct Generations {
     pub previous: Vec<u64>,
 }
 
-/// Why a generation was not made active. Nothing changes in that case.
+/// The reason why a generation was not made active. The active rules then stay unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -132,24 +132,30 @@ impl SwitchError {
 
 impl ShadowRules {
     fn lock_counts(&self) -> MutexGuard<'_, ShadowCounts> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decides a message again with the shadow rules. Counts and returns the difference from
-    /// `decided`, the decision of the active rules.
-    pub fn observe(&self, shared: &RouterShared, decided: &Decision, message: &Json) -> Option<Difference> {
+    /// `active_decision`, the decision of the active rules. Returns `None` if the decisions are
+    /// equal.
+    pub fn observe(
+        &self,
+        shared: &RouterShared,
+        active_decision: &Decision,
+        message: &Json,
+    ) -> Option<Difference> {
         let rules = &self.active.rules;
-        // An edit may have removed the entry from the shadow rules, so that they cannot decide.
-        let instead = shared.decide(rules, message).ok();
-        let generation = instead.as_ref().map_or_else(|| rules.generation(), Decision::generation);
-        let difference = Difference::between(decided, instead.as_ref(), generation);
-        let tally = &mut *self.lock_counts();
-        tally.messages += 1;
+        // The result is `None` if an edit has removed the entry table from the shadow rules.
+        let shadow_decision = shared.decide(rules, message).ok();
+        let generation = shadow_decision.as_ref().map_or_else(|| rules.generation(), Decision::generation);
+        let difference = Difference::between(active_decision, shadow_decision.as_ref(), generation);
+        let counts = &mut *self.lock_counts();
+        counts.messages += 1;
         let difference = difference?;
-        tally.different += 1;
+        counts.different += 1;
         let pair = (difference.from.clone(), difference.to.clone());
-        if tally.pairs.len() < MAX_COUNTED_PAIRS || tally.pairs.contains_key(&pair) {
-            let count = tally.pairs.entry(pair).or_default();
+        if counts.pairs.len() < MAX_COUNTED_PAIRS || counts.pairs.contains_key(&pair) {
+            let count = counts.pairs.entry(pair).or_default();
             count.messages += 1;
             count.handler += u64::from(difference.differs_in(DecisionPart::Handler));
             count.args += u64::from(difference.differs_in(DecisionPart::Args));
@@ -159,18 +165,16 @@ impl ShadowRules {
     }
 
     fn stats(&self) -> ShadowStats {
-        let tally = self.lock_counts();
-        let pair = |((from, to), differences): (&(RoutePosition, RoutePosition), &Differences)| PairStats {
-            from: from.clone(),
-            to: to.clone(),
-            differences: *differences,
+        let counts = self.lock_counts();
+        let to_pair_stats = |((from, to), differences): (&(RoutePosition, RoutePosition), &Differences)| {
+            PairStats { from: from.clone(), to: to.clone(), differences: *differences }
         };
-        let mut pairs: Vec<PairStats> = tally.pairs.iter().map(pair).collect();
+        let mut pairs: Vec<PairStats> = counts.pairs.iter().map(to_pair_stats).collect();
         pairs.sort_by_key(|pair| std::cmp::Reverse(pair.differences.messages));
         ShadowStats {
             generation: self.active.rules.generation(),
-            messages: tally.messages,
-            different: tally.different,
+            messages: counts.messages,
+            different: counts.different,
             pairs,
         }
     }
@@ -191,19 +195,19 @@ impl Router {
         let active = self.validate(rules.into())?;
         let (generation, warnings) = (active.rules.generation(), active.warnings.clone());
         let _switching = self.lock_switching();
-        self.shared.shadow.store(Some(Arc::new(ShadowRules { active, tally: Mutex::default() })));
+        self.shared.shadow.store(Some(Arc::new(ShadowRules { active, counts: Mutex::default() })));
         tracing::info!(target: "rulec::router", generation, "rules decide in the shadow");
         Ok(warnings)
     }
 
-    /// Returns the differences between active and shadow rules that were counted so far; `None` if
+    /// Returns the counts of the differences between the active and the shadow rules. `None` if
     /// there are no shadow rules.
     pub fn shadow_stats(&self) -> Option<ShadowStats> {
         self.shared.shadow.load().as_ref().map(|shadow| shadow.stats())
     }
 
-    /// Removes the shadow rules and returns the differences counted; `None` if there were no shadow
-    /// rules.
+    /// Removes the shadow rules, and returns the counts of their differences from the active rules.
+    /// `None` if there were no shadow rules.
     pub fn end_shadow(&self) -> Option<ShadowStats> {
         let _switching = self.lock_switching();
         self.shared.shadow.swap(None).map(|shadow| shadow.stats())
@@ -218,17 +222,18 @@ impl Router {
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
-        let is = shadow.active.rules.generation();
-        if is != generation {
-            return Err(SwitchError::OtherShadow { asked: generation, is });
+        let shadow_generation = shadow.active.rules.generation();
+        if shadow_generation != generation {
+            return Err(SwitchError::OtherShadow { asked: generation, is: shadow_generation });
         }
         let next = self.validate(shadow.active.rules.clone())?;
         self.shared.shadow.store(None);
         Ok(self.activate(next, &mut previous))
     }
 
-    /// Makes an earlier rule set active again, given its generation from [`Router::generations`].
-    /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets how many rule sets are kept.
+    /// Makes the earlier rule set of this generation active again. [`Router::generations`] returns
+    /// the generations that are kept, and [`RouterBuilder::keep`](super::RouterBuilder::keep) sets
+    /// their number.
     ///
     /// # Errors
     /// If no rule set of this generation is kept, or if the edited rules no longer pass the checks

@@ -29,9 +29,9 @@ pub struct Latencies {
 
 impl Latencies {
     fn add_latency(&mut self, latency: Duration) {
-        let us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
-        self.counts[LATENCY_BOUNDS_US.partition_point(|bound| *bound < us)] += 1;
-        self.sum_us = self.sum_us.saturating_add(us);
+        let microseconds = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
+        self.counts[LATENCY_BOUNDS_US.partition_point(|bound| *bound < microseconds)] += 1;
+        self.sum_us = self.sum_us.saturating_add(microseconds);
     }
 
     /// Returns the number of latencies in the histogram.
@@ -39,21 +39,22 @@ impl Latencies {
         self.counts.iter().sum()
     }
 
-    /// Returns a duration that at least the fraction `share` of the latencies does not exceed. For
-    /// `share` 0.99, this is an upper bound of the 99th percentile. The result is a bucket's upper
-    /// bound; `None` if there are no latencies, or if the percentile is above the last bound.
+    /// Returns an upper bound of a percentile: at least the fraction `share` of the latencies does
+    /// not exceed the result. For `share` 0.99, the result is an upper bound of the 99th
+    /// percentile. It is the upper bound of a bucket. `None` if there are no latencies, or if the
+    /// percentile is above the last bound.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
-        let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        let class = self.counts.iter().position(|count| {
-            seen += count;
-            seen >= wanted
+        let rank = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
+        let mut cumulative_count = 0;
+        let bucket = self.counts.iter().position(|count| {
+            cumulative_count += count;
+            cumulative_count >= rank
         });
-        Some(Duration::from_micros(*LATENCY_BOUNDS_US.get(class?)?))
+        Some(Duration::from_micros(*LATENCY_BOUNDS_US.get(bucket?)?))
     }
 }
 
-/// Counts of messages, or of handler calls, by how they ended.
+/// Counts of messages, or of handler calls, by their result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Number of messages or calls that ended with a reply.
@@ -99,15 +100,15 @@ impl Counts {
     }
 }
 
-/// Counts of the messages that took one route. Latencies are measured from the arrival of a message
-/// to its end.
+/// Counts of the messages that took one route. A latency is the time from the arrival of a message
+/// until its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RouteStats {
     /// Name of the route's table. For messages without a route, name of the entry table.
     pub table: String,
     /// Name of the route, or `default`; `None` for messages without a route.
     pub route: Option<String>,
-    /// Counts by how the messages ended.
+    /// Counts of the messages by their result.
     pub counts: Counts,
 }
 
@@ -116,7 +117,7 @@ pub struct RouteStats {
 pub struct HandlerStats {
     /// Name of the handler.
     pub handler: String,
-    /// Counts by how the calls ended.
+    /// Counts of the calls by their result.
     pub counts: Counts,
     /// State of the handler's circuit breaker, if it has one.
     pub circuit: Option<CircuitState>,
@@ -134,7 +135,7 @@ pub struct RouterStats {
     pub handlers: Vec<HandlerStats>,
 }
 
-/// The counters, updated while the router runs.
+/// The counters of a running router. Each message and each handler call updates them.
 #[derive(Default)]
 pub(super) struct RouterCounters {
     numbers: Mutex<CounterState>,
@@ -144,7 +145,7 @@ pub(super) struct RouterCounters {
 struct CounterState {
     messages: Counts,
     routes: HashMap<String, HashMap<Option<String>, Counts>>,
-    known: usize,
+    route_count: usize,
     handlers: HashMap<String, Counts>,
 }
 
@@ -153,28 +154,28 @@ impl RouterCounters {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one message, under its route and its result. The result is a word of
-    /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind), or `cancelled`.
+    /// Counts one message by its route and its result. `result` is a word that
+    /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind) returns, or `cancelled`.
     pub fn count_message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
-        let numbers = &mut *self.lock_counters();
-        numbers.messages.add_result(result, latency);
+        let counters = &mut *self.lock_counters();
+        counters.messages.add_result(result, latency);
         let route = route.map(str::to_owned);
-        let known = numbers.routes.get_mut(table).and_then(|routes| routes.get_mut(&route));
-        if let Some(counts) = known {
+        let existing = counters.routes.get_mut(table).and_then(|routes| routes.get_mut(&route));
+        if let Some(counts) = existing {
             counts.add_result(result, latency);
-        } else if numbers.known < MAX_COUNTED_ROUTES {
-            numbers.known += 1;
-            let routes = numbers.routes.entry(table.to_owned()).or_default();
+        } else if counters.route_count < MAX_COUNTED_ROUTES {
+            counters.route_count += 1;
+            let routes = counters.routes.entry(table.to_owned()).or_default();
             routes.entry(route).or_default().add_result(result, latency);
         }
     }
 
-    /// Counts one call of a handler, under its result: a word such as `handled`.
+    /// Counts one call of a handler. `result` is a word such as `handled`.
     pub fn count_call(&self, handler: &str, result: &str, latency: Duration) {
-        let numbers = &mut *self.lock_counters();
-        match numbers.handlers.get_mut(handler) {
+        let counters = &mut *self.lock_counters();
+        match counters.handlers.get_mut(handler) {
             Some(counts) => counts.add_result(result, latency),
-            None => numbers.handlers.entry(handler.to_owned()).or_default().add_result(result, latency),
+            None => counters.handlers.entry(handler.to_owned()).or_default().add_result(result, latency),
         }
     }
 
@@ -183,27 +184,27 @@ impl RouterCounters {
         &self,
         handlers: impl Iterator<Item = (&'h String, Option<CircuitState>)>,
     ) -> RouterStats {
-        let numbers = &*self.lock_counters();
-        let counted = |(table, routes): (&String, &HashMap<Option<String>, Counts>)| {
+        let counters = &*self.lock_counters();
+        let table_rows = |(table, routes): (&String, &HashMap<Option<String>, Counts>)| {
             let table = table.clone();
-            let row = move |(route, counts): (&Option<String>, &Counts)| RouteStats {
+            let to_route_stats = move |(route, counts): (&Option<String>, &Counts)| RouteStats {
                 table: table.clone(),
                 route: route.clone(),
                 counts: counts.clone(),
             };
-            routes.iter().map(row).collect::<Vec<_>>()
+            routes.iter().map(to_route_stats).collect::<Vec<_>>()
         };
-        let mut routes: Vec<RouteStats> = numbers.routes.iter().flat_map(counted).collect();
+        let mut routes: Vec<RouteStats> = counters.routes.iter().flat_map(table_rows).collect();
         routes.sort_by(|a, b| (&a.table, &a.route).cmp(&(&b.table, &b.route)));
         let mut handlers: Vec<HandlerStats> = handlers
             .map(|(handler, circuit)| HandlerStats {
                 handler: handler.clone(),
-                counts: numbers.handlers.get(handler).cloned().unwrap_or_default(),
+                counts: counters.handlers.get(handler).cloned().unwrap_or_default(),
                 circuit,
             })
             .collect();
         handlers.sort_by(|a, b| a.handler.cmp(&b.handler));
-        RouterStats { messages: numbers.messages.clone(), routes, handlers }
+        RouterStats { messages: counters.messages.clone(), routes, handlers }
     }
 }
 
@@ -228,15 +229,15 @@ mod tests {
     #[test]
     fn routes_are_counted_up_to_a_number() {
         let stats = RouterCounters::default();
-        for at in 0..MAX_COUNTED_ROUTES + 5 {
-            stats.count_message("routes", Some(&at.to_string()), "handled", Duration::ZERO);
+        for index in 0..MAX_COUNTED_ROUTES + 5 {
+            stats.count_message("routes", Some(&index.to_string()), "handled", Duration::ZERO);
         }
         stats.count_message("routes", Some("0"), "failed", Duration::ZERO);
-        let so_far = stats.snapshot(std::iter::empty());
+        let snapshot = stats.snapshot(std::iter::empty());
         assert_eq!(
-            (so_far.routes.len(), so_far.messages.total()),
+            (snapshot.routes.len(), snapshot.messages.total()),
             (MAX_COUNTED_ROUTES, MAX_COUNTED_ROUTES as u64 + 6)
         );
-        assert_eq!(so_far.routes[0].counts.failed, 1);
+        assert_eq!(snapshot.routes[0].counts.failed, 1);
     }
 }

@@ -17,14 +17,14 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-/// How long the files must be unchanged before they are read, because editors write a file in
-/// several steps.
+/// How long the files must be unchanged before they are read. Editors write a file in several
+/// steps, so the first event may come too early.
 const QUIET_PERIOD: Duration = Duration::from_millis(50);
-/// How often the files are checked without a change event: some file systems send none, and events
-/// can get lost.
+/// Interval at which the files are checked even without a change event. Some file systems send no
+/// events, and events can get lost.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Why rule files cannot be watched.
+/// The reason why rule files cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -69,7 +69,8 @@ pub struct WatchStatus {
     pub loaded: u64,
     /// Number of versions that were refused.
     pub refused: u64,
-    /// Why the current version of the files is not active; `None` if this version is active.
+    /// The reason why the current version of the files is not active; `None` if this version is
+    /// active.
     pub error: Option<Message>,
 }
 
@@ -118,13 +119,20 @@ impl Router {
         let files = WatchedFiles { compiler, path: path.as_ref().to_owned() };
         let version = files.clone().compile_version().await?;
         let swapped = self.swap(version.rules?)?;
-        let told = Arc::new(Notify::new());
-        let mut folders = FolderWatcher::new(&told)?;
-        folders.watch_only(&version.seen.folders())?;
+        let change_notify = Arc::new(Notify::new());
+        let mut folders = FolderWatcher::new(&change_notify)?;
+        folders.watch_only(&version.file_digests.folders())?;
         let status = WatchStatus { generation: swapped.generation, loaded: 1, ..WatchStatus::default() };
-        let (tell, status) = watch::channel(status);
-        let watching = WatchTask { router: self.clone(), files, told, folders, seen: version.seen, tell };
-        Ok(Watch { status, task: tokio::spawn(watching.run()).abort_handle() })
+        let (status_sender, status) = watch::channel(status);
+        let watch_task = WatchTask {
+            router: self.clone(),
+            files,
+            change_notify,
+            folders,
+            file_digests: version.file_digests,
+            status_sender,
+        };
+        Ok(Watch { status, task: tokio::spawn(watch_task.run()).abort_handle() })
     }
 }
 
@@ -138,7 +146,7 @@ struct WatchedFiles {
 /// One version of the rule files: the compiled rules, and digests that detect later changes.
 struct RulesVersion {
     rules: Result<LiveRules, WatchError>,
-    seen: FileDigests,
+    file_digests: FileDigests,
 }
 
 impl WatchedFiles {
@@ -153,16 +161,16 @@ impl WatchedFiles {
                     false => Ok(rules),
                 });
                 let digests = loader.digests.into_inner();
-                RulesVersion { rules, seen: FileDigests { disk: Some(disk), digests } }
+                RulesVersion { rules, file_digests: FileDigests { disk: Some(disk), digests } }
             }
-            Err(error) => RulesVersion { rules: Err(error.into()), seen: FileDigests::default() },
+            Err(error) => RulesVersion { rules: Err(error.into()), file_digests: FileDigests::default() },
         })
         .await
     }
 }
 
-/// True if the main file is blank. Live rules may start empty, but a blank file is probably being
-/// written.
+/// True if the main file is blank. Live rules may be empty, but a blank file is probably a file
+/// that is still being written.
 fn is_blank(rules: &LiveRules, main: &str) -> bool {
     rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
@@ -191,7 +199,7 @@ fn digest_of_file(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
     hasher.finish()
 }
 
-/// Digests of the files at the last read, to detect changes.
+/// Digests of the files when they were last read. A file has changed if its digest differs.
 #[derive(Default)]
 struct FileDigests {
     /// The loader of the files; `None` if the folder of the files was not found.
@@ -203,11 +211,11 @@ impl FileDigests {
     /// True if a file has changed since the last read.
     fn has_changed(&self) -> bool {
         let Some(disk) = &self.disk else { return true };
-        self.digests.iter().any(|(path, known)| digest_of_file(&disk.load(path)) != *known)
+        self.digests.iter().any(|(path, old_digest)| digest_of_file(&disk.load(path)) != *old_digest)
     }
 
-    /// Returns the folders of the files. Folders are watched, because editors replace a file by
-    /// another one.
+    /// Returns the folders of the files. The folders are watched instead of the files, because
+    /// editors replace a file by a new file.
     fn folders(&self) -> BTreeSet<PathBuf> {
         let Some(disk) = &self.disk else { return BTreeSet::new() };
         let folder = |path: &String| disk.root().join(path).parent().map(Path::to_owned);
@@ -222,28 +230,29 @@ struct FolderWatcher {
 }
 
 impl FolderWatcher {
-    fn new(told: &Arc<Notify>) -> Result<FolderWatcher, notify::Error> {
-        let told = told.clone();
-        let tell = move |event: Result<Event, notify::Error>| {
-            // Read events are ignored, because reading the files here causes them too.
+    fn new(change_notify: &Arc<Notify>) -> Result<FolderWatcher, notify::Error> {
+        let change_notify = change_notify.clone();
+        let on_event = move |event: Result<Event, notify::Error>| {
+            // Read events are ignored, because this module itself causes them when it reads the
+            // files.
             if !matches!(&event, Ok(Event { kind: EventKind::Access(_), .. })) {
-                told.notify_one();
+                change_notify.notify_one();
             }
         };
-        let watcher = RecommendedWatcher::new(tell, Config::default())?;
+        let watcher = RecommendedWatcher::new(on_event, Config::default())?;
         Ok(FolderWatcher { watcher, watched: BTreeSet::new() })
     }
 
-    /// Makes the operating system watch exactly these folders: starts watching new ones, and stops
-    /// watching all others.
+    /// Makes the operating system watch exactly these folders: starts to watch new folders, and
+    /// stops watching all others.
     fn watch_only(&mut self, folders: &BTreeSet<PathBuf>) -> Result<(), notify::Error> {
-        for gone in self.watched.difference(folders) {
+        for unwatched in self.watched.difference(folders) {
             // The folder may no longer exist.
-            let _ = self.watcher.unwatch(gone);
+            let _ = self.watcher.unwatch(unwatched);
         }
-        let new: Vec<PathBuf> = folders.difference(&self.watched).cloned().collect();
+        let new_folders: Vec<PathBuf> = folders.difference(&self.watched).cloned().collect();
         self.watched.retain(|folder| folders.contains(folder));
-        for folder in new {
+        for folder in new_folders {
             match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
                 Ok(()) => drop(self.watched.insert(folder)),
                 // An import may name a folder that does not exist yet. The periodic check finds it
@@ -260,27 +269,29 @@ impl FolderWatcher {
 struct WatchTask {
     router: Router,
     files: WatchedFiles,
-    told: Arc<Notify>,
+    change_notify: Arc<Notify>,
     folders: FolderWatcher,
-    seen: FileDigests,
-    tell: watch::Sender<WatchStatus>,
+    file_digests: FileDigests,
+    status_sender: watch::Sender<WatchStatus>,
 }
 
 impl WatchTask {
     async fn run(mut self) {
         loop {
-            if tokio::time::timeout(POLL_INTERVAL, self.told.notified()).await.is_ok() {
-                // Waits at most `10 * QUIET`, because other files in the folders may change all the
-                // time.
-                let quiet =
-                    async { while tokio::time::timeout(QUIET_PERIOD, self.told.notified()).await.is_ok() {} };
-                let _ = tokio::time::timeout(10 * QUIET_PERIOD, quiet).await;
+            if tokio::time::timeout(POLL_INTERVAL, self.change_notify.notified()).await.is_ok() {
+                // Waits at most `10 * QUIET_PERIOD`, because other files in the folders may change
+                // all the time.
+                let quiet_period = async {
+                    while tokio::time::timeout(QUIET_PERIOD, self.change_notify.notified()).await.is_ok() {}
+                };
+                let _ = tokio::time::timeout(10 * QUIET_PERIOD, quiet_period).await;
             }
-            let seen = std::mem::take(&mut self.seen);
-            let looked = tokio::task::spawn_blocking(move || (seen.has_changed(), seen)).await;
-            let Ok((is_old, seen)) = looked else { return };
-            self.seen = seen;
-            if is_old && self.reload().await.is_err() {
+            let file_digests = std::mem::take(&mut self.file_digests);
+            let check_result =
+                tokio::task::spawn_blocking(move || (file_digests.has_changed(), file_digests)).await;
+            let Ok((has_changed, file_digests)) = check_result else { return };
+            self.file_digests = file_digests;
+            if has_changed && self.reload().await.is_err() {
                 return;
             }
         }
@@ -288,9 +299,9 @@ impl WatchTask {
 
     /// Loads the current files into the router, or records why they are refused.
     async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
-        let RulesVersion { rules, seen } = self.files.clone().compile_version().await?;
-        self.seen = seen;
-        if let Err(error) = self.folders.watch_only(&self.seen.folders()) {
+        let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
+        self.file_digests = file_digests;
+        if let Err(error) = self.folders.watch_only(&self.file_digests.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");
         }
         let swapped = rules.and_then(|rules| Ok(self.router.swap(rules)?));
@@ -299,7 +310,7 @@ impl WatchTask {
             Ok(swapped) => {
                 let generation = swapped.generation;
                 tracing::info!(target: "rulec::router", file = %path, generation, "a new version of the rules is in force");
-                self.tell.send_modify(|status| {
+                self.status_sender.send_modify(|status| {
                     (status.generation, status.error) = (generation, None);
                     status.loaded += 1;
                 });
@@ -311,7 +322,7 @@ impl WatchTask {
                     target: "rulec::router", file = %path, generation, error = error.as_str(),
                     "a new version of the rules is refused; the last good one stays in force"
                 );
-                self.tell.send_modify(|status| {
+                self.status_sender.send_modify(|status| {
                     status.error = Some(error);
                     status.refused += 1;
                 });

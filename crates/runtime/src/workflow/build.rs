@@ -37,7 +37,7 @@ impl Workflow {
             merge: Arc::new(FirstValues),
             step_limit: STEP_LIMIT,
             passthrough: Vec::new(),
-            at_once: false,
+            runs_when_ready: false,
         }
     }
 
@@ -64,7 +64,7 @@ pub struct WorkflowBuilder {
     merge: Arc<dyn MergeStrategy>,
     step_limit: usize,
     passthrough: Vec<String>,
-    at_once: bool,
+    runs_when_ready: bool,
 }
 
 impl WorkflowBuilder {
@@ -136,19 +136,19 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Makes every node run as soon as it is ready, concurrently with others. With this setting,
-    /// nodes finish in no fixed order.
+    /// Makes every node run as soon as it is ready, concurrently with other nodes. With this
+    /// setting, nodes finish in no fixed order.
     #[must_use]
     pub(crate) fn run_when_ready(mut self) -> Self {
-        self.at_once = true;
+        self.runs_when_ready = true;
         self
     }
 
     /// Builds the workflow and checks its graph.
     ///
     /// # Errors
-    /// If the graph has errors: it cannot run, or would not run as written. Warnings are kept in
-    /// [`Workflow::findings`].
+    /// If the check of the graph finds errors. Warnings are no errors; [`Workflow::findings`]
+    /// returns them.
     pub fn build(self) -> Result<Workflow, BuildError> {
         let workflow = self.assemble_plan()?;
         if workflow.findings().iter().any(|finding| finding.severity == Severity::Error) {
@@ -160,8 +160,8 @@ impl WorkflowBuilder {
     /// Builds the workflow even if the check of its graph finds errors.
     ///
     /// # Errors
-    /// If there is nothing to run: the start node is missing, a node has no processor, or a node
-    /// name is used twice. Also if a processor or router is given for an unknown node.
+    /// If the start node is missing, a node has no processor, or two nodes have the same name. Also
+    /// if a processor or router is given for an unknown node.
     pub fn build_unchecked(self) -> Result<Workflow, BuildError> {
         self.assemble_plan()
     }
@@ -169,71 +169,79 @@ impl WorkflowBuilder {
     fn assemble_plan(mut self) -> Result<Workflow, BuildError> {
         let mut findings = Vec::new();
         let mut steps: Vec<PlanStep> = Vec::with_capacity(self.nodes.len());
-        let mut numbers = HashMap::with_capacity(self.nodes.len());
+        let mut step_indices = HashMap::with_capacity(self.nodes.len());
         for node in std::mem::take(&mut self.nodes) {
-            if numbers.contains_key(&node.id) {
+            if step_indices.contains_key(&node.id) {
                 let message = message!("there are two nodes `{}`", node.id);
                 findings.push(Finding::new(FindingKind::DuplicateNode, vec![node.id], message));
                 continue;
             }
-            numbers.insert(node.id.clone(), steps.len());
-            // The workflow is not built if a step is missing, so the wrong numbers of later steps
+            step_indices.insert(node.id.clone(), steps.len());
+            // If a step is missing, the workflow is not built. So the wrong indices of later steps
             // do not matter.
             match self.build_step(node) {
                 Ok(step) => steps.push(step),
                 Err(finding) => findings.push(finding),
             }
         }
-        let start = numbers.get(&self.start).copied();
+        let start = step_indices.get(&self.start).copied();
         if start.is_none() {
             let message = message!("the workflow starts at `{}`, which is not a node", self.start);
             findings.push(Finding::new(FindingKind::UnknownStart, vec![self.start.clone()], message));
         }
-        let mut strangers: Vec<&NodeId> = self
+        let mut unknown_nodes: Vec<&NodeId> = self
             .processors
             .keys()
             .chain(self.routers.keys())
-            .filter(|id| !numbers.contains_key(*id))
+            .filter(|id| !step_indices.contains_key(*id))
             .collect();
-        strangers.sort();
-        strangers.dedup();
-        findings.extend(strangers.into_iter().map(|id| {
+        unknown_nodes.sort();
+        unknown_nodes.dedup();
+        findings.extend(unknown_nodes.into_iter().map(|id| {
             let message = message!("a processor or router is given for `{id}`, which is not a node");
             Finding::new(FindingKind::UnknownNode, vec![id.clone()], message)
         }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
         let mut vertices: Vec<Vertex> = steps.iter().map(PlanStep::to_vertex).collect();
-        graph::set_incoming_edges(&mut vertices, &numbers);
-        let findings = graph::check_graph(&vertices, &numbers, start);
+        graph::set_incoming_edges(&mut vertices, &step_indices);
+        let findings = graph::check_graph(&vertices, &step_indices, start);
         for (step, vertex) in steps.iter_mut().zip(vertices) {
             step.incoming = vertex.incoming;
         }
         let (merge, step_limit, passthrough) = (self.merge, self.step_limit, self.passthrough);
-        let at_once = self.at_once;
-        let plan = Arc::new(ExecutionPlan { steps, numbers, start, merge, step_limit, passthrough, at_once });
+        let runs_when_ready = self.runs_when_ready;
+        let plan = Arc::new(ExecutionPlan {
+            steps,
+            step_indices,
+            start,
+            merge,
+            step_limit,
+            passthrough,
+            runs_when_ready,
+        });
         Ok(Workflow { plan, findings: findings.into() })
     }
 
     fn build_step(&self, node: Node) -> Result<PlanStep, Finding> {
         let id = &node.id;
-        let missing = |message| Finding::new(FindingKind::NoProcessor, vec![id.clone()], message);
+        let no_processor = |message| Finding::new(FindingKind::NoProcessor, vec![id.clone()], message);
         let processor = match (node.parallel, self.processors.get(id), self.factories.get(&node.kind)) {
             (true, _, _) => None,
             (false, Some(processor), _) => Some(processor.clone()),
             (false, None, Some(factory)) => Some(factory(&node).map_err(|error| {
-                let known = error.downcast_ref::<Message>().cloned();
-                let error = known.unwrap_or_else(|| Message::verbatim(error.to_string()));
-                missing(message!("the processor of `{id}` cannot be created: {error}"))
+                let localized = error.downcast_ref::<Message>().cloned();
+                let error = localized.unwrap_or_else(|| Message::verbatim(error.to_string()));
+                no_processor(message!("the processor of `{id}` cannot be created: {error}"))
             })?),
             (false, None, None) => {
                 let kind = &node.kind;
-                return Err(missing(message!(
+                return Err(no_processor(message!(
                     "`{id}` has no processor because its kind `{kind}` is not registered"
                 )));
             }
         };
         Ok(PlanStep {
-            given: self.routers.get(&node.id).cloned(),
+            builder_router: self.routers.get(&node.id).cloned(),
             id: node.id,
             kind: node.kind,
             next: node.next,
@@ -244,7 +252,7 @@ impl WorkflowBuilder {
     }
 }
 
-/// Why a workflow cannot be built.
+/// The reason why a workflow cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct BuildError {

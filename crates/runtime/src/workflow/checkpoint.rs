@@ -16,8 +16,8 @@ const FORMAT_VERSION: u32 = 1;
 /// A run between two of its nodes, as plain data. It contains inputs and outputs that may be
 /// confidential, so store it accordingly.
 ///
-/// Nodes that ran after the save run again on resume. A node whose work must not be repeated has to
-/// detect the repetition itself.
+/// Nodes that ran after the save run again on resume. A processor whose work must not be repeated
+/// has to detect the repetition itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedRun {
     format: u32,
@@ -30,7 +30,7 @@ pub struct SavedRun {
     state: RunState,
 }
 
-/// Why a saved run cannot be resumed.
+/// The reason why a saved run cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -67,8 +67,9 @@ impl ResumeError {
 impl Run {
     /// Saves the current state of the run, for [`Workflow::resume`].
     pub fn save(&self) -> SavedRun {
-        let kept = |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let memory = self.memory.iter().map(|(node, value)| (node.clone(), kept(value)));
+        let lock_and_clone =
+            |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let memory = self.memory.iter().map(|(node, value)| (node.clone(), lock_and_clone(value)));
         SavedRun {
             format: FORMAT_VERSION,
             start: self.plan.start_step().map_or_else(|| "".into(), |step| step.id.clone()),
@@ -92,22 +93,25 @@ impl Workflow {
         if format != FORMAT_VERSION {
             return Err(ResumeError::Format { found: format });
         }
-        let here = describe_nodes(&self.plan);
-        let nodes: BTreeSet<&NodeId> = here.keys().chain(graph.keys()).collect();
-        let difference = nodes.into_iter().find_map(|node| match (graph.get(node), here.get(node)) {
-            (Some(then), Some(now)) if then == now => None,
-            (Some(_), Some(_)) => Some(message!("the node `{node}` is of another kind or leads elsewhere")),
-            (Some(_), None) => Some(message!("the node `{node}` is gone")),
-            (None, _) => Some(message!("the node `{node}` is new")),
-        });
-        let moved = || {
-            let now = self.plan.start_step().filter(|step| step.id != start)?;
-            Some(message!("it began at `{start}`, and this begins at `{}`", now.id))
+        let current_graph = describe_nodes(&self.plan);
+        let nodes: BTreeSet<&NodeId> = current_graph.keys().chain(graph.keys()).collect();
+        let difference =
+            nodes.into_iter().find_map(|node| match (graph.get(node), current_graph.get(node)) {
+                (Some(saved_node), Some(current_node)) if saved_node == current_node => None,
+                (Some(_), Some(_)) => {
+                    Some(message!("the node `{node}` is of another kind or leads elsewhere"))
+                }
+                (Some(_), None) => Some(message!("the node `{node}` is gone")),
+                (None, _) => Some(message!("the node `{node}` is new")),
+            });
+        let start_difference = || {
+            let current_node = self.plan.start_step().filter(|step| step.id != start)?;
+            Some(message!("it began at `{start}`, and this begins at `{}`", current_node.id))
         };
-        if let Some(difference) = difference.or_else(moved) {
+        if let Some(difference) = difference.or_else(start_difference) {
             return Err(ResumeError::OtherGraph { difference });
         }
-        // The step limit may be higher now.
+        // The workflow may now have a higher step limit.
         state.report.limit_hit = false;
         let memory: HashMap<NodeId, Arc<Mutex<Value>>> =
             memory.into_iter().map(|(node, value)| (node, Arc::new(Mutex::new(value)))).collect();
@@ -116,12 +120,12 @@ impl Workflow {
 }
 
 fn describe_nodes(plan: &ExecutionPlan) -> BTreeMap<NodeId, String> {
-    let one = |step: &super::plan::PlanStep| {
+    let describe = |step: &super::plan::PlanStep| {
         let kind = if step.is_parallel() { "parallel" } else { &step.kind };
         let next: Vec<&str> = step.next.iter().map(NodeId::as_str).collect();
         let routes = step.router().map(|router| router.routes(&step.next));
-        let by = routes.iter().flatten().map(|route| format!("; {route:?}")).collect::<String>();
-        (step.id.clone(), format!("{kind} -> {}{by}", next.join(", ")))
+        let routes_text = routes.iter().flatten().map(|route| format!("; {route:?}")).collect::<String>();
+        (step.id.clone(), format!("{kind} -> {}{routes_text}", next.join(", ")))
     };
-    plan.steps.iter().map(one).collect()
+    plan.steps.iter().map(describe).collect()
 }

@@ -16,7 +16,7 @@ pub struct Arrival {
 /// A strategy that merges the inputs of a join. Called only for two or more inputs: a single input
 /// is passed on unchanged.
 pub trait MergeStrategy: Send + Sync {
-    /// Merges the inputs, which are in order of arrival, into one.
+    /// Merges the inputs of `node` into one input. `inputs` are in order of arrival.
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
 }
 
@@ -40,8 +40,8 @@ impl MergeStrategy for FirstValues {
                 }
             }
         }
-        for (number, Arrival { value, .. }) in inputs.into_iter().enumerate() {
-            merged.insert(format!("branch_{number}"), value);
+        for (index, Arrival { value, .. }) in inputs.into_iter().enumerate() {
+            merged.insert(format!("branch_{index}"), value);
         }
         Value::Object(merged)
     }

@@ -14,8 +14,8 @@ use std::time::Duration;
 pub struct Node {
     /// Name of the node, unique in the workflow.
     pub id: NodeId,
-    /// Kind of the node: the name that its processor's factory is registered under. The engine uses
-    /// the kind for this lookup only.
+    /// Kind of the node: the name under which the factory of its processor is registered. The
+    /// engine uses the kind only to find this factory.
     #[serde(rename = "type", default)]
     pub kind: String,
     /// The possible next nodes. Routers refer to them by position, as `next[0]`, `next[1]` and so

@@ -13,15 +13,15 @@ use std::time::Duration;
 /// nodes were added.
 pub(super) struct ExecutionPlan {
     pub(super) steps: Vec<PlanStep>,
-    pub(super) numbers: HashMap<NodeId, usize>,
+    pub(super) step_indices: HashMap<NodeId, usize>,
     pub(super) start: usize,
     pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) step_limit: usize,
     /// The fields that nodes copy from their inputs to their outputs.
     pub(super) passthrough: Vec<String>,
-    /// Whether every node runs as soon as it is ready, concurrently with others, instead of
-    /// sequentially.
-    pub(super) at_once: bool,
+    /// Whether every node runs as soon as it is ready, concurrently with other nodes. If false,
+    /// nodes run one after another.
+    pub(super) runs_when_ready: bool,
 }
 
 pub(super) struct PlanStep {
@@ -30,7 +30,7 @@ pub(super) struct PlanStep {
     pub(super) next: Vec<NodeId>,
     /// The processor; `None` for a parallel node.
     pub(super) processor: Option<Arc<dyn Processor>>,
-    pub(super) given: Option<Arc<dyn ConditionalRouter>>,
+    pub(super) builder_router: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
     /// Source nodes of the incoming edges, one entry per edge. The node runs when an input has
     /// arrived along each of these edges.
@@ -42,17 +42,17 @@ impl PlanStep {
         self.processor.is_none()
     }
 
-    /// Returns the router of the node's outputs. `None` for a parallel node, which has no output of
-    /// its own.
+    /// Returns the router that selects the receivers of the node's outputs. `None` if every next
+    /// node receives the outputs, and for a parallel node, which has no output.
     pub(super) fn router(&self) -> Option<&dyn ConditionalRouter> {
         let processor = self.processor.as_ref()?;
-        self.given.as_deref().or_else(|| processor.router())
+        self.builder_router.as_deref().or_else(|| processor.router())
     }
 
     /// Returns the node as a vertex for the graph check. It includes a router set for a parallel
     /// node, so that the check can report it.
     pub(super) fn to_vertex(&self) -> Vertex {
-        let router = if self.is_parallel() { self.given.as_deref() } else { self.router() };
+        let router = if self.is_parallel() { self.builder_router.as_deref() } else { self.router() };
         let routes = router.map(|router| router.routes(&self.next).into());
         Vertex::new(self.id.clone(), self.next.clone(), self.is_parallel(), routes)
     }
@@ -60,7 +60,7 @@ impl PlanStep {
 
 impl ExecutionPlan {
     pub(super) fn find_step(&self, id: &NodeId) -> Option<&PlanStep> {
-        self.steps.get(*self.numbers.get(id)?)
+        self.steps.get(*self.step_indices.get(id)?)
     }
 
     pub(super) fn start_step(&self) -> Option<&PlanStep> {

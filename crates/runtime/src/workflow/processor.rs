@@ -25,8 +25,8 @@ pub trait Processor: Send + Sync {
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult>;
 
     /// Returns the router of the outputs, if the processor itself selects the next nodes. A router
-    /// set in the builder takes precedence. Without any router, every next node receives the
-    /// outputs.
+    /// that was set in the builder takes precedence. If there is no router, every next node
+    /// receives the outputs.
     fn router(&self) -> Option<&dyn ConditionalRouter> {
         None
     }
@@ -60,7 +60,7 @@ impl Call {
     /// Locks the node's memory: a value that all calls of this node within one run share. Initially
     /// null.
     pub fn memory(&self) -> MutexGuard<'_, Value> {
-        // A panic under this lock failed only that call; the value remains usable.
+        // A panic while the lock was held has failed only that call; the value remains usable.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Name of the input field that contains the round number of a loop.
 const ROUND_FIELD: &str = "iteration";
 
-/// Limit of a score's drop between two rounds of a loop; a larger drop is reported as a regression.
+/// Maximum drop of a score between two rounds of a loop. A larger drop is reported as a regression.
 const MIN_SCORE_REGRESSION: f64 = 10.0;
 
 /// A processor that decides after each round whether a loop exits. The exit conditions are read
@@ -42,7 +42,7 @@ pub struct LoopState {
     previous: Option<f64>,
 }
 
-/// Why a loop exits, or how the score changed in its latest round.
+/// The reason why a loop exits, or the change of the score in the loop's latest round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoopReason {
@@ -84,8 +84,8 @@ fn serialize_reason<S: Serializer>(reason: &Option<LoopReason>, serializer: S) -
 }
 
 impl LoopState {
-    /// Decides after one round whether the loop exits. `input` is the round's input; its score is
-    /// kept for the next round.
+    /// Decides after one round whether the loop exits. `input` is the round's input. The score in
+    /// `input` is stored for the next round.
     pub fn decide(&mut self, settings: &Loop, input: &Value) -> LoopDecision {
         let current_round = read_round(input, ROUND_FIELD);
         let score = read_score(input);
@@ -110,8 +110,8 @@ impl LoopState {
 /// Returns the score in an input: the field `score`, else `structured_score.weighted_score`, else
 /// 0. Values that are not numbers are ignored.
 fn read_score(input: &Value) -> f64 {
-    let number = |pointer| input.pointer(pointer).and_then(Value::as_f64);
-    number("/score").or_else(|| number("/structured_score/weighted_score")).unwrap_or(0.0)
+    let read_number = |pointer| input.pointer(pointer).and_then(Value::as_f64);
+    read_number("/score").or_else(|| read_number("/structured_score/weighted_score")).unwrap_or(0.0)
 }
 
 impl Loop {
@@ -221,8 +221,8 @@ fn add_decision_fields(input: Value, decision: impl Serialize) -> ProcessResult 
     Ok(Value::Object(output))
 }
 
-/// Creates a processor that returns its input, plus each field of the node's `config` that the
-/// input lacks.
+/// Creates a processor that returns its input. Each field of the node's `config` that the input
+/// lacks is added.
 ///
 /// # Errors
 /// Never. The `Result` is needed because the function serves as a factory.

@@ -43,7 +43,7 @@ pub struct Delivery {
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
-    /// Whether the receiving node had all its inputs after this delivery. Always true for a
+    /// Whether all inputs of the receiving node had arrived after this delivery. Always true for a
     /// loop-back and for an unknown node.
     pub ready: bool,
     /// Whether the rule that selected the edge declares it a loop-back.

@@ -1,4 +1,4 @@
-//! Counts the rounds of loops, in the field that a processor names.
+//! Counts the rounds of loops. A processor names the field that contains the round number.
 //!
 //! A count belongs to the node that loops back, and is not read from the data in each round. So
 //! other nodes of the loop may drop the field. An inner loop starts at 1 each time it is entered.
@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn read_round(input: &Value, field: &str) -> i64 {
     let Some(Value::Number(number)) = input.get(field) else { return 1 };
     // 2.0 counts as the integer 2; a float beyond 2^63 saturates.
-    let whole = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
-    number.as_i64().or_else(whole).unwrap_or(1).max(1)
+    let integer = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
+    number.as_i64().or_else(integer).unwrap_or(1).max(1)
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -98,19 +98,19 @@ mod tests {
             rounds.leave_node(node, "n", &mut value, loop_back);
             (round, value)
         };
-        let mut seen = Vec::new();
+        let mut round_numbers = Vec::new();
         let mut data = json!({});
         for outer_back in [true, true, false] {
             for inner_back in [true, true, false] {
                 let (round, value) = step(&inner, data, inner_back);
-                seen.push(round);
+                round_numbers.push(round);
                 data = value;
             }
             let (round, value) = step(&outer, data, outer_back);
-            seen.push(round);
+            round_numbers.push(round);
             data = value;
         }
-        assert_eq!(seen, [1, 2, 3, 1, 1, 2, 3, 2, 1, 2, 3, 3]);
+        assert_eq!(round_numbers, [1, 2, 3, 1, 1, 2, 3, 2, 1, 2, 3, 3]);
     }
 
     #[test]
@@ -122,8 +122,8 @@ mod tests {
         let mut output = json!({"kept": true});
         rounds.leave_node(&node, "n", &mut output, true);
         assert_eq!(output, json!({"kept": true, "n": 4}));
-        let mut without = json!({});
-        rounds.enter_node(&node, "n", &mut without);
-        assert_eq!(without, json!({"n": 4}));
+        let mut output_without_number = json!({});
+        rounds.enter_node(&node, "n", &mut output_without_number);
+        assert_eq!(output_without_number, json!({"n": 4}));
     }
 }

@@ -57,8 +57,8 @@ impl Default for FirstMatch {
 
 impl ConditionalRouter for FirstMatch {
     fn route(&self, output: &Value, _: &[NodeId]) -> Route {
-        let found = self.rules.iter().find(|(test, _)| test(output));
-        found.map_or(&self.otherwise, |(_, route)| route).clone()
+        let matching_rule = self.rules.iter().find(|(test, _)| test(output));
+        matching_rule.map_or(&self.otherwise, |(_, route)| route).clone()
     }
 
     fn routes(&self, _: &[NodeId]) -> Vec<Route> {

@@ -43,25 +43,26 @@ impl Workflow {
     /// If the rules have no workflow with this name.
     pub fn from_rules(rules: &Rules, name: &str) -> Result<WorkflowBuilder, UnknownWorkflow> {
         let program = rules.program();
-        let unknown = || {
+        let unknown_workflow = || {
             let known = program.workflows.iter().map(|workflow| workflow.name.to_string());
             UnknownWorkflow { name: name.to_owned(), known: known.collect() }
         };
-        let declared = program.workflow_named(name).ok_or_else(unknown)?;
-        let start = declared.nodes.first().ok_or_else(unknown)?;
+        let workflow_definition = program.workflow_named(name).ok_or_else(unknown_workflow)?;
+        let start = workflow_definition.nodes.first().ok_or_else(unknown_workflow)?;
         let mut builder = Workflow::builder(start.id.clone())
-            .passthrough(declared.passthrough.iter().map(|key| key.to_string()));
+            .passthrough(workflow_definition.passthrough.iter().map(|key| key.to_string()));
         let mut routers: HashMap<TableId, Arc<RulesRouter>> = HashMap::new();
-        for written in &declared.nodes {
-            let mut node = Node::new(written.id.clone(), &*written.kind).next(written.next.iter().cloned());
-            node.config = Value::Object((*written.config).clone());
-            node.parallel = written.is_parallel();
-            node.time_limit_ms = written.time_limit;
+        for node_definition in &workflow_definition.nodes {
+            let mut node = Node::new(node_definition.id.clone(), &*node_definition.kind)
+                .next(node_definition.next.iter().cloned());
+            node.config = Value::Object((*node_definition.config).clone());
+            node.parallel = node_definition.is_parallel();
+            node.time_limit_ms = node_definition.time_limit;
             builder = builder.node(node);
-            if let Some(table) = written.router {
+            if let Some(table) = node_definition.router {
                 let router =
                     routers.entry(table).or_insert_with(|| Arc::new(RulesRouter::for_table(rules, table)));
-                builder = builder.shared_router(written.id.clone(), router.clone());
+                builder = builder.shared_router(node_definition.id.clone(), router.clone());
             }
         }
         Ok(builder)

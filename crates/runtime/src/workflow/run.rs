@@ -2,9 +2,9 @@
 //!
 //! The run is sequential and depth first, with an explicit stack. If a delivery makes its target
 //! ready, the target runs before the next delivery, and so do all nodes that become ready as a
-//! result. Only the children of a parallel node run concurrently, or all ready nodes in a workflow
-//! built with `at_once`. Each processor runs as its own task, which is aborted if the run is
-//! dropped.
+//! result. Only the children of a parallel node run concurrently. In a workflow that was built with
+//! `run_when_ready`, all ready nodes run concurrently. Each processor runs as its own task, which
+//! is aborted if the run is dropped.
 
 use super::build::Workflow;
 use super::merge::Arrival;
@@ -114,7 +114,7 @@ impl Run {
         let start = self.plan.start_step().map(|step| step.id.clone());
         let span = info_span!("workflow", start = start.as_deref());
         async move {
-            match self.plan.at_once {
+            match self.plan.runs_when_ready {
                 true => self.run_ready_nodes().await,
                 false => while self.step().await {},
             }
@@ -124,18 +124,18 @@ impl Run {
         .await
     }
 
-    /// Runs the next node, or the children of a parallel node, then delivers outputs until another
+    /// Runs the next node, or the children of a parallel node. Then delivers outputs until another
     /// node is ready. Returns false if no node was left to run.
     ///
     /// If the future is dropped before it completes, the run must not be used any more: resume from
     /// a saved run.
     pub async fn step(&mut self) -> bool {
-        let Some(ready) = self.next_ready() else { return false };
+        let Some(ready_node) = self.next_ready() else { return false };
         let plan = self.plan.clone();
-        let jobs = self.enter_node(&plan, ready).await;
-        let ended = join_all(jobs.into_iter().map(NodeJob::run_job)).await;
+        let jobs = self.enter_node(&plan, ready_node).await;
+        let results = join_all(jobs.into_iter().map(NodeJob::run_job)).await;
         let outgoing: Vec<Option<PendingOutput>> =
-            ended.into_iter().map(|ended| self.finish_job(&plan, ended)).collect();
+            results.into_iter().map(|result| self.finish_job(&plan, result)).collect();
         self.state.stack.extend(outgoing.into_iter().rev().flatten());
         if self.state.pending.is_none() {
             self.state.pending = self.next_ready();
@@ -148,28 +148,28 @@ impl Run {
         let plan = self.plan.clone();
         let mut running = FuturesUnordered::new();
         loop {
-            while let Some(ready) = self.next_ready() {
-                running.extend(self.enter_node(&plan, ready).await.into_iter().map(NodeJob::run_job));
+            while let Some(ready_node) = self.next_ready() {
+                running.extend(self.enter_node(&plan, ready_node).await.into_iter().map(NodeJob::run_job));
             }
-            let Some(ended) = running.next().await else { return };
-            let outgoing = self.finish_job(&plan, ended);
+            let Some(result) = running.next().await else { return };
+            let outgoing = self.finish_job(&plan, result);
             self.state.stack.extend(outgoing);
         }
     }
 
     /// Delivers outputs until a node is ready, and returns the node. If no output is left, returns
-    /// a failed node that should run again. `None` if there is no such node, or if the step limit
-    /// is reached.
+    /// a failed node that should run again. `None` if no such node exists, or if the step limit is
+    /// reached.
     fn next_ready(&mut self) -> Option<ReadyNode> {
         if self.state.report.limit_hit {
             return None;
         }
-        if let Some(ready) = self.state.pending.take() {
-            return Some(ready);
+        if let Some(ready_node) = self.state.pending.take() {
+            return Some(ready_node);
         }
-        while let Some(parcel) = self.next_delivery() {
-            if let Some(ready) = self.deliver(parcel) {
-                return Some(ready);
+        while let Some(delivery) = self.next_delivery() {
+            if let Some(ready_node) = self.deliver(delivery) {
+                return Some(ready_node);
             }
         }
         self.state.again.pop_front()
@@ -191,11 +191,11 @@ impl Run {
         let RunState { pending, again, failed, report, .. } = &mut self.state;
         let count = failed.len();
         // Removes from the end, so that the indices of earlier failures stay valid.
-        for (number, ready) in std::mem::take(failed).into_iter().rev() {
-            if number < report.failures.len() {
-                report.failures.remove(number);
+        for (failure_index, ready_node) in std::mem::take(failed).into_iter().rev() {
+            if failure_index < report.failures.len() {
+                report.failures.remove(failure_index);
             }
-            again.push_front(ready);
+            again.push_front(ready_node);
         }
         if pending.is_none() {
             *pending = again.pop_front();
@@ -219,13 +219,13 @@ impl Run {
 
     /// Delivers a value to its target node. Returns the target with its input if the target has all
     /// its inputs after the delivery.
-    fn deliver(&mut self, parcel: PendingDelivery) -> Option<ReadyNode> {
-        let PendingDelivery { from, to, value, loop_back } = parcel;
+    fn deliver(&mut self, delivery: PendingDelivery) -> Option<ReadyNode> {
+        let PendingDelivery { from, to, value, loop_back } = delivery;
         let plan = self.plan.clone();
         let arrival = Arrival { from: from.clone(), value };
         let target = plan.find_step(&to);
         let waiting = &mut self.state.waiting;
-        let run = match target {
+        let ready_inputs = match target {
             None => None,
             Some(_) if loop_back => {
                 waiting.remove(&to);
@@ -234,17 +234,17 @@ impl Run {
             Some(step) => {
                 let arrived = waiting.entry(to.clone()).or_default();
                 arrived.push(arrival);
-                let full = arrived.len() >= step.incoming.len();
-                full.then(|| waiting.remove(&to).unwrap_or_default())
+                let is_complete = arrived.len() >= step.incoming.len();
+                is_complete.then(|| waiting.remove(&to).unwrap_or_default())
             }
         };
-        let ready = target.is_none() || run.is_some();
+        let ready = target.is_none() || ready_inputs.is_some();
         debug!(%from, %to, ready, loop_back, "deliver");
         if target.is_none() {
             warn!(%from, %to, "no such node");
         }
         self.state.report.deliveries.push(Delivery { from, to: to.clone(), ready, loop_back });
-        let mut inputs = run?;
+        let mut inputs = ready_inputs?;
         if inputs.len() == 1 {
             return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
@@ -270,8 +270,8 @@ impl Run {
         let (executed, failures) = (self.state.report.executed.len(), self.state.report.failures.len());
         let steps = if step.is_parallel() { self.parallel_children(plan, step) } else { vec![step] };
         if steps.len() > plan.step_limit.saturating_sub(executed) {
-            // A resumed run with a higher limit retries the pending node and records these failures
-            // again.
+            // A resumed run with a higher limit runs the pending node again and records these
+            // failures again.
             self.state.report.failures.truncate(failures);
             self.state.report.limit_hit = true;
             self.state.pending = Some(ReadyNode { node, input });
@@ -282,12 +282,13 @@ impl Run {
         steps.into_iter().filter_map(|step| self.start_job(step, &input)).collect()
     }
 
-    /// Returns the children of a parallel node that can run. The others are recorded as failures.
+    /// Returns those children of a parallel node that can run. The other children are recorded as
+    /// failures.
     fn parallel_children<'p>(&mut self, plan: &'p ExecutionPlan, parent: &PlanStep) -> Vec<&'p PlanStep> {
-        let mut found = Vec::new();
+        let mut children = Vec::new();
         for child in &parent.next {
             match plan.find_step(child) {
-                Some(step) if !step.is_parallel() => found.push(step),
+                Some(step) if !step.is_parallel() => children.push(step),
                 Some(_) => {
                     let message = format!("a parallel node directly under the parallel node `{}`", parent.id);
                     self.record_failure(child, (FailureKind::NestedParallel, message));
@@ -298,12 +299,12 @@ impl Run {
                 }
             }
         }
-        found
+        children
     }
 
-    fn start_job(&mut self, step: &PlanStep, given: &Arc<Value>) -> Option<NodeJob> {
+    fn start_job(&mut self, step: &PlanStep, delivered_input: &Arc<Value>) -> Option<NodeJob> {
         let processor = step.processor.clone()?;
-        let mut input = Value::clone(given);
+        let mut input = Value::clone(delivered_input);
         if let Some(field) = processor.round_field() {
             self.state.rounds.enter_node(&step.id, field, &mut input);
         }
@@ -311,18 +312,24 @@ impl Run {
         self.state.report.executed.push(step.id.clone());
         let memory = self.memory.entry(step.id.clone()).or_default().clone();
         let call = Call { node: step.id.clone(), memory };
-        Some(NodeJob { processor, call, given: given.clone(), input, limit: step.time_limit })
+        Some(NodeJob {
+            processor,
+            call,
+            delivered_input: delivered_input.clone(),
+            input,
+            limit: step.time_limit,
+        })
     }
 
     /// Routes a node's output or records its failure. Returns the output to deliver, if any.
     fn finish_job(
         &mut self,
         plan: &ExecutionPlan,
-        JobResult { node, given, result }: JobResult,
+        JobResult { node, delivered_input, result }: JobResult,
     ) -> Option<PendingOutput> {
         let step = plan.find_step(&node)?;
         let routed = result.and_then(|mut output| {
-            pass_through_fields(&plan.passthrough, &given, &mut output);
+            pass_through_fields(&plan.passthrough, &delivered_input, &mut output);
             let Some(router) = step.router() else { return Ok((output, step.next.clone(), false)) };
             let (targets, loop_back) = catch_node_panic(|| {
                 let route = router.route(&output, &step.next);
@@ -333,8 +340,8 @@ impl Run {
         let (mut output, targets, loop_back) = match routed {
             Ok(routed) => routed,
             Err(error) => {
-                let ready = ReadyNode { node, input: Arc::unwrap_or_clone(given) };
-                self.state.failed.push((self.state.report.failures.len(), ready));
+                let ready_node = ReadyNode { node, input: Arc::unwrap_or_clone(delivered_input) };
+                self.state.failed.push((self.state.report.failures.len(), ready_node));
                 self.record_failure(&step.id, error);
                 return None;
             }
@@ -354,7 +361,8 @@ impl Run {
         self.state.report.failures.push(Failure { node: node.clone(), kind, message });
     }
 
-    /// Ends the run at its current state. Returns the report, including the nodes that still wait.
+    /// Ends the run at its current state. Returns the report, which lists the nodes that still wait
+    /// for inputs.
     pub fn finish(self) -> Report {
         let RunState { waiting, mut report, .. } = self.state;
         for (id, arrivals) in waiting {
@@ -362,8 +370,8 @@ impl Run {
             let received: Vec<NodeId> = arrivals.into_iter().map(|arrival| arrival.from).collect();
             let mut waiting_for = step.incoming.clone();
             for from in &received {
-                if let Some(place) = waiting_for.iter().position(|id| id == from) {
-                    waiting_for.remove(place);
+                if let Some(index) = waiting_for.iter().position(|id| id == from) {
+                    waiting_for.remove(index);
                 }
             }
             warn!(node = %step.id, waiting_for = %join_names(&waiting_for), "stalled");
@@ -388,7 +396,7 @@ struct NodeJob {
     processor: Arc<dyn Processor>,
     call: Call,
     /// The node's input as it was delivered, without the round number of the current loop.
-    given: Arc<Value>,
+    delivered_input: Arc<Value>,
     /// The node's input for the processor, with the round number of the current loop.
     input: Value,
     limit: Option<Duration>,
@@ -397,16 +405,16 @@ struct NodeJob {
 /// A finished job: the node, its input as delivered, and its result.
 struct JobResult {
     node: NodeId,
-    given: Arc<Value>,
+    delivered_input: Arc<Value>,
     result: Result<Value, NodeError>,
 }
 
 impl NodeJob {
     async fn run_job(self) -> JobResult {
-        let NodeJob { processor, call, given, input, limit } = self;
+        let NodeJob { processor, call, delivered_input, input, limit } = self;
         let node = call.node.clone();
-        let ended = task::run_with_limit(limit, async move { processor.process(&call, input).await }).await;
-        let result = ended.map_err(|broken| match broken {
+        let outcome = task::run_with_limit(limit, async move { processor.process(&call, input).await }).await;
+        let result = outcome.map_err(|failure| match failure {
             TaskFailure::Failed(error) => (FailureKind::Error, error),
             TaskFailure::TimedOut(limit) => {
                 let limit = limit.as_millis();
@@ -414,7 +422,7 @@ impl NodeJob {
             }
             TaskFailure::Panicked(message) => (FailureKind::Panic, format!("panicked: {message}")),
         });
-        JobResult { node, given, result }
+        JobResult { node, delivered_input, result }
     }
 }
 

@@ -22,18 +22,18 @@ impl<'a> Checker<'a> {
         body: &'a ast::Expr,
     ) -> Checked<CheckedDefinition> {
         let record = self.resolve_record(params);
-        let mut bound = Vec::new();
-        for (at, (field, written)) in record.fields.into_iter().zip(params).enumerate() {
-            let (kind, ty) = (ExprKind::Param(at as u32), field.ty.clone());
-            let expr = Expr { kind, ty, optional: field.optional, span: written.name.span };
-            self.scope.push(Binding::new(&field.name, expr, written.name.span));
-            bound.push((field.name, field.ty));
+        let mut bindings = Vec::new();
+        for (index, (field, param)) in record.fields.into_iter().zip(params).enumerate() {
+            let (kind, ty) = (ExprKind::Param(index as u32), field.ty.clone());
+            let expr = Expr { kind, ty, optional: field.optional, span: param.name.span };
+            self.scope.push(Binding::new(&field.name, expr, param.name.span));
+            bindings.push((field.name, field.ty));
         }
         let checked = self.check_term(body);
-        self.scope.truncate(self.scope.len() - bound.len());
+        self.scope.truncate(self.scope.len() - bindings.len());
         let checked = checked?;
         self.measure_checked(checked.part(), body.span)?;
-        Ok(CheckedDefinition::Def(Arc::new(DefBody { params: bound, body: checked })))
+        Ok(CheckedDefinition::Def(Arc::new(DefBody { params: bindings, body: checked })))
     }
 
     pub(super) fn declare_extern_fn(
@@ -80,32 +80,37 @@ impl<'a> Checker<'a> {
                 let args = self.check_arguments(name, args, &def.params, declared, span)?;
                 let sizes = args.iter().map(|arg| Measure::new(Part::Expr(arg), &self.let_measures).nodes);
                 let (sizes, args) = (sizes.collect(), &*args);
-                let mut replaced =
-                    Substitution { sizes, args, made: 0, filled: Vec::new(), given: Vec::new() };
+                let mut substitution = Substitution {
+                    sizes,
+                    args,
+                    copied_nodes: 0,
+                    substituted_predicates: Vec::new(),
+                    substituted_args: Vec::new(),
+                };
                 let mut term = def.body.clone();
                 match &mut term {
                     Term::Cond(cond) => {
-                        replaced.substitute_in_cond(cond);
+                        substitution.substitute_in_cond(cond);
                         let kind = CondKind::Call(name.node.as_str().into(), Box::new(cond.clone()));
                         *cond = Cond { kind, span };
                     }
                     Term::Expr(expr) => {
-                        replaced.substitute_in_expr(expr);
+                        substitution.substitute_in_expr(expr);
                         expr.span = span;
                     }
                 }
-                if replaced.made > MAX_NODES {
+                if substitution.copied_nodes > MAX_NODES {
                     return self.report_too_large(span, true);
                 }
-                let Substitution { filled, given, .. } = replaced;
-                for (op, mode, left, right) in filled {
+                let Substitution { substituted_predicates, substituted_args, .. } = substitution;
+                for (op, mode, left, right) in substituted_predicates {
                     self.check_text_operand(op, mode, &right)?;
                     // A constant left operand was already checked with the `def` itself.
                     if left.as_const().is_none() {
                         self.warn_useless_constant(op, mode, &left, &right);
                     }
                 }
-                for (function, param, arg) in given {
+                for (function, param, arg) in substituted_args {
                     self.check_known_argument(function, param, &arg)?;
                 }
                 self.measure_checked(term.part(), span)?;
@@ -133,40 +138,43 @@ impl<'a> Checker<'a> {
 
     fn report_unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
         let message = message!("there is no function `{}`", name.node);
-        let named = self.symbols.definitions.names().any(|known| known == name.node);
-        if let Some(help) = operator_help(&name.node).filter(|_| !named) {
+        let is_defined = self.symbols.definitions.names().any(|defined_name| defined_name == name.node);
+        if let Some(help) = operator_help(&name.node).filter(|_| !is_defined) {
             return self.fail(Code::UnknownFunction, name.span, message, help);
         }
         let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
-        let near = || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
-        let meant = builtins::builtin_for_foreign_name(&name.node).or_else(near);
+        let nearest_name =
+            || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
+        let intended_name = builtins::builtin_for_foreign_name(&name.node).or_else(nearest_name);
         let help = message!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
-        self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
+        self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, intended_name))
     }
 
     fn check_builtin_call(
         &mut self,
         function: Function,
         name: &Ident,
-        written: &'a [ast::Arg],
+        written_args: &'a [ast::Arg],
         span: Span,
     ) -> Checked<Expr> {
         let row = function.info();
         let names: Vec<&str> = row.params.iter().map(|(name, _)| *name).collect();
-        let placed = self.arguments_by_parameter(name, written, &names, None)?;
-        let least = names.len() - row.optional;
-        if !row.accepts_argument_count(placed.len()) || placed.iter().take(least).any(Option::is_none) {
-            let wanted = argument_count_phrase(least, names.len(), row.variadic);
-            let message = message!("`{}` takes {wanted}, not {}", row.name, written.len());
+        let args_by_parameter = self.arguments_by_parameter(name, written_args, &names, None)?;
+        let required_count = names.len() - row.optional;
+        if !row.accepts_argument_count(args_by_parameter.len())
+            || args_by_parameter.iter().take(required_count).any(Option::is_none)
+        {
+            let wanted = argument_count_phrase(required_count, names.len(), row.variadic);
+            let message = message!("`{}` takes {wanted}, not {}", row.name, written_args.len());
             return self.fail(Code::ArgumentCount, span, message, message!("write `{}`", row.signature()));
         }
         let mut args = Vec::new();
         let mut optional = row.missing_result_reason().is_some();
-        for (at, written) in placed.into_iter().enumerate() {
-            let (param, kinds) = row.params[at.min(row.params.len() - 1)];
-            let arg = match written {
-                Some(written) => self.check_value(written)?,
+        for (index, written_arg) in args_by_parameter.into_iter().enumerate() {
+            let (param, kinds) = row.params[index.min(row.params.len() - 1)];
+            let arg = match written_arg {
+                Some(written_arg) => self.check_value(written_arg)?,
                 // This optional argument is omitted, but a later argument is given.
                 None => constant_expr("".into(), span),
             };
@@ -182,7 +190,7 @@ impl<'a> Checker<'a> {
         }
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
         let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
-        // As with `list[i]`, the type of an element is checked when it is read.
+        // As with `list[i]`, the type of an element is checked when the element is read.
         Ok(if row.returns_elements() {
             read_as_declared(Expr { ty: Ty::ANY, ..call }, call.ty)
         } else {
@@ -195,110 +203,112 @@ impl<'a> Checker<'a> {
     fn arguments_by_parameter(
         &mut self,
         function: &Ident,
-        written: &'a [ast::Arg],
+        written_args: &'a [ast::Arg],
         params: &[&str],
         declared: Option<Span>,
     ) -> Checked<Vec<Option<&'a ast::Expr>>> {
-        let named = written.iter().position(|arg| arg.name.is_some()).unwrap_or(written.len());
-        let (first, named) = written.split_at(named);
-        let mut placed: Vec<_> = first.iter().map(|arg| Some(&arg.value)).collect();
-        for arg in named {
+        let named_args = written_args.iter().position(|arg| arg.name.is_some()).unwrap_or(written_args.len());
+        let (positional, named_args) = written_args.split_at(named_args);
+        let mut args_by_parameter: Vec<_> = positional.iter().map(|arg| Some(&arg.value)).collect();
+        for arg in named_args {
             let Some(name) = &arg.name else {
                 let message = message!("an argument without a name comes after one with a name");
                 let help = message!("write the named arguments last");
                 return self.fail(Code::ArgumentCount, arg.value.span, message, help);
             };
-            let Some(at) = params.iter().position(|param| **param == *name.node) else {
+            let Some(index) = params.iter().position(|param| **param == *name.node) else {
                 let message = message!("`{}` has no argument `{}`", function.node, name.node);
                 let finding =
                     Diagnostic::new(Code::UnknownArgument, name.span, message).label_declaration(declared);
                 let help = message!("its arguments are {}", params.join(", "));
-                let near = self.nearest(&name.node, params.iter().copied());
-                return self.report(finding.suggest_or_help(name.span, near, help));
+                let nearest_name = self.nearest(&name.node, params.iter().copied());
+                return self.report(finding.suggest_or_help(name.span, nearest_name, help));
             };
-            if placed.len() <= at {
-                placed.resize(at + 1, None);
+            if args_by_parameter.len() <= index {
+                args_by_parameter.resize(index + 1, None);
             }
-            if placed[at].replace(&arg.value).is_some() {
+            if args_by_parameter[index].replace(&arg.value).is_some() {
                 let message = message!("`{}` is given twice", name.node);
                 return self.fail(Code::ArgumentCount, name.span, message, message!("remove one of them"));
             }
         }
-        Ok(placed)
+        Ok(args_by_parameter)
     }
 
     fn check_arguments(
         &mut self,
         name: &Ident,
-        written: &'a [ast::Arg],
+        written_args: &'a [ast::Arg],
         params: &[(Arc<str>, Ty)],
         declared: Span,
         span: Span,
     ) -> Checked<Vec<Expr>> {
         let names: Vec<&str> = params.iter().map(|(name, _)| &**name).collect();
-        let placed = self.arguments_by_parameter(name, written, &names, Some(declared))?;
-        if written.len() != params.len() || placed.len() != params.len() {
+        let args_by_parameter = self.arguments_by_parameter(name, written_args, &names, Some(declared))?;
+        if written_args.len() != params.len() || args_by_parameter.len() != params.len() {
             let count = argument_count_phrase(params.len(), params.len(), false);
-            let message = message!("`{}` takes {count}, not {}", name.node, written.len());
+            let message = message!("`{}` takes {count}, not {}", name.node, written_args.len());
             let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
             let params: Vec<String> = params.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
             let help = message!("its signature is `{}({})`", name.node, params.join(", "));
             return self.report(diagnostic.label(declared, message!("declared here")).help(help));
         }
         let mut args = Vec::new();
-        // The counts are equal and no argument is given twice, so all are given.
-        for (written, (param, ty)) in placed.into_iter().flatten().zip(params) {
-            let arg = self.check_value(written)?;
+        // The counts are equal and no argument is given twice, so every parameter has an argument.
+        for (written_arg, (param, ty)) in args_by_parameter.into_iter().flatten().zip(params) {
+            let arg = self.check_value(written_arg)?;
             args.push(self.check_argument(&name.node, param, arg, ty, Some(declared))?);
         }
         Ok(args)
     }
 
     /// Checks that an argument has the type of its parameter. A value that may also be of another
-    /// kind is wrapped in a typed read, for which a value of another kind is missing.
+    /// kind is wrapped in a typed read. The typed read turns a value of another kind into a missing
+    /// value.
     pub(super) fn check_argument(
         &mut self,
         function: &str,
         param: &str,
         arg: Expr,
-        wanted: &Ty,
+        param_type: &Ty,
         declared: Option<Span>,
     ) -> Checked<Expr> {
-        let arg = self.constant_as_datetime(arg, wanted.kinds)?;
-        let accepted = accepted_kinds(wanted.kinds);
-        let insides_fit = match (&arg.ty.inner, &wanted.inner) {
+        let arg = self.constant_as_datetime(arg, param_type.kinds)?;
+        let accepted = accepted_kinds(param_type.kinds);
+        let inner_fits = match (&arg.ty.inner, &param_type.inner) {
             (InnerType::Unknown, _) | (_, InnerType::Unknown) => true,
-            _ => arg.ty.is_subtype_of(wanted),
+            _ => arg.ty.is_subtype_of(param_type),
         };
-        if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
-            let (wants, found) = (wanted.with_article(), arg.ty.with_article());
+        if !arg.ty.kinds.overlaps(accepted) || !inner_fits {
+            let (wants, found) = (param_type.with_article(), arg.ty.with_article());
             let message = message!("`{function}` expects {wants} for `{param}`, but this is {found}");
             let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_message());
-            let diagnostic = match arg.ty.kinds == KindSet::STRING && wanted.kinds.overlaps(KindSet::NUMBER) {
-                true => diagnostic.help(message!("write `number(…)` to read the number in a text")),
-                false => diagnostic,
-            };
+            let diagnostic =
+                match arg.ty.kinds == KindSet::STRING && param_type.kinds.overlaps(KindSet::NUMBER) {
+                    true => diagnostic.help(message!("write `number(…)` to read the number in a text")),
+                    false => diagnostic,
+                };
             let diagnostic = self.with_origin(diagnostic.label_declaration(declared), &arg);
-            // In a choice this is a warning. The argument keeps its own type, so that its value
-            // counts as used; the result of the call is missing.
-            if self.lenient && declared.is_none() {
+            // In a choice this is a warning, and the result of the call is missing. The argument
+            // keeps its type, so that the argument's value counts as used.
+            if self.is_in_choice && declared.is_none() {
                 self.warn_never_holds(diagnostic);
                 return Ok(arg);
             }
             return self.report(diagnostic);
         }
         if self.fields.is_narrowing_pass() {
-            let reason = NarrowingReason::Argument(wanted.clone(), param.into(), function.into());
+            let reason = NarrowingReason::Argument(param_type.clone(), param.into(), function.into());
             self.narrow_field(&arg, accepted, &reason);
         }
-        Ok(typed_read(arg, wanted))
+        Ok(typed_read(arg, param_type))
     }
 }
 
-/// Returns a help text if the name is an operator, or an operator in other languages.
+/// Returns a help text if the name is an operator of this language or of another language.
 fn operator_help(name: &str) -> Option<Message> {
-    let lower = name.to_lowercase();
-    let help = match lower.as_str() {
+    let lowercase = name.to_lowercase();
+    let help = match lowercase.as_str() {
         "not" => message!("`not` comes before a condition: `not (x > 3)`"),
         "if" | "iif" | "ifelse" | "case" | "switch" => {
             message!("to choose between two values, write `if C then a else b`")
@@ -321,10 +331,11 @@ fn operator_help(name: &str) -> Option<Message> {
         }
         "re_match" | "regexmatch" | "regexp_like" | "regex_match" => message!("write `x matches r\"…\"`"),
         "get" => message!("read a field with `a.b`, and the value of a key with `d[\"k\"]`"),
-        _ if builtins::reads_clock(&lower) => builtins::NO_CLOCK_HELP,
+        _ if builtins::reads_clock(&lowercase) => builtins::NO_CLOCK_HELP,
         _ => {
             let row = operators::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
-            let mut row = row.filter(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()));
+            let mut row =
+                row.filter(|row| row.spelling == lowercase || row.foreign.contains(&lowercase.as_str()));
             let spelling = row.next()?.spelling;
             return Some(message!("`{spelling}` is written between its operands: `x {spelling} y`"));
         }
@@ -332,8 +343,8 @@ fn operator_help(name: &str) -> Option<Message> {
     Some(help.to_owned())
 }
 
-fn argument_count_phrase(least: usize, most: usize, variadic: bool) -> Message {
-    match (least, most, variadic) {
+fn argument_count_phrase(least: usize, most: usize, is_variadic: bool) -> Message {
+    match (least, most, is_variadic) {
         (1, 1, false) => message!("one argument"),
         (least, most, false) if least == most => message!("{most} arguments"),
         (least, most, false) if least + 1 == most => message!("{least} or {most} arguments"),
@@ -348,13 +359,13 @@ struct Substitution<'s> {
     /// The number of nodes of each argument.
     sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
-    made: u64,
-    /// The predicates whose right operand was substituted and must be checked again. Each is given
-    /// by its operator, its mode and both operands.
-    filled: Vec<(Op, TestMode, Expr, Expr)>,
+    copied_nodes: u64,
+    /// The predicates whose right operand was substituted and must be checked again. Each item has
+    /// the predicate's operator, mode, left operand and right operand.
+    substituted_predicates: Vec<(Op, TestMode, Expr, Expr)>,
     /// Constants that were substituted into function calls and must be checked: the function, the
     /// parameter, and the constant.
-    given: Vec<(Function, &'static str, Expr)>,
+    substituted_args: Vec<(Function, &'static str, Expr)>,
 }
 
 impl Substitution<'_> {
@@ -373,10 +384,15 @@ impl Substitution<'_> {
                 match &mut test.right {
                     Operand::Nothing => {}
                     Operand::Value(value) => {
-                        let open = value.as_const().is_none();
+                        let is_not_constant = value.as_const().is_none();
                         self.substitute_in_expr(value);
-                        if let Some(op) = test.op.filter(|_| open) {
-                            self.filled.push((op, test.mode, test.left.clone(), value.clone()));
+                        if let Some(op) = test.op.filter(|_| is_not_constant) {
+                            self.substituted_predicates.push((
+                                op,
+                                test.mode,
+                                test.left.clone(),
+                                value.clone(),
+                            ));
                         }
                     }
                     Operand::Range { start, end, .. } => {
@@ -384,7 +400,8 @@ impl Substitution<'_> {
                         self.substitute_in_expr(end);
                     }
                 }
-                // A condition passed as a bool parameter becomes a condition again.
+                // A condition that was passed as an argument of type bool becomes a condition
+                // again.
                 if let (None, ExprKind::Cond(inner)) = (test.op, &test.left.kind) {
                     *cond = (**inner).clone();
                 }
@@ -398,10 +415,10 @@ impl Substitution<'_> {
 
     fn substitute_in_expr(&mut self, expr: &mut Expr) {
         match &mut expr.kind {
-            ExprKind::Param(at) => {
-                let at = *at as usize;
-                if let Some(arg) = self.args.get(at).filter(|_| self.made <= MAX_NODES) {
-                    self.made = self.made.saturating_add(self.sizes[at]);
+            ExprKind::Param(param_index) => {
+                let param_index = *param_index as usize;
+                if let Some(arg) = self.args.get(param_index).filter(|_| self.copied_nodes <= MAX_NODES) {
+                    self.copied_nodes = self.copied_nodes.saturating_add(self.sizes[param_index]);
                     *expr = arg.clone();
                 }
             }
@@ -421,12 +438,12 @@ impl Substitution<'_> {
             }
             ExprKind::Call(function, args) => {
                 let params = function.info().params;
-                for (at, arg) in args.iter_mut().enumerate() {
-                    let open = arg.as_const().is_none();
+                for (arg_index, arg) in args.iter_mut().enumerate() {
+                    let is_not_constant = arg.as_const().is_none();
                     self.substitute_in_expr(arg);
-                    if open && arg.as_const().is_some() {
-                        let (param, _) = params[at.min(params.len() - 1)];
-                        self.given.push((*function, param, arg.clone()));
+                    if is_not_constant && arg.as_const().is_some() {
+                        let (param, _) = params[arg_index.min(params.len() - 1)];
+                        self.substituted_args.push((*function, param, arg.clone()));
                     }
                 }
             }

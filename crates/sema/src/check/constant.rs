@@ -40,16 +40,16 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn constant_map(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
-        let once = self.without_duplicates(message!("key"), entries, |(key, _)| key);
-        let map = once.iter().map(|(key, value)| Ok((key.node.clone(), self.constant_json(value)?)));
+        let unique = self.without_duplicates(message!("key"), entries, |(key, _)| key);
+        let map = unique.iter().map(|(key, value)| Ok((key.node.clone(), self.constant_json(value)?)));
         let map = map.collect::<Checked<Map<String, Json>>>()?;
-        if once.len() == entries.len() { Ok(map) } else { Err(AlreadyReported) }
+        if unique.len() == entries.len() { Ok(map) } else { Err(AlreadyReported) }
     }
 
-    /// Converts a constant text to a version if `wanted` contains only the kind version.
-    pub(super) fn constant_as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
+    /// Converts a constant text to a version if `wanted_kinds` contains only the kind version.
+    pub(super) fn constant_as_version(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
-        if wanted != KindSet::VERSION {
+        if wanted_kinds != KindSet::VERSION {
             return Ok(expr);
         }
         let version = self.check_version(text, expr.span)?;
@@ -57,28 +57,30 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), optional: false, span: expr.span })
     }
 
-    /// Converts a constant text to a date-time if `wanted` contains the kind date-time but not the
-    /// kind text.
-    pub(super) fn constant_as_datetime(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
-        if !wanted.has(Kind::DateTime) || wanted.has(Kind::String) {
+    /// Converts a constant text to a date-time if `wanted_kinds` contains the kind date-time but
+    /// not the kind text.
+    pub(super) fn constant_as_datetime(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
+        if !wanted_kinds.has(Kind::DateTime) || wanted_kinds.has(Kind::String) {
             return Ok(expr);
         }
         if let ExprKind::If { cond, then, other } = expr.kind {
-            let (then, other) =
-                (self.constant_as_datetime(*then, wanted)?, self.constant_as_datetime(*other, wanted)?);
+            let (then, other) = (
+                self.constant_as_datetime(*then, wanted_kinds)?,
+                self.constant_as_datetime(*other, wanted_kinds)?,
+            );
             let ty = then.ty.join(&other.ty);
             let kind = ExprKind::If { cond, then: Box::new(then), other: Box::new(other) };
             return Ok(Expr { kind, ty, ..expr });
         }
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
-        if let Some(at) = parse_datetime(text) {
-            let kind = ExprKind::Const(Const::DateTime(at));
+        if let Some(time) = parse_datetime(text) {
+            let kind = ExprKind::Const(Const::DateTime(time));
             return Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span });
         }
         // A date alone, or a time without an offset, depends on the time zone; suggest an offset.
         let whole = ["Z", "T00:00:00Z"].map(|rest| format!("{}{rest}", text.replace(' ', "T")));
         let whole = whole.into_iter().find(|whole| parse_datetime(whole).is_some());
-        if whole.is_none() && wanted != KindSet::DATETIME {
+        if whole.is_none() && wanted_kinds != KindSet::DATETIME {
             return Ok(expr);
         }
         let message = message!("\"{text}\" is not a date and time");
@@ -125,7 +127,7 @@ fn type_of_json(json: &Json) -> Ty {
 /// Returns the smallest type that contains all types; `any` if there are none.
 fn join_types(mut types: impl Iterator<Item = Ty>) -> Ty {
     let Some(first) = types.next() else { return Ty::ANY };
-    types.fold(first, |all, ty| if all == ty { all } else { all.join(&ty) })
+    types.fold(first, |joined, ty| if joined == ty { joined } else { joined.join(&ty) })
 }
 
 /// Builds a list, as a constant if all elements are constants.
@@ -133,8 +135,8 @@ pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
     let ty = Ty::list(join_types(elements.iter().map(|element| element.ty.clone())));
     let is_zero = |json: &Json| json.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative());
     // In a JSON list `-0.0` would be read back as an integer.
-    let constant = |element| constant_json_of(element).filter(|json| !is_zero(json)).cloned();
-    let constants: Option<Vec<Json>> = elements.iter().map(constant).collect();
+    let constant_element = |element| constant_json_of(element).filter(|json| !is_zero(json)).cloned();
+    let constants: Option<Vec<Json>> = elements.iter().map(constant_element).collect();
     let kind = match constants {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
         None => ExprKind::List(elements),
@@ -142,8 +144,9 @@ pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
     Expr { kind, ty, optional: false, span }
 }
 
-/// Counts the values in nested lists and records of a constant, stopping soon after `limit`.
-/// Elements of the outermost list do not count, because their number is bounded by the source text.
+/// Counts the values in the nested lists and records of a constant. The count stops soon after it
+/// exceeds `limit`. Elements of the outermost list do not count, because the source text bounds
+/// their number.
 pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     let parts: &mut dyn Iterator<Item = &Json> = match json {
         Json::Array(items) => &mut items.iter(),
@@ -152,9 +155,9 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     };
     let mut size = 0;
     for part in parts.filter(|part| part.is_array() || part.is_object()) {
-        let own =
+        let own_size =
             part.as_array().map_or_else(|| part.as_object().map_or(0, |map| map.len()), Vec::len) as u64;
-        size += own + nested_size(part, limit);
+        size += own_size + nested_size(part, limit);
         if size > limit {
             break;
         }
@@ -162,12 +165,12 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     size
 }
 
-/// True if lists and records are nested more than `levels` levels deep.
+/// True if lists and records in the constant are nested more than `levels` levels deep.
 pub(super) fn is_deeper(json: &Json, levels: usize) -> bool {
-    let deeper = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
+    let exceeds_levels = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
     match json {
-        Json::Array(items) => levels == 0 || items.iter().any(|part| is_nested(part) && deeper(part)),
-        Json::Object(map) => levels == 0 || map.values().any(|part| is_nested(part) && deeper(part)),
+        Json::Array(items) => levels == 0 || items.iter().any(|part| is_nested(part) && exceeds_levels(part)),
+        Json::Object(map) => levels == 0 || map.values().any(|part| is_nested(part) && exceeds_levels(part)),
         _ => false,
     }
 }

@@ -31,8 +31,8 @@ impl<'a> Checker<'a> {
     /// Adds a table for a statement that decides, such as a `choice`; reports duplicate and
     /// reserved names.
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
-        let clash = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
-        if let Some(first) = clash {
+        let existing_span = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
+        if let Some(first) = existing_span {
             self.diagnostics.push(duplicate_error(message!("entry"), name, first, span));
         } else if matches!(name, crate::hir::ROUTES_TABLE | "none" | "default") {
             let message = message!("a table, choice or router cannot be named `{name}`");
@@ -99,8 +99,8 @@ impl<'a> Checker<'a> {
             return self.lower_question(choice, question, table);
         }
         self.warn_branches_hidden_by_default(choice);
-        self.lenient = true;
-        self.fields.implicit = Some(STEPS_FIELD);
+        self.is_in_choice = true;
+        self.fields.implicit_field = Some(STEPS_FIELD);
         let has_default = choice.branches.iter().any(|branch| branch.default.is_some());
         for branch in choice.branches.iter().rev() {
             match self.lower_branch(branch, has_default) {
@@ -114,12 +114,12 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        self.lenient = false;
-        self.fields.implicit = None;
+        self.is_in_choice = false;
+        self.fields.implicit_field = None;
     }
 
-    /// Returns the condition of a branch, and whether the branch is the default; `None` if the
-    /// branch is never chosen. `has_default` is true if a branch of the same choice is the default.
+    /// Returns the condition of a branch, and whether the branch is the default. `None` if the
+    /// branch is never chosen. `has_default` is true if some branch of the choice is the default.
     fn lower_branch(&mut self, branch: &'a Branch, has_default: bool) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             let message = message!("this branch has a meaning instead of conditions");
@@ -136,10 +136,10 @@ impl<'a> Checker<'a> {
                     "a default branch answers at its own position, whatever its conditions are; remove the \
                     conditions, or the word `default`"
                 );
-                let place = first.span.to(last.span);
+                let conditions_span = first.span.to(last.span);
                 return self.fail(
                     Code::BranchForm,
-                    place,
+                    conditions_span,
                     message!("a default branch cannot have conditions"),
                     help,
                 );
@@ -170,20 +170,22 @@ impl<'a> Checker<'a> {
     fn warn_branches_hidden_by_default(&mut self, choice: &Choice) {
         let Some(last) = choice.branches.iter().rposition(|branch| branch.default.is_some()) else { return };
         let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
-        let (Some(first), Some(word)) = (hidden.first(), default.default) else { return };
+        let (Some(first), Some(default_word)) = (hidden.first(), default.default) else { return };
         let names: Vec<String> = hidden.iter().map(|branch| format!("`{}`", branch.id.node)).collect();
         let message = message!("the default hides {}", names.join(", "));
-        let all = first.span.to(default.span);
-        let mut diagnostic = Diagnostic::new(Code::DefaultHides, word.to(default.id.span), message)
+        let hidden_and_default = first.span.to(default.span);
+        let mut diagnostic = Diagnostic::new(Code::DefaultHides, default_word.to(default.id.span), message)
             .label(first.span, message!("never reached"))
             .help(message!(
                 "branches are tried from the last to the first, and a default branch answers at \
                 its own position: write it first"
             ));
         if hidden.iter().all(|branch| branch.default.is_none()) {
-            let before = self.loaded.sources.slice(Span { end: default.span.start, ..all });
-            let moved = format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end());
-            diagnostic = diagnostic.likely_fix(all, moved);
+            let hidden_text =
+                self.loaded.sources.slice(Span { end: default.span.start, ..hidden_and_default });
+            let reordered =
+                format!("{}\n  {}", self.loaded.sources.slice(default.span), hidden_text.trim_end());
+            diagnostic = diagnostic.likely_fix(hidden_and_default, reordered);
         }
         self.diagnostics.push(diagnostic);
     }
@@ -195,13 +197,13 @@ impl<'a> Checker<'a> {
         let mut default: Option<&Branch> = None;
         for branch in &choice.branches {
             if let Some(conditions) = &branch.conditions {
-                let place = conditions.first().map_or(branch.span, |first| first.span);
+                let first_span = conditions.first().map_or(branch.span, |first| first.span);
                 let message = message!("a choice made by a model cannot have conditions");
                 let help = message!(
                     "write the meaning of the branch instead: `branch refund \"the customer wants money \
                     back\"`"
                 );
-                self.emit(Code::BranchForm, place, message, help);
+                self.emit(Code::BranchForm, first_span, message, help);
             }
             if let Some(word) = branch.default {
                 if let Some(first) = default {
@@ -219,8 +221,9 @@ impl<'a> Checker<'a> {
                 }
                 default = Some(branch);
             }
-            let meaning = branch.meaning.as_ref().map_or("", |meaning| meaning.node.as_str());
-            branches.push((branch.id.node.as_str().into(), meaning.into()));
+            let branch_meaning =
+                branch.meaning.as_ref().map_or("", |branch_meaning| branch_meaning.node.as_str());
+            branches.push((branch.id.node.as_str().into(), branch_meaning.into()));
         }
         let name = &choice.name;
         let Some(default) = default else {
@@ -253,12 +256,12 @@ impl<'a> Checker<'a> {
     fn lower_router(&mut self, router: &'a Router, statement: &'a Statement) {
         let name = &router.name;
         let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
-        self.alias = Some((router.param.node.as_str(), OUTPUT_FIELD));
-        self.fields.implicit = Some(OUTPUT_FIELD);
+        self.output_alias = Some((router.param.node.as_str(), OUTPUT_FIELD));
+        self.fields.implicit_field = Some(OUTPUT_FIELD);
         let slot = self.fields.intern_slot(None, &[NEXT_FIELD], KindSet::LIST, false);
         let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
         let next = self.add_value(Expr { kind, ty, optional: true, span: name.span });
-        for (at, case) in router.cases.iter().enumerate() {
+        for (index, case) in router.cases.iter().enumerate() {
             let checked = self.with_locals(&case.locals, |this| {
                 let condition = match &case.condition {
                     Some(condition) => this.check_rule_cond(condition),
@@ -273,7 +276,7 @@ impl<'a> Checker<'a> {
             });
             if let Ok((condition, destinations)) = checked {
                 let rule = match case.condition {
-                    Some(_) => format!("when {}", at + 1),
+                    Some(_) => format!("when {}", index + 1),
                     None => "otherwise".to_owned(),
                 };
                 let outcome = Outcome::Next { destinations, next, loopback: case.loopback.is_some() };
@@ -284,12 +287,12 @@ impl<'a> Checker<'a> {
             let outcome = Outcome::Next { destinations: vec![Destination::All], next, loopback: false };
             self.add_rule(table, "otherwise", always_true(name.span), outcome, name.span);
         }
-        self.alias = None;
-        self.fields.implicit = None;
+        self.output_alias = None;
+        self.fields.implicit_field = None;
     }
 
     fn lower_destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
-        let wrong = |this: &mut Self, message: Message| {
+        let report_destination = |this: &mut Self, message: Message| {
             let help = message!(
                 "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` if a \
                 field of the output names the nodes",
@@ -311,17 +314,23 @@ impl<'a> Checker<'a> {
                 };
                 match index {
                     Some(index) => Ok(Destination::At(index)),
-                    None => wrong(self, message!("the index of a next node is a whole number, from 0")),
+                    None => report_destination(
+                        self,
+                        message!("the index of a next node is a whole number, from 0"),
+                    ),
                 }
             }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
                 let value = self.check_value(expr)?;
                 if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
-                    return wrong(self, message!("{} cannot name a node", value.ty.with_article()));
+                    return report_destination(
+                        self,
+                        message!("{} cannot name a node", value.ty.with_article()),
+                    );
                 }
                 Ok(Destination::Named(self.add_value(value)))
             }
-            _ => wrong(self, message!("this is not a next node")),
+            _ => report_destination(self, message!("this is not a next node")),
         }
     }
 }
@@ -331,8 +340,8 @@ pub(super) fn always_true(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
-/// Builds the condition that all values that `cond` reads are present. The operand of a presence
-/// test may be missing, and of `a ?? b` only the result must be present.
+/// Builds the condition that tests whether all values that `cond` reads are present. The operand of
+/// a presence test may be missing. For `a ?? b`, only the result must be present.
 fn usable_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     collect_values_read(Part::Cond(cond), &mut reads);

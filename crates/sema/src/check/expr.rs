@@ -104,8 +104,8 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }
 
-    /// Returns a constant. Reports an error instead if other constants that it contains by name
-    /// made it too large or too deep.
+    /// Checks the size of a constant, which may contain other constants by name. Returns the
+    /// constant, or reports an error if the constant is too large or nested too deep.
     fn check_constant_size(&mut self, expr: Expr) -> Checked<Expr> {
         if constant_json_of(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
             return self.report_too_large(expr.span, true);
@@ -135,8 +135,8 @@ impl<'a> Checker<'a> {
             Term::Expr(value) => value,
         };
         let span = value.span;
-        if let Some(Json::Bool(known)) = constant_json_of(&value) {
-            return Ok(Cond { kind: CondKind::Const(*known), span });
+        if let Some(Json::Bool(value_is_true)) = constant_json_of(&value) {
+            return Ok(Cond { kind: CondKind::Const(*value_is_true), span });
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
             let message = message!("expected a condition, but this is {}", value.ty.with_article());
@@ -173,17 +173,18 @@ impl<'a> Checker<'a> {
     /// Checks every condition, so that one run reports the errors of all conditions.
     pub(super) fn check_conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
         let mut checked = Vec::with_capacity(parts.len());
-        let mut all = true;
+        let mut all_valid = true;
         for part in parts {
             match self.check_cond(part) {
                 Ok(cond) => checked.push(cond),
-                Err(AlreadyReported) => all = false,
+                Err(AlreadyReported) => all_valid = false,
             }
         }
-        if all { Ok(checked) } else { Err(AlreadyReported) }
+        if all_valid { Ok(checked) } else { Err(AlreadyReported) }
     }
 
-    /// Checks an expression that must be a value; a condition becomes true, false or missing.
+    /// Checks an expression that must be a value. A condition is converted to a value: true, false,
+    /// or missing if the condition is unknown.
     pub(super) fn check_value(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
         Ok(match self.check_term(expr)? {
             Term::Expr(value) => value,
@@ -196,10 +197,10 @@ impl<'a> Checker<'a> {
 
     /// True if a condition may be unknown even if the message satisfies the `input` contract.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
-        let presence = matches!(&cond.kind, CondKind::Test(test)
+        let is_presence_test = matches!(&cond.kind, CondKind::Test(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
-        let always_known = presence || matches!(cond.kind, CondKind::NotTrue(_));
-        !always_known && cond.parts().into_iter().any(|part| self.part_may_be_unknown(part))
+        let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));
+        !is_never_unknown && cond.parts().into_iter().any(|part| self.part_may_be_unknown(part))
     }
 
     fn part_may_be_unknown(&self, part: Part<'_>) -> bool {
@@ -217,7 +218,7 @@ impl<'a> Checker<'a> {
                 return Ok(self.let_reference(id, span));
             }
             let expr = Expr { span, ..binding.expr.clone() };
-            self.noted.extend(binding.guard.clone());
+            self.pending_type_tests.extend(binding.guard.clone());
             return Ok(Term::Expr(expr));
         }
         if let Some(symbol) = self.symbols.definition(span.file, name) {
@@ -270,8 +271,8 @@ impl<'a> Checker<'a> {
             &NarrowingReason::Fixed(message!("a list, because its elements are read")),
         );
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
-        let bound = self.new_var(&var.node, element.kinds);
-        let expr = Expr { kind: ExprKind::Var(bound.id), ty: element, optional: false, span: var.span };
+        let element_var = self.new_var(&var.node, element.kinds);
+        let expr = Expr { kind: ExprKind::Var(element_var.id), ty: element, optional: false, span: var.span };
         self.scope.push(Binding::new(&var.node, expr, var.span));
         let body = self.check_cond(body);
         self.scope.pop();
@@ -279,12 +280,12 @@ impl<'a> Checker<'a> {
         Ok(match kind {
             QuantifierKind::Count => {
                 let optional = list.optional;
-                let kind = ExprKind::Count { list, var: bound, body };
+                let kind = ExprKind::Count { list, var: element_var, body };
                 Term::Expr(Expr { kind, ty: Ty::INT, optional, span })
             }
             QuantifierKind::Any | QuantifierKind::All => {
                 let all = kind == QuantifierKind::All;
-                Term::Cond(Cond { kind: CondKind::Quantifier { all, list, var: bound, body }, span })
+                Term::Cond(Cond { kind: CondKind::Quantifier { all, list, var: element_var, body }, span })
             }
         })
     }
@@ -328,7 +329,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a label that shows where the type of a value comes from.
+    /// Adds a label to the declaration or use that determines the type of `expr`.
     pub(super) fn with_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
         match &expr.kind {
             ExprKind::Slot(id) => {
@@ -338,12 +339,12 @@ impl<'a> Checker<'a> {
                     return diagnostic;
                 }
                 let name = path.join(".");
-                if let Some(place) = self.fields.declared_at(path) {
-                    return diagnostic.label(place, message!("`{name}` is declared here"));
+                if let Some(declared_span) = self.fields.declared_at(path) {
+                    return diagnostic.label(declared_span, message!("`{name}` is declared here"));
                 }
                 match self.fields.first_use(path) {
-                    Some((place, reason)) if diagnostic.span() != Some(place) => {
-                        diagnostic.label(place, message!("`{name}` is used here as {reason}"))
+                    Some((declared_span, reason)) if diagnostic.span() != Some(declared_span) => {
+                        diagnostic.label(declared_span, message!("`{name}` is used here as {reason}"))
                     }
                     _ if is_text_path(path) && diagnostic.help.is_none() => diagnostic
                         .help(message!("`text` is a string unless an `input` block declares another type")),
@@ -355,12 +356,12 @@ impl<'a> Checker<'a> {
                 diagnostic.label(*span, message!("`{name}` is {} because of this definition", expr.ty))
             }
             ExprKind::Var(_) | ExprKind::Param(_) => {
-                let same = |binding: &&Binding| match (&binding.expr.kind, &expr.kind) {
+                let is_same_value = |binding: &&Binding| match (&binding.expr.kind, &expr.kind) {
                     (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
                     (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
                     _ => false,
                 };
-                match self.scope.bindings().iter().rev().find(same) {
+                match self.scope.bindings().iter().rev().find(is_same_value) {
                     Some(Binding { name, expr: bound, .. }) => {
                         diagnostic.label(bound.span, message!("`{name}` is {} here", expr.ty))
                     }
@@ -373,10 +374,10 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Replaces the condition after `unless` by its complement, which is true if the condition is false
-/// or unknown.
+/// Replaces the condition after `unless` by its complement. The complement is true if the condition
+/// is false or unknown.
 fn into_exception(cond: &mut Cond) {
-    let never = Cond { kind: CondKind::Const(false), span: cond.span };
-    let inner = Box::new(std::mem::replace(cond, never));
+    let placeholder = Cond { kind: CondKind::Const(false), span: cond.span };
+    let inner = Box::new(std::mem::replace(cond, placeholder));
     cond.kind = CondKind::NotTrue(inner);
 }

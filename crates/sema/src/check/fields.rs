@@ -39,28 +39,28 @@ pub(super) struct MessageFields {
     statement: u32,
     /// Undeclared names that were already compared with the names of definitions, to warn about a
     /// likely misspelling.
-    looked_at: HashSet<Arc<str>>,
+    compared_names: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
     /// Hash index that finds the id of a slot by the slot's root, path and kinds.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
-    /// How the rules of an existing program use undeclared fields. Set if a single new route is
-    /// checked against that program.
-    pub(super) known: Option<Arc<FieldUses>>,
-    /// How all rules use undeclared fields, with the number of routes for each use; `None` if the
-    /// caller does not need the numbers.
+    /// How the rules of an existing program use undeclared fields. Set only if a single new route
+    /// is checked against the existing program.
+    pub(super) existing_uses: Option<Arc<FieldUses>>,
+    /// How all rules use undeclared fields, with the number of routes for each use. `None` if the
+    /// caller of the checker does not need these numbers.
     pub(super) counted: Option<CountedUses>,
     /// The fields that each route uses, by the route's span; empty unless `counted` is set.
     pub(super) by_route: UsesByRoute,
-    /// The fields that the current route uses; `None` outside routes, or if the caller does not
-    /// need them.
+    /// The fields that the current route uses. `None` outside routes, or if the caller of the
+    /// checker does not need the fields of each route.
     route: Option<RouteUses>,
-    /// The fields that the last checked route used; empty unless `known` is set.
-    pub(super) done: RouteUses,
+    /// The fields that the last checked route used; empty unless `existing_uses` is set.
+    pub(super) last_route_uses: RouteUses,
     /// A field, such as `steps`, that the current statement may read although `input` does not
     /// declare the field.
-    pub(super) implicit: Option<&'static str>,
+    pub(super) implicit_field: Option<&'static str>,
 }
 
 /// The reason why a use narrows the type of a field. Formatted only if a diagnostic shows it.
@@ -82,8 +82,8 @@ impl NarrowingReason {
 
 impl Argument for NarrowingReason {
     fn to_arg(&self) -> Arg {
-        let words = match self {
-            NarrowingReason::Fixed(words) => words.clone(),
+        let text = match self {
+            NarrowingReason::Fixed(text) => text.clone(),
             NarrowingReason::Field(_) => message!("a record, because one of its fields is read"),
             NarrowingReason::Side(kinds, side, operator) => message!("{kinds}, {side} of `{operator}`"),
             NarrowingReason::Operand(kinds, operator) => message!("{kinds}, an operand of `{operator}`"),
@@ -91,7 +91,7 @@ impl Argument for NarrowingReason {
                 message!("{wanted}, the argument `{name}` of `{function}`")
             }
         };
-        words.to_arg()
+        text.to_arg()
     }
 }
 
@@ -100,8 +100,8 @@ struct InferredType {
     kinds: KindSet,
     /// The first few uses, and every use that narrowed the type.
     uses: Vec<FieldUseSite>,
-    /// The first few uses that accept very different kinds, such as both texts and lists. At most
-    /// one use per statement is stored.
+    /// The first few uses that accept kinds which are not comparable with each other, such as texts
+    /// and lists. At most one use per statement is stored.
     overloaded: Vec<FieldUseSite>,
 }
 
@@ -109,49 +109,54 @@ struct InferredType {
 #[derive(Clone)]
 pub(super) struct FieldUseSite {
     pub(super) kinds: KindSet,
-    pub(super) place: Span,
+    pub(super) use_span: Span,
     pub(super) reason: NarrowingReason,
     statement: u32,
 }
 
-/// A use of a field that accepts several kinds of value, although another statement narrows the
-/// field to fewer kinds.
+/// A use that accepts several kinds of value, of a field that another statement narrows to fewer
+/// kinds.
 pub(super) struct NarrowedUse<'f> {
     pub(super) path: &'f OwnedPath,
-    /// The kinds of value as which the field is read after all uses narrowed it.
+    /// The kinds of value that the field may have after all uses have narrowed the field.
     pub(super) kinds: KindSet,
-    pub(super) used: &'f FieldUseSite,
-    /// The use that narrows the field; `None` if that use belongs to a rule of the existing
-    /// program.
-    pub(super) by: Option<&'f FieldUseSite>,
+    /// The use that accepts more kinds.
+    pub(super) narrowed_use: &'f FieldUseSite,
+    /// The other statement's use, which narrows the field. `None` if this use belongs to a rule of
+    /// the existing program.
+    pub(super) narrowing_use: Option<&'f FieldUseSite>,
 }
 
 impl InferredType {
-    fn add_use(&mut self, used: FieldUseSite, left: KindSet) {
-        let open = !is_one_family(used.kinds) && used.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
-        let again = self.overloaded.last().is_some_and(|last| last.statement == used.statement);
-        if open && !again && self.overloaded.len() < 4 {
-            self.overloaded.push(used.clone());
+    fn add_use(&mut self, use_site: FieldUseSite, remaining_kinds: KindSet) {
+        let is_overloaded =
+            !is_one_family(use_site.kinds) && use_site.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
+        let is_repeated = self.overloaded.last().is_some_and(|last| last.statement == use_site.statement);
+        if is_overloaded && !is_repeated && self.overloaded.len() < 4 {
+            self.overloaded.push(use_site.clone());
         }
-        if self.uses.len() < 8 || self.kinds != left {
-            self.uses.push(used);
+        if self.uses.len() < 8 || self.kinds != remaining_kinds {
+            self.uses.push(use_site);
         }
-        self.kinds = left;
+        self.kinds = remaining_kinds;
     }
 
-    /// Returns the first use in `overloaded` for which another statement leaves only kinds that are
-    /// comparable with each other. Also returns the use in that statement; `None` if the statement
-    /// belongs to the existing program. `known` are the kinds that the existing program accepts.
-    fn first_narrowed_use(&self, known: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
+    /// Returns the first use in `overloaded` that another statement narrows to kinds which are
+    /// comparable with each other. Also returns the narrowing use, or `None` if the existing
+    /// program narrows the field. `known` are the kinds that the existing program accepts.
+    fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
         }
-        self.overloaded.iter().find_map(|used| {
-            let (own, others): (Vec<&FieldUseSite>, Vec<&FieldUseSite>) =
-                self.uses.iter().partition(|other| other.statement == used.statement);
-            let own = own.iter().fold(used.kinds, |left, other| left.intersect(other.kinds));
-            let by = others.into_iter().find(|other| !own.is_subset(other.kinds));
-            (!is_one_family(own) && (by.is_some() || !own.is_subset(known))).then_some((used, by))
+        self.overloaded.iter().find_map(|use_site| {
+            let (statement_kinds, other_uses): (Vec<&FieldUseSite>, Vec<&FieldUseSite>) =
+                self.uses.iter().partition(|other| other.statement == use_site.statement);
+            let statement_kinds =
+                statement_kinds.iter().fold(use_site.kinds, |kinds, other| kinds.intersect(other.kinds));
+            let narrowing_use = other_uses.into_iter().find(|other| !statement_kinds.is_subset(other.kinds));
+            (!is_one_family(statement_kinds)
+                && (narrowing_use.is_some() || !statement_kinds.is_subset(existing_kinds)))
+            .then_some((use_site, narrowing_use))
         })
     }
 }
@@ -178,10 +183,10 @@ impl MessageFields {
         self.input.as_ref()?.ty.fields()
     }
 
-    /// True if this undeclared name was not checked for a misspelling in the current pass. Marks
-    /// the name as checked.
+    /// True if this is the first check of an undeclared name for a misspelling in the current pass.
+    /// Marks the name as checked.
     pub(super) fn is_first_look(&mut self, name: &str) -> bool {
-        !self.looked_at.contains(name) && self.looked_at.insert(name.into())
+        !self.compared_names.contains(name) && self.compared_names.insert(name.into())
     }
 
     pub(super) fn declared_at(&self, path: &[impl PathSegment]) -> Option<Span> {
@@ -195,31 +200,33 @@ impl MessageFields {
     ) -> Result<ResolvedField, PathError> {
         match &self.input {
             Some(input) => match find_declared(&input.ty, path) {
-                Err(PathError::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
+                Err(PathError::UnknownField { at: 0, .. })
+                    if self.implicit_field == Some(path[0].as_ref()) =>
+                {
                     Ok(ResolvedField { ty: Ty::ANY, optional: true, private: false })
                 }
-                found => found,
+                result => result,
             },
             None => {
-                let inferring = 1..if self.done_inferring { 1 } else { path.len() };
-                for end in inferring {
-                    let reason = NarrowingReason::Field(self.names.intern_name(path[end].as_ref()));
-                    self.narrow_kinds(&path[..end], KindSet::DICT, span, &reason);
+                let record_lengths = 1..if self.done_inferring { 1 } else { path.len() };
+                for length in record_lengths {
+                    let reason = NarrowingReason::Field(self.names.intern_name(path[length].as_ref()));
+                    self.narrow_kinds(&path[..length], KindSet::DICT, span, &reason);
                 }
                 // In the first pass, each use is checked as if the field had any kind.
                 // `narrow_kinds` finds the uses that conflict, whatever their order.
-                let open = !self.done_inferring && !is_text_path(path);
-                let kinds = if open { KindSet::ALL } else { self.remaining_kinds(path) };
+                let accepts_all_kinds = !self.done_inferring && !is_text_path(path);
+                let kinds = if accepts_all_kinds { KindSet::ALL } else { self.remaining_kinds(path) };
                 Ok(ResolvedField { ty: Ty::from_kinds(kinds), optional: true, private: false })
             }
         }
     }
 
-    /// True for an undeclared field that some statement may read although it is undeclared, such as
-    /// `steps`, and does read.
+    /// True for a field that is not declared in `input` but that a statement reads implicitly, such
+    /// as `steps` in a choice.
     pub(super) fn is_implicitly_read(&self, path: &[impl PathSegment]) -> bool {
-        let first = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
-        self.slots.iter().any(first)
+        let has_same_root = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
+        self.slots.iter().any(has_same_root)
             && self.declared_roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
     }
 
@@ -227,35 +234,37 @@ impl MessageFields {
     /// `text` is a string by convention.
     fn remaining_kinds(&self, path: &[impl PathSegment]) -> KindSet {
         let inferred = self.uses.get(&PathRef(path)).map(|inferred| inferred.kinds);
-        let known = || self.known.as_ref().and_then(|known| known.kinds(path));
-        let unused = if is_text_path(path) { KindSet::STRING } else { KindSet::ALL };
-        inferred.or_else(known).unwrap_or(unused)
+        let existing_kinds =
+            || self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
+        let default_kinds = if is_text_path(path) { KindSet::STRING } else { KindSet::ALL };
+        inferred.or_else(existing_kinds).unwrap_or(default_kinds)
     }
 
     /// Starts the check of a route. Until the end of the route, uses of fields are recorded for
     /// this route.
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
-        let wanted = self.is_narrowing_pass() && (self.counted.is_some() || self.known.is_some());
-        self.route = wanted.then(RouteUses::default);
+        let records_uses =
+            self.is_narrowing_pass() && (self.counted.is_some() || self.existing_uses.is_some());
+        self.route = records_uses.then(RouteUses::default);
     }
 
-    pub(super) fn end_route(&mut self, place: Span) {
+    pub(super) fn end_route(&mut self, span: Span) {
         match (self.route.take(), &mut self.counted) {
-            (Some(route), Some(counted)) => self.by_route.insert(place, counted.add_route(Arc::new(route))),
-            (Some(route), None) => self.done = route,
+            (Some(route), Some(counted)) => self.by_route.insert(span, counted.add_route(Arc::new(route))),
+            (Some(route), None) => self.last_route_uses = route,
             (None, _) => {}
         }
     }
 
-    /// Returns the declared fields, or how often undeclared fields are used. For undeclared fields,
-    /// also returns the fields that each route uses.
+    /// Returns the declared fields, or the number of uses of each undeclared field. For undeclared
+    /// fields, also returns the fields that each route uses.
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
-        let known = match self.input {
+        let counted_fields = match self.input {
             Some(input) => CountedFields::Input(input),
             None => CountedFields::Uses(self.counted.unwrap_or_default()),
         };
-        (known, self.by_route)
+        (counted_fields, self.by_route)
     }
 
     /// Records a use of an undeclared field. `kinds` are the kinds of value that the use accepts.
@@ -282,11 +291,11 @@ impl MessageFields {
             return;
         }
         self.record_use(path, kinds);
-        let before = self.remaining_kinds(path);
+        let kinds_before = self.remaining_kinds(path);
         let inferred = match self.uses.get_mut(&PathRef(path)) {
             Some(inferred) => inferred,
             None => self.uses.entry(self.names.intern_path(path)).or_insert_with(|| InferredType {
-                kinds: before,
+                kinds: kinds_before,
                 uses: Vec::new(),
                 overloaded: Vec::new(),
             }),
@@ -294,11 +303,12 @@ impl MessageFields {
         let conflict = |message: Message| {
             Diagnostic::new(Code::ConflictingUses, span, message).here(message!("used here as {reason}"))
         };
-        let words = |kinds| Ty::from_kinds(kinds).with_article();
-        let left = inferred.kinds.intersect(kinds);
-        let known = self.known.as_ref().and_then(|known| known.kinds(path));
-        if left.is_empty() {
-            let (name, other, this) = (join_path(path), words(inferred.kinds), words(kinds));
+        let describe_kinds = |kinds| Ty::from_kinds(kinds).with_article();
+        let remaining_kinds = inferred.kinds.intersect(kinds);
+        let known = self.existing_uses.as_ref().and_then(|known| known.kinds(path));
+        if remaining_kinds.is_empty() {
+            let (name, other, this) =
+                (join_path(path), describe_kinds(inferred.kinds), describe_kinds(kinds));
             let conflict = conflict(message!("`{name}` cannot be both {other} and {this}"));
             let earlier = inferred.uses.iter().find(|other| !other.kinds.overlaps(kinds));
             let conflict = match reason {
@@ -306,27 +316,27 @@ impl MessageFields {
                 _ => conflict,
             };
             self.conflicts.push(match earlier {
-                Some(FieldUseSite { place, reason, .. }) => {
+                Some(FieldUseSite { use_span, reason, .. }) => {
                     let conflict = match reason {
                         NarrowingReason::Field(name) => with_function_help(conflict, &join_path(path), name),
                         _ => conflict,
                     };
-                    conflict.label(*place, message!("used here as {reason}"))
+                    conflict.label(*use_span, message!("used here as {reason}"))
                 }
                 None if conflict.help.is_some() => conflict,
                 None => conflict
                     .help(message!("`{name}` is a string unless an `input` block declares another type")),
             });
         } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
-            let (name, other, this) = (join_path(path), words(known), words(kinds));
+            let (name, other, this) = (join_path(path), describe_kinds(known), describe_kinds(kinds));
             let message = message!("other rules read `{name}` as {other}, but this works for {this} only");
             let help =
                 message!("declare `{name}` in an `input` block, or read it here as one type: `{name} as …`");
             self.conflicts.push(conflict(message).help(help));
         } else {
             inferred.add_use(
-                FieldUseSite { kinds, place: span, reason: reason.clone(), statement: self.statement },
-                left,
+                FieldUseSite { kinds, use_span: span, reason: reason.clone(), statement: self.statement },
+                remaining_kinds,
             );
         }
     }
@@ -334,28 +344,31 @@ impl MessageFields {
     /// Ends the first pass, in which uses narrow types.
     pub(super) fn end_inference(&mut self) {
         self.done_inferring = true;
-        self.looked_at.clear();
+        self.compared_names.clear();
         self.slots.clear();
         self.slot_ids.clear();
     }
 
-    /// Returns the span and reason of the first use that narrowed an undeclared field, to show both
-    /// with an error.
+    /// Returns the span and the reason of the first use that narrowed an undeclared field. An error
+    /// message shows both.
     pub(super) fn first_use(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
-        self.uses.get(&PathRef(path))?.uses.first().map(|first| (first.place, &first.reason))
+        self.uses.get(&PathRef(path))?.uses.first().map(|first| (first.use_span, &first.reason))
     }
 
-    /// Returns the uses for which another statement narrows the kinds of the field, in source
-    /// order.
+    /// Returns the uses of fields that another statement narrows to fewer kinds, in source order.
     pub(super) fn narrowed_uses(&self) -> Vec<NarrowedUse<'_>> {
-        let narrowed =
+        let narrowed_uses =
             self.uses.iter().filter(|(path, _)| !is_text_path(path)).filter_map(|(path, inferred)| {
-                let known = self.known.as_ref().and_then(|known| known.kinds(path));
-                let (used, by) = inferred.first_narrowed_use(known.unwrap_or(KindSet::ALL))?;
-                Some(NarrowedUse { path, kinds: inferred.kinds, used, by })
+                let existing_kinds =
+                    self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
+                let (narrowed_use, narrowing_use) =
+                    inferred.first_narrowed_use(existing_kinds.unwrap_or(KindSet::ALL))?;
+                Some(NarrowedUse { path, kinds: inferred.kinds, narrowed_use, narrowing_use })
             });
-        let mut narrowed: Vec<NarrowedUse<'_>> = narrowed.collect();
-        narrowed.sort_by_key(|narrowed| (narrowed.used.place.file, narrowed.used.place.start));
+        let mut narrowed_uses: Vec<NarrowedUse<'_>> = narrowed_uses.collect();
+        narrowed_uses.sort_by_key(|narrowed| {
+            (narrowed.narrowed_use.use_span.file, narrowed.narrowed_use.use_span.start)
+        });
         narrowed
     }
 
@@ -375,12 +388,12 @@ impl MessageFields {
         private: bool,
     ) -> SlotId {
         let MessageFields { slots, slot_ids, hasher, names, .. } = self;
-        let same = |id: &SlotId| {
+        let is_same_slot = |id: &SlotId| {
             let slot = &slots[id.index()];
             slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
         };
         let key = hasher.hash_one((root, path, kinds));
-        if let Some(id) = slot_ids.find(key, same) {
+        if let Some(id) = slot_ids.find(key, is_same_slot) {
             return *id;
         }
         let id = SlotId(slots.len() as u32);
@@ -398,7 +411,8 @@ impl MessageFields {
     }
 }
 
-/// Adds a help text if the field has the name of a function: for `text.length`, write `len(text)`.
+/// Adds a help text if the field's name resembles a function. For `text.length`, the help text
+/// suggests `len(text)`.
 fn with_function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
     match meant_function(field) {
         Some(function) => diagnostic.help(message!("write `{function}({path})`")),
@@ -419,23 +433,23 @@ fn join_path(path: &[impl PathSegment]) -> String {
 }
 
 pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<ResolvedField, PathError> {
-    let mut found = ResolvedField { ty: input.clone(), optional: false, private: false };
-    for (at, name) in path.iter().enumerate() {
-        found = match field_of_type(&found.ty, name.as_ref()) {
+    let mut field = ResolvedField { ty: input.clone(), optional: false, private: false };
+    for (index, name) in path.iter().enumerate() {
+        field = match field_of_type(&field.ty, name.as_ref()) {
             Ok(ResolvedField { ty, optional, private }) => {
-                ResolvedField { ty, optional: found.optional | optional, private: found.private | private }
+                ResolvedField { ty, optional: field.optional | optional, private: field.private | private }
             }
-            Err(Some(record)) => return Err(PathError::UnknownField { at, record }),
-            Err(None) => return Err(PathError::NoFields { at, ty: found.ty }),
+            Err(Some(record)) => return Err(PathError::UnknownField { at: index, record }),
+            Err(None) => return Err(PathError::NoFields { at: index, ty: field.ty }),
         };
     }
-    Ok(found)
+    Ok(field)
 }
 
 /// Looks up a field in a type. The error contains the record type that lacks the field, or `None`
 /// if the type has no declared fields.
 pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
-    let entry = |ty| ResolvedField { ty, optional: true, private: false };
+    let optional_field = |ty| ResolvedField { ty, optional: true, private: false };
     match &ty.inner {
         InnerType::Fields(record) => match record.get(name) {
             Some(Field { ty, optional, private, .. }) => {
@@ -444,7 +458,7 @@ pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option
             None => Err(Some(record.clone())),
         },
         _ if !ty.kinds.overlaps(KindSet::DICT) => Err(None),
-        InnerType::Element(element) => Ok(entry((**element).clone())),
-        InnerType::Unknown => Ok(entry(Ty::ANY)),
+        InnerType::Element(element) => Ok(optional_field((**element).clone())),
+        InnerType::Unknown => Ok(optional_field(Ty::ANY)),
     }
 }

@@ -26,77 +26,85 @@ use std::sync::Arc;
 /// A keyword pattern of a flow, stored for warnings about patterns that are never reached.
 struct KeywordPattern {
     /// The operator of the pattern's match mode, one of [`MATCH_MODES`].
-    matching: Op,
+    operator: Op,
     /// The text to find, trimmed and case-folded; a regular expression is unchanged.
     text: String,
-    shown: Arc<str>,
+    source_text: Arc<str>,
     flow: FlowId,
     span: Span,
 }
 
-/// Maximum number of searches with regular expressions for the warning about patterns that match an
-/// example of another flow.
+/// Maximum number of regular-expression searches in the check for patterns that match examples of
+/// other flows.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// Finds the first keyword pattern that matches an example of an intent flow.
 struct PatternMatcher<'p> {
     exact: HashMap<&'p str, usize>,
     contained: Option<LiteralAutomaton>,
-    /// For each text that the automaton `contained` searches for, the index of its pattern.
-    holds: Vec<usize>,
+    /// The indices of the patterns whose texts the automaton `contained` searches for. Entry `i`
+    /// belongs to the automaton's text `i`.
+    contained_patterns: Vec<usize>,
     regexes: Vec<(usize, LazyRegex)>,
 }
 
 impl<'p> PatternMatcher<'p> {
     fn new(patterns: &'p [KeywordPattern]) -> PatternMatcher<'p> {
-        let mut found =
-            PatternMatcher { exact: HashMap::new(), contained: None, holds: Vec::new(), regexes: Vec::new() };
-        for (at, pattern) in patterns.iter().enumerate() {
-            match pattern.matching {
+        let mut matcher = PatternMatcher {
+            exact: HashMap::new(),
+            contained: None,
+            contained_patterns: Vec::new(),
+            regexes: Vec::new(),
+        };
+        for (index, pattern) in patterns.iter().enumerate() {
+            match pattern.operator {
                 Op::Eq => {
-                    found.exact.entry(&pattern.text).or_insert(at);
+                    matcher.exact.entry(&pattern.text).or_insert(index);
                 }
                 Op::Matches => {
-                    found.regexes.push((at, LazyRegex::from_checked(&pattern.text.as_str().into(), true)));
+                    matcher
+                        .regexes
+                        .push((index, LazyRegex::from_checked(&pattern.text.as_str().into(), true)));
                 }
-                _ => found.holds.push(at),
+                _ => matcher.contained_patterns.push(index),
             }
         }
-        let texts = found.holds.iter().map(|at| &patterns[*at].text);
-        found.contained = LiteralAutomaton::new(MatchKind::Standard, texts).ok();
-        found
+        let texts = matcher.contained_patterns.iter().map(|index| &patterns[*index].text);
+        matcher.contained = LiteralAutomaton::new(MatchKind::Standard, texts).ok();
+        matcher
     }
 
-    /// Returns the index of the first pattern that matches. Tries at most `left` regular
-    /// expressions, and subtracts the number of tried ones from `left`.
-    fn first_match(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
+    /// Returns the index of the first pattern that matches; `None` if no pattern matches. Tries at
+    /// most `remaining_searches` regular expressions, and subtracts the number of tried expressions
+    /// from `remaining_searches`.
+    fn first_match(&self, folded: &str, example: &str, remaining_searches: &mut usize) -> Option<usize> {
         let exact = self.exact.get(folded).copied();
         let contained = self.contained.iter().flat_map(|search| search.overlapping_matches(folded));
-        let contained = contained.map(|(found, _)| self.holds[found]).min();
+        let contained = contained.map(|(match_index, _)| self.contained_patterns[match_index]).min();
         let literal = exact.into_iter().chain(contained).min();
-        let earlier = self.regexes.iter().take_while(|(at, _)| literal.is_none_or(|first| *at < first));
-        let tried = earlier.take_while(|_| {
-            let before = *left;
-            *left = before.saturating_sub(1);
-            before > 0
+        let earlier = self.regexes.iter().take_while(|(index, _)| literal.is_none_or(|first| *index < first));
+        let searched = earlier.take_while(|_| {
+            let searches_before = *remaining_searches;
+            *remaining_searches = searches_before.saturating_sub(1);
+            searches_before > 0
         });
-        let matching = tried.into_iter().find(|(_, regex)| regex.is_match(example));
-        matching.map(|(at, _)| *at).or(literal)
+        let matching_regex = searched.into_iter().find(|(_, regex)| regex.is_match(example));
+        matching_regex.map(|(index, _)| *index).or(literal)
     }
 }
 
 impl<'a> Checker<'a> {
     /// Lowers every flow of the main file and its imports.
     pub(super) fn lower_flows(&mut self) {
-        let mut first: HashMap<&str, Span> = HashMap::new();
+        let mut first_spans: HashMap<&str, Span> = HashMap::new();
         let mut patterns = Vec::new();
         let mut table = None;
         for statement in self.statements() {
             let StatementKind::Flow(flow) = &statement.kind else { continue };
             let name = &flow.name;
-            let first = *first.entry(&name.node).or_insert(name.span);
-            if first != name.span {
-                self.diagnostics.push(duplicate_error(message!("flow"), &name.node, first, name.span));
+            let first_span = *first_spans.entry(&name.node).or_insert(name.span);
+            if first_span != name.span {
+                self.diagnostics.push(duplicate_error(message!("flow"), &name.node, first_span, name.span));
             }
             let table =
                 *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS_TABLE, name.span, ""));
@@ -130,8 +138,7 @@ impl<'a> Checker<'a> {
         self.warn_caught_examples(&patterns);
     }
 
-    /// Checks the declaration of the flow tool, the function through which a language model runs
-    /// flows.
+    /// Checks the declaration of the flow tool. A language model calls this tool to run a flow.
     pub(super) fn check_flow_tool(&mut self) {
         for statement in self.statements() {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
@@ -149,11 +156,11 @@ impl<'a> Checker<'a> {
                 self.take_tool_entry(tool, &mut entries, "endpoint", message!("a record"), Json::is_object);
             self.report_unknown_keys(message!("flow tool"), &tool.entries, &["endpoint", "parameter"]);
             if let Some(record) = tool.entries.iter().find(|(key, _)| key.node == "endpoint")
-                && let ast::ExprKind::Record(written) = &record.1.kind
+                && let ast::ExprKind::Record(entries_syntax) = &record.1.kind
             {
                 self.report_unknown_keys(
                     message!("endpoint"),
-                    written,
+                    entries_syntax,
                     &["url", "method", "headers", "body"],
                 );
             }
@@ -172,36 +179,38 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Removes the entry `key` of a flow tool and returns its value. Returns null if the entry is
-    /// absent, or after an error if the value has the wrong type.
+    /// Removes the entry `key` of a flow tool and returns the entry's value. Returns null if the
+    /// entry is absent. If the value has the wrong type, reports an error and returns null.
     fn take_tool_entry(
         &mut self,
         tool: &ast::FlowTool,
         entries: &mut Map<String, Json>,
         key: &str,
         wanted: Message,
-        fits: fn(&Json) -> bool,
+        is_valid: fn(&Json) -> bool,
     ) -> Json {
         let Some(value) = entries.remove(key) else { return Json::Null };
-        if fits(&value) {
+        if is_valid(&value) {
             return value;
         }
-        let place = tool.entries.iter().find(|(name, _)| name.node == key);
-        let place = place.map_or(tool.name.span, |(_, value)| value.span);
+        let entry_span = tool.entries.iter().find(|(name, _)| name.node == key);
+        let entry_span = entry_span.map_or(tool.name.span, |(_, value)| value.span);
         let help = message!("for example `{{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`");
-        self.emit(Code::FlowTool, place, message!("`{key}` of a flow tool must be {wanted}"), help);
+        self.emit(Code::FlowTool, entry_span, message!("`{key}` of a flow tool must be {wanted}"), help);
         Json::Null
     }
 
     /// Reports the keys that are not in `known`.
-    fn report_unknown_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
-        for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
+    fn report_unknown_keys(&mut self, what: Message, entries: &[(Ident, ast::Expr)], known_keys: &[&str]) {
+        for (key, _) in entries.iter().filter(|(key, _)| !known_keys.contains(&key.node.as_str())) {
             let message = message!("unknown key `{}` in {what}", key.node);
-            let help = message!("the known names are {}", known.join(", "));
-            let near = nearest(&key.node, known.iter().copied());
-            self.diagnostics.push(
-                Diagnostic::new(Code::FlowTool, key.span, message).suggest_or_help(key.span, near, help),
-            );
+            let help = message!("the known names are {}", known_keys.join(", "));
+            let nearest_key = nearest(&key.node, known_keys.iter().copied());
+            self.diagnostics.push(Diagnostic::new(Code::FlowTool, key.span, message).suggest_or_help(
+                key.span,
+                nearest_key,
+                help,
+            ));
         }
     }
 
@@ -225,26 +234,27 @@ impl<'a> Checker<'a> {
         table: TableId,
         flow: &'a ast::Flow,
         (matching, list): (&Ident, &'a ast::Expr),
-        seen: &mut Vec<KeywordPattern>,
+        keyword_patterns: &mut Vec<KeywordPattern>,
     ) -> Checked<()> {
         let id = FlowId(self.program.flows.len() as u32);
-        let Some((_, way)) = MATCH_MODES.iter().find(|(word, _)| *word == matching.node) else {
-            let words = MATCH_MODES.iter().map(|(word, _)| *word);
+        let Some((_, operator)) = MATCH_MODES.iter().find(|(word, _)| *word == matching.node) else {
+            let mode_names = MATCH_MODES.iter().map(|(word, _)| *word);
             let message = message!("`{}` is not a mode of matching a pattern", matching.node);
             let help = message!("write `exact`, `contains` or `regex`");
             let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
             return self.report(diagnostic.suggest_or_help(
                 matching.span,
-                nearest(&matching.node, words),
+                nearest(&matching.node, mode_names),
                 help,
             ));
         };
         let text = self.check_message_path(&ConstantPath::new("text", flow.name.span), flow.name.span)?;
         let text = super::read::typed_read(text, &Ty::STRING);
         let patterns = self.check_flow_texts(list)?;
-        // The span of each pattern, if the list is written inline.
-        let place = |at: usize| match &list.kind {
-            ast::ExprKind::List(items) => items.get(at).map_or(list.span, |item| item.span),
+        // Returns the span of a pattern if the list is written inline, otherwise the span of the
+        // list.
+        let pattern_span = |index: usize| match &list.kind {
+            ast::ExprKind::List(items) => items.get(index).map_or(list.span, |item| item.span),
             _ => list.span,
         };
         if patterns.is_empty() {
@@ -253,17 +263,22 @@ impl<'a> Checker<'a> {
             self.emit(Code::EmptyList, list.span, message!("an empty list contains nothing"), help);
         }
         let mut result = Ok(());
-        for (at, pattern) in patterns.iter().enumerate() {
-            let span = place(at);
-            match self.pattern_condition(*way, pattern, &text, span) {
+        for (index, pattern) in patterns.iter().enumerate() {
+            let span = pattern_span(index);
+            match self.pattern_condition(*operator, pattern, &text, span) {
                 Ok(condition) => {
-                    let shown = if *way == Op::Matches { &**pattern } else { pattern.trim() };
-                    let folded = match way {
-                        Op::Matches => shown.to_owned(),
-                        _ => rulec_base::text::fold::fold(shown),
+                    let trimmed_pattern = if *operator == Op::Matches { &**pattern } else { pattern.trim() };
+                    let searched_text = match operator {
+                        Op::Matches => trimmed_pattern.to_owned(),
+                        _ => rulec_base::text::fold::fold(trimmed_pattern),
                     };
-                    let shown = pattern.clone();
-                    seen.push(KeywordPattern { matching: *way, text: folded, shown, flow: id, span });
+                    keyword_patterns.push(KeywordPattern {
+                        operator: *operator,
+                        text: searched_text,
+                        source_text: pattern.clone(),
+                        flow: id,
+                        span,
+                    });
                     let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
                     self.add_rule(table, flow.name.node.as_str(), condition, outcome, span);
                 }
@@ -273,8 +288,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Builds the condition that a pattern matches the text of the message.
-    fn pattern_condition(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
+    /// Builds the condition that is true if a pattern matches the text of the message.
+    fn pattern_condition(&mut self, operator: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {
             let message = if pattern.is_empty() {
@@ -290,52 +305,55 @@ impl<'a> Checker<'a> {
         }
         let mode =
             TestMode { text: TextMode { fold: true, form: NormalizationForm::None }, ..TestMode::default() };
-        let left = match way {
+        let left = match operator {
             Op::Eq => {
                 let kind = ExprKind::Call(Function::Trim, vec![text.clone()]);
                 Expr { kind, ty: Ty::STRING, ..text.clone() }
             }
             _ => text.clone(),
         };
-        let right = constant_expr(Json::from(if way == Op::Matches { pattern } else { trimmed }), span);
-        self.check_text_operand(way, mode, &right)?;
-        Ok(Predicate { mode, ..Predicate::without_modifiers(way, left, Operand::Value(right)) }
+        let right = constant_expr(Json::from(if operator == Op::Matches { pattern } else { trimmed }), span);
+        self.check_text_operand(operator, mode, &right)?;
+        Ok(Predicate { mode, ..Predicate::without_modifiers(operator, left, Operand::Value(right)) }
             .into_cond(span))
     }
 
     /// Warns about patterns that are never reached because an earlier pattern always matches.
     fn warn_hidden_patterns(&mut self, patterns: &[KeywordPattern]) {
-        let mut same: HashMap<(bool, &str), usize> = HashMap::new();
-        for (at, pattern) in patterns.iter().enumerate() {
-            let literal = pattern.matching != Op::Matches;
-            // An exact pattern hides only exact ones; `contains` patterns are checked below.
-            let first = *same.entry((literal, pattern.text.as_str())).or_insert(at);
-            if first != at && patterns[first].matching == pattern.matching {
+        let mut first_with_text: HashMap<(bool, &str), usize> = HashMap::new();
+        for (index, pattern) in patterns.iter().enumerate() {
+            let is_literal = pattern.operator != Op::Matches;
+            // An exact pattern hides only exact patterns. Patterns with `contains` are checked
+            // below.
+            let first = *first_with_text.entry((is_literal, pattern.text.as_str())).or_insert(index);
+            if first != index && patterns[first].operator == pattern.operator {
                 self.warn_hidden_pattern(&patterns[first], pattern);
             }
         }
-        let holds: Vec<usize> =
-            (0..patterns.len()).filter(|at| patterns[*at].matching == Op::Contains).collect();
-        if holds.is_empty() {
+        let contains_patterns: Vec<usize> =
+            (0..patterns.len()).filter(|index| patterns[*index].operator == Op::Contains).collect();
+        if contains_patterns.is_empty() {
             return;
         }
-        let texts = holds.iter().map(|at| &patterns[*at].text);
+        let texts = contains_patterns.iter().map(|index| &patterns[*index].text);
         let Ok(search) = LiteralAutomaton::new(MatchKind::Standard, texts) else { return };
-        for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Op::Matches) {
-            let found = search.overlapping_matches(&pattern.text).map(|(found, _)| holds[found]);
-            let hiding = found.filter(|first| *first < at).min();
-            let equal =
-                |first: &KeywordPattern| first.matching == pattern.matching && first.text == pattern.text;
-            if let Some(first) = hiding.map(|first| &patterns[first]).filter(|first| !equal(first)) {
+        for (index, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.operator != Op::Matches) {
+            let containing = search
+                .overlapping_matches(&pattern.text)
+                .map(|(text_index, _)| contains_patterns[text_index]);
+            let hiding_index = containing.filter(|first| *first < index).min();
+            let is_equal =
+                |first: &KeywordPattern| first.operator == pattern.operator && first.text == pattern.text;
+            if let Some(first) = hiding_index.map(|first| &patterns[first]).filter(|first| !is_equal(first)) {
                 self.warn_hidden_pattern(first, pattern);
             }
         }
     }
 
     fn warn_hidden_pattern(&mut self, first: &KeywordPattern, pattern: &KeywordPattern) {
-        let message = message!("the pattern `{}` is never reached", pattern.shown);
+        let message = message!("the pattern `{}` is never reached", pattern.source_text);
         let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
-        let label = message!("`{}` of the flow `{flow}` matches first", first.shown);
+        let label = message!("`{}` of the flow `{flow}` matches first", first.source_text);
         self.diagnostics.push(
             Diagnostic::new(Code::PatternHidden, pattern.span, message).label(first.span, label).help(
                 message!(
@@ -352,14 +370,15 @@ impl<'a> Checker<'a> {
             return;
         }
         let flows = self.program.flows.clone();
-        let catchers = PatternMatcher::new(patterns);
-        let mut left = MAX_REGEX_SEARCHES;
+        let pattern_matcher = PatternMatcher::new(patterns);
+        let mut remaining_searches = MAX_REGEX_SEARCHES;
         for flow in &flows {
             let Trigger::Intent { examples, .. } = &flow.trigger else { continue };
             for example in examples {
                 let folded = rulec_base::text::fold::fold(example.trim());
-                if let Some(pattern) =
-                    catchers.first_match(&folded, example, &mut left).map(|at| &patterns[at])
+                if let Some(pattern) = pattern_matcher
+                    .first_match(&folded, example, &mut remaining_searches)
+                    .map(|index| &patterns[index])
                 {
                     let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
                     let message = message!("the keyword flow `{by}` matches an example of `{}`", flow.name);

@@ -11,7 +11,8 @@ use rulec_lang::builtins::Function;
 
 impl Checker<'_> {
     /// Checks a constant argument that must be a valid time zone, version or hash. Returns true if
-    /// such an argument is not constant, because its text may then be invalid at run time.
+    /// such an argument is not constant, because then the text may be invalid at run time. Returns
+    /// false for all other parameters.
     pub(super) fn check_known_argument(
         &mut self,
         function: Function,
@@ -19,31 +20,32 @@ impl Checker<'_> {
         arg: &Expr,
     ) -> Checked<bool> {
         let text = arg.as_const().and_then(|constant| constant.value().as_str());
-        let (known, span) = (text.is_some(), arg.span);
+        let (is_constant, span) = (text.is_some(), arg.span);
         let text = text.unwrap_or_default();
         match (function, param) {
             (_, "zone") => {
                 self.program.zones = Some(zone::tzdata_version().into());
-                if known {
+                if is_constant {
                     self.check_zone(text, span)?
                 }
             }
-            (Function::Bucket, "hash") if known => self.check_hash(text, span)?,
-            (Function::Version, _) if known => drop(self.check_version(text, span)?),
+            (Function::Bucket, "hash") if is_constant => self.check_hash(text, span)?,
+            (Function::Version, _) if is_constant => drop(self.check_version(text, span)?),
             (Function::Bucket, "hash") => {}
             _ => return Ok(false),
         }
-        Ok(!known)
+        Ok(!is_constant)
     }
 
     pub(super) fn check_zone(&mut self, name: &str, span: Span) -> Checked<()> {
         if zone::is_zone(name) {
             return Ok(());
         }
-        let place = name.replace(' ', "_");
-        let city =
-            |zone: &&str| zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&place));
-        let near = zone::zone_names().find(city).or_else(|| self.nearest(name, zone::zone_names()));
+        let normalized_name = name.replace(' ', "_");
+        let is_city_name = |zone: &&str| {
+            zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&normalized_name))
+        };
+        let near = zone::zone_names().find(is_city_name).or_else(|| self.nearest(name, zone::zone_names()));
         let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
         self.report(match near {
             Some(near) => {

@@ -1,5 +1,5 @@
-//! The names that one rule defines after `where`: definitions like `let`, visible only in this
-//! rule.
+//! The names that a rule defines after `where`. They are definitions like `let`, but visible only
+//! in that rule.
 
 use super::names::is_text_path;
 use super::{AlreadyReported, Binding, Checked, Checker};
@@ -12,8 +12,8 @@ use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{Ident, Locals};
 
 impl<'a> Checker<'a> {
-    /// Runs `check` on a part of a rule, while the names defined after the rule's `where` are in
-    /// scope.
+    /// Calls `check` for a part of a rule. During the call, the names after the rule's `where` are
+    /// in scope.
     pub(super) fn with_locals<T>(
         &mut self,
         locals: &'a Locals,
@@ -22,41 +22,42 @@ impl<'a> Checker<'a> {
         if locals.is_empty() {
             return check(self);
         }
-        let outer = self.scope.len();
+        let outer_len = self.scope.len();
         let checked = self.define_locals(locals).and_then(|()| check(self));
         if checked.is_ok() {
-            let unused = self.scope.bindings()[outer..].iter().filter(|binding| !binding.used.get());
+            let unused = self.scope.bindings()[outer_len..].iter().filter(|binding| !binding.used.get());
             let unused: Vec<Diagnostic> = unused.map(unused_local_warning).collect();
             self.diagnostics.extend(unused);
         }
-        self.scope.truncate(outer);
+        self.scope.truncate(outer_len);
         checked
     }
 
-    /// Defines the names after `where` in dependency order, whatever their order in the source.
+    /// Defines the names after `where` in dependency order. Their order in the source does not
+    /// matter.
     fn define_locals(&mut self, locals: &'a Locals) -> Checked<()> {
-        let once = self.without_duplicates(message!("name"), locals, |(name, _)| name);
-        let mut result = if once.len() == locals.len() { Ok(()) } else { Err(AlreadyReported) };
-        let uses = once.iter().map(|(_, value)| {
+        let unique = self.without_duplicates(message!("name"), locals, |(name, _)| name);
+        let mut result = if unique.len() == locals.len() { Ok(()) } else { Err(AlreadyReported) };
+        let used_locals = unique.iter().map(|(_, value)| {
             let mut names = Vec::new();
             collect_names(value, &mut names);
-            let of_local = |name| once.iter().position(|(local, _)| local.node == name);
-            names.into_iter().filter_map(of_local).collect()
+            let local_index = |name| unique.iter().position(|(local, _)| local.node == name);
+            names.into_iter().filter_map(local_index).collect()
         });
-        let (order, circles) = topological_sort(&uses.collect::<Vec<Vec<usize>>>());
-        for members in &circles {
-            let names: Vec<&Ident> = members.iter().map(|at| &once[*at].0).collect();
+        let (order, cycles) = topological_sort(&used_locals.collect::<Vec<Vec<usize>>>());
+        for members in &cycles {
+            let names: Vec<&Ident> = members.iter().map(|index| &unique[*index].0).collect();
             self.diagnostics.push(cycle_error(&names));
             result = Err(AlreadyReported);
         }
-        for (name, value) in order.into_iter().map(|at| once[at]) {
+        for (name, value) in order.into_iter().map(|index| unique[index]) {
             if let Some(first) = self.shadowing_error(name) {
                 self.diagnostics.push(first);
                 result = Err(AlreadyReported);
                 continue;
             }
-            let defined = self.check_term(value).and_then(|body| self.add_let(name, body, value.span));
-            let Ok(id) = defined else {
+            let added = self.check_term(value).and_then(|body| self.add_let(name, body, value.span));
+            let Ok(id) = added else {
                 result = Err(AlreadyReported);
                 continue;
             };
@@ -72,14 +73,15 @@ impl<'a> Checker<'a> {
 
     /// Returns the diagnostic for a name that is already in use; `None` if the name is free.
     fn shadowing_error(&self, name: &Ident) -> Option<Diagnostic> {
-        let declared = self.symbols.definition(name.span.file, &name.node).map(|symbol| symbol.name.span);
+        let definition_span =
+            self.symbols.definition(name.span.file, &name.node).map(|symbol| symbol.name.span);
         let path = [name.node.as_str()];
-        let place = declared
+        let existing_span = definition_span
             .or_else(|| self.scope.get(&name.node).map(|binding| binding.expr.span))
             .or_else(|| self.fields.declared_at(&path));
-        match place {
+        match existing_span {
             Some(first) => Some(duplicate_error(message!("name"), &name.node, first, name.span)),
-            None if is_text_path(&path) || self.alias.is_some_and(|(alias, _)| alias == name.node) => {
+            None if is_text_path(&path) || self.output_alias.is_some_and(|(alias, _)| alias == name.node) => {
                 Some(hides_field_error(&name.node, name.span))
             }
             None => None,

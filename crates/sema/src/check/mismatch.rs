@@ -21,23 +21,23 @@ impl<'a> Checker<'a> {
         right: &Expr,
     ) -> Diagnostic {
         let quantity = binary.modifiers.quantity;
-        let lefts = union_of_kinds(row.forms.iter().map(|form| form.left));
-        // Show the author's operator. Bounds of a range are checked like operands of `<`, not of
-        // `in`.
+        let left_kinds = union_of_kinds(row.forms.iter().map(|form| form.left));
+        // Show the operator that the author wrote. The bounds of a range are checked like operands
+        // of `<`, but the author wrote `in`.
         let spelling = binary.op.node.info().spelling;
         let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
         let (this, other) = (left.ty.with_article(), right.ty.with_article());
-        let no_list = !right.ty.kinds.overlaps(KindSet::LIST);
+        let right_is_no_list = !right.ty.kinds.overlaps(KindSet::LIST);
         let diagnostic = |code, message, help: Option<Message>| {
             let diagnostic = Diagnostic::new(code, binary.op.span, message)
                 .label(left.span, left.ty.to_message())
                 .label(right.span, right.ty.to_message());
             Diagnostic { help, ..diagnostic }
         };
-        let diagnostic = if !left.ty.kinds.overlaps(lefts) {
+        let diagnostic = if !left.ty.kinds.overlaps(left_kinds) {
             let message = message!(
                 "`{written}` works on {}, but its left side is {this}",
-                expected_kinds_phrase(lefts)
+                expected_kinds_phrase(left_kinds)
             );
             diagnostic(Code::OperatorType, message, left_operand_help(row, &left.ty))
         } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
@@ -50,12 +50,12 @@ impl<'a> Checker<'a> {
                 false => help,
             };
             diagnostic(Code::ListWanted, message, Some(help))
-        } else if let Some(quantity) = quantity.filter(|_| no_list) {
+        } else if let Some(quantity) = quantity.filter(|_| right_is_no_list) {
             let of = quantity.spelling();
             let message = message!("`{of}` needs a list on its right side, but this is {other}");
             let help = message!("remove `{of}`, or write a list: `[…]`");
             diagnostic(Code::ListWanted, message, Some(help))
-        } else if row.op == Op::In && no_list {
+        } else if row.op == Op::In && right_is_no_list {
             let message =
                 message!("`{written}` needs a list or a range on its right side, but this is {other}");
             let help = match (right.ty.kinds, left.ty.kinds) {
@@ -74,8 +74,8 @@ impl<'a> Checker<'a> {
         self.with_origin(diagnostic, right)
     }
 
-    /// Reports operand types that do not fit as a warning. In a choice they are no error: the
-    /// condition is only never true.
+    /// Reports operand types that do not fit as a warning. In a choice such types are no error,
+    /// because the condition is then never true.
     pub(super) fn warn_never_holds(&mut self, mut mismatch: Diagnostic) {
         mismatch.code = Code::OtherFamily;
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Builds the message for two operands that are valid alone but not together.
+/// Builds the message for two operands that the operator accepts separately, but not together.
 fn pair_message(
     row: &OpInfo,
     written: &str,
@@ -113,13 +113,13 @@ fn is_element_search(row: &OpInfo) -> bool {
     row.search.is_some_and(Search::finds_elements)
 }
 
-/// Lists kinds for a sentence about what an operator accepts, such as "numbers and datetimes".
+/// Lists the kinds that an operator accepts, as a phrase such as "numbers and datetimes".
 fn expected_kinds_phrase(kinds: KindSet) -> Message {
-    let number = KindSet::NUMBER.is_subset(kinds);
-    let plural = |kind: Kind| {
+    let has_number = KindSet::NUMBER.is_subset(kinds);
+    let plural_name = |kind: Kind| {
         Some(match kind {
-            Kind::Int if number => message!("numbers"),
-            Kind::Float if number => return None,
+            Kind::Int if has_number => message!("numbers"),
+            Kind::Float if has_number => return None,
             Kind::Bool => message!("bools"),
             Kind::Int => message!("ints"),
             Kind::Float => message!("floats"),
@@ -130,23 +130,25 @@ fn expected_kinds_phrase(kinds: KindSet) -> Message {
             Kind::Version => message!("versions"),
         })
     };
-    let mut words: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
+    let mut names: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
         true => vec![message!("values of any type")],
-        false => kinds.iter().filter_map(plural).collect(),
+        false => kinds.iter().filter_map(plural_name).collect(),
     };
-    match (words.pop(), words.is_empty()) {
+    match (names.pop(), names.is_empty()) {
         (None, _) => Message::default(),
         (Some(only), true) => only,
-        (Some(last), false) => message!("{} and {last}", comma_list(words)),
+        (Some(last), false) => message!("{} and {last}", comma_list(names)),
     }
 }
 
 fn left_operand_help(row: &OpInfo, left: &Ty) -> Option<Message> {
-    let takes = |kinds| row.forms.iter().any(|form| form.left.overlaps(kinds));
+    let accepts_left = |kinds| row.forms.iter().any(|form| form.left.overlaps(kinds));
     match left.kinds {
-        KindSet::LIST if takes(KindSet::STRING) => Some(message!("test its elements: `any x in list: x …`")),
+        KindSet::LIST if accepts_left(KindSet::STRING) => {
+            Some(message!("test its elements: `any x in list: x …`"))
+        }
         KindSet::DICT if is_element_search(row) => Some(message!("to look for a key, write `has_key`")),
-        kinds if kinds.is_subset(KindSet::NUMBER) && takes(KindSet::STRING) => {
+        kinds if kinds.is_subset(KindSet::NUMBER) && accepts_left(KindSet::STRING) => {
             Some(message!("compare the number, as in `x > 3` or `x in 1..=9`"))
         }
         _ => None,
@@ -154,15 +156,15 @@ fn left_operand_help(row: &OpInfo, left: &Ty) -> Option<Message> {
 }
 
 fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
-    let calls = |function: Function| {
-        [left, right].iter().any(|side| matches!(side.kind, ExprKind::Call(called, _) if called == function))
+    let is_call_of = |function: Function| {
+        [left, right].iter().any(|operand| matches!(operand.kind, ExprKind::Call(called_function, _) if called_function == function))
     };
-    if calls(Function::Weekday) {
+    if is_call_of(Function::Weekday) {
         return Some(message!(
             "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday"
         ));
     }
-    let versions = [left, right].iter().any(|side| side.ty.kinds == KindSet::VERSION);
+    let versions = [left, right].iter().any(|operand| operand.ty.kinds == KindSet::VERSION);
     if versions && right.ty.kinds == KindSet::LIST {
         return Some(message!(
             "compare a version with versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`"
@@ -173,29 +175,30 @@ fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message>
             "both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side"
         ));
     }
-    if calls(Function::Hour) {
+    if is_call_of(Function::Hour) {
         return Some(message!("`hour` gives a number from 0 to 23: write `hour(x) >= 9`"));
     }
-    let pair = left.ty.kinds.union(right.ty.kinds);
-    let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
-    let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
-    let constant = |ty: &Ty| [left, right].iter().any(|side| side.as_const().is_some() && side.ty == *ty);
-    let date = [left, right].iter().any(|side| {
-        let text = side.as_const().and_then(|constant| constant.value().as_str());
+    let both_kinds = left.ty.kinds.union(right.ty.kinds);
+    let number_and_text = both_kinds.overlaps(KindSet::NUMBER) && both_kinds.overlaps(KindSet::STRING);
+    let time_and_text = both_kinds.overlaps(KindSet::DATETIME) && both_kinds.overlaps(KindSet::STRING);
+    let has_constant =
+        |ty: &Ty| [left, right].iter().any(|operand| operand.as_const().is_some() && operand.ty == *ty);
+    let has_date = [left, right].iter().any(|operand| {
+        let text = operand.as_const().and_then(|constant| constant.value().as_str());
         text.is_some_and(|text| {
             text.starts_with(|c: char| c.is_ascii_digit()) && text.matches('-').count() == 2
         })
     });
-    if number_and_text && constant(&Ty::STRING) && !date {
+    if number_and_text && has_constant(&Ty::STRING) && !has_date {
         Some(message!("a number is written without quotes"))
     } else if number_and_text
-        && constant(&Ty::INT)
+        && has_constant(&Ty::INT)
         && row.forms.iter().any(|form| form.right == RightOperand::SomeText)
     {
         Some(message!("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"))
-    } else if number_and_text && constant(&Ty::INT) {
+    } else if number_and_text && has_constant(&Ty::INT) {
         Some(message!("a text is written in quotes"))
-    } else if time_and_text || date {
+    } else if time_and_text || has_date {
         Some(message!(
             "a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`"
         ))

@@ -26,7 +26,7 @@ pub(super) fn same_path(path: &[Arc<str>], names: &[impl PathSegment]) -> bool {
     path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
 }
 
-/// Interned names of stored paths, because most paths share names.
+/// Interned names of stored paths. Most paths share names, so interning saves memory.
 #[derive(Default)]
 pub(super) struct NameInterner(HashSet<Arc<str>, foldhash::fast::FixedState>);
 

@@ -10,12 +10,12 @@ use rulec_base::message;
 use rulec_lang::ty::{KindSet, Ty};
 
 impl Checker<'_> {
-    /// Warns about uses that other statements narrow, and stores the inferred types as input
-    /// contract.
+    /// Warns about uses of fields that other statements narrow. Also stores the inferred types as
+    /// the input contract.
     pub(super) fn warn_narrowed_uses(&mut self) {
-        for NarrowedUse { path, kinds, used, by } in self.fields.narrowed_uses() {
+        for NarrowedUse { path, kinds, narrowed_use, narrowing_use } in self.fields.narrowed_uses() {
             let name = path.join(".");
-            let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::single);
+            let lost = narrowed_use.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::single);
             let lost = lost.fold(KindSet::EMPTY, KindSet::union);
             let [this, lost] = [kinds, lost].map(|kinds| Ty::from_kinds(kinds).with_article());
             let message = message!(
@@ -24,22 +24,23 @@ impl Checker<'_> {
             let help = message!(
                 "declare `{name}` in an `input` block, or read it here as one type, as in `{name} as list`"
             );
-            // If a single route is added, the source of the other rules is not available. Then only
-            // the contract is stored, without a warning.
-            let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?)))
-            else {
+            // If a single route is added, the source of the other rules is not available. Then the
+            // contract is stored without a warning.
+            let Some((narrowing_use, file)) = narrowing_use.and_then(|narrowing_use| {
+                Some((narrowing_use, self.loaded.sources.get(narrowing_use.use_span.file)?))
+            }) else {
                 let hint = format!("another rule uses it as {this}").into();
                 self.program.inferred.push(hir::InferredField { path: path.clone(), kinds, hint });
                 continue;
             };
             self.diagnostics.push(
-                Diagnostic::new(Code::NarrowedUse, used.place, message)
-                    .here(message!("used here as {}", used.reason))
-                    .label(by.place, message!("used here as {}", by.reason))
+                Diagnostic::new(Code::NarrowedUse, narrowed_use.use_span, message)
+                    .here(message!("used here as {}", narrowed_use.reason))
+                    .label(narrowing_use.use_span, message!("used here as {}", narrowing_use.reason))
                     .help(help),
             );
-            let line = file.position(by.place.start).line;
-            let hint = message!("{}:{line} uses it as {}", file.name, by.reason).as_str().into();
+            let line = file.position(narrowing_use.use_span.start).line;
+            let hint = message!("{}:{line} uses it as {}", file.name, narrowing_use.reason).as_str().into();
             self.program.inferred.push(hir::InferredField { path: path.clone(), kinds, hint });
         }
     }

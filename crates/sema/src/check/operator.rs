@@ -40,8 +40,8 @@ impl<'a> Checker<'a> {
         self.check_text_operand(row.op, mode, &right)?;
         self.warn_useless_constant(row.op, mode, &left, &right);
         self.warn_unknown_intents(&left, &right);
-        let plain = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
-        Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..plain }.into_cond(span)))
+        let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
+        Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }
 
     /// Checks an operand, which must be a value and not a condition.
@@ -75,58 +75,64 @@ impl<'a> Checker<'a> {
 
     fn check_modifiers(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
         let AcceptedModifiers { word, quantity, case } = row.accepts;
-        let (written, place) = (&binary.modifiers, binary.op.span);
-        if let Some(given) = written.quantity.filter(|_| !quantity) {
+        let (modifiers, operator_span) = (&binary.modifiers, binary.op.span);
+        if let Some(quantity_modifier) = modifiers.quantity.filter(|_| !quantity) {
             if matches!(row.op, Op::Eq | Op::Ne) {
-                let better = match (row.op, given) {
+                let replacement = match (row.op, quantity_modifier) {
                     (Op::Eq, Quantity::Any | Quantity::All) | (_, Quantity::None) => "in",
                     _ => "not in",
                 };
-                let message = message!("`{} {}` is ambiguous", row.spelling, given.spelling());
+                let message = message!("`{} {}` is ambiguous", row.spelling, quantity_modifier.spelling());
                 return self.report(
-                    Diagnostic::new(Code::NotEqualAny, place, message)
-                        .help(match better {
+                    Diagnostic::new(Code::NotEqualAny, operator_span, message)
+                        .help(match replacement {
                             "in" => message!("write `in` for \"is an element of\""),
                             _ => message!("write `not in` for \"is not an element of\""),
                         })
-                        .likely_fix(place, better),
+                        .likely_fix(operator_span, replacement),
                 );
             }
-            let message = message!("`{}` cannot be used with `{}`", row.spelling, given.spelling());
+            let message =
+                message!("`{}` cannot be used with `{}`", row.spelling, quantity_modifier.spelling());
             let help = message!(
                 "`any`, `all` and `none` can only follow {}",
                 operators::operators_accepting(|accepts| accepts.quantity)
             );
-            return self.fail(Code::ModifierMisplaced, place, message, help);
+            return self.fail(Code::ModifierMisplaced, operator_span, message, help);
         }
-        if written.word && !word {
+        if modifiers.word && !word {
             let message = message!("`{}` cannot be used with `word`", row.spelling);
             let help =
                 message!("`word` can only follow {}", operators::operators_accepting(|accepts| accepts.word));
-            return self.fail(Code::ModifierMisplaced, place, message, help);
+            return self.fail(Code::ModifierMisplaced, operator_span, message, help);
         }
-        if written.case.is_some() && !case {
+        if modifiers.case.is_some() && !case {
             let message = message!("`{}` does not distinguish upper and lower case", row.spelling);
-            return self.fail(Code::ModifierMisplaced, place, message, message!("remove `ignoring case`"));
+            return self.fail(
+                Code::ModifierMisplaced,
+                operator_span,
+                message,
+                message!("remove `ignoring case`"),
+            );
         }
         Ok(())
     }
 
-    /// Returns how the operator compares texts, from the settings of the file and the written
-    /// modifiers.
+    /// Returns the mode in which the operator compares texts. The mode combines the modifiers that
+    /// the author wrote with the settings of the file.
     fn test_mode(
         &self,
         row: &OpInfo,
-        written: &Modifiers,
+        modifiers: &Modifiers,
         left: &Expr,
         right: &Expr,
         span: Span,
     ) -> TestMode {
         let settings = self.settings_of(span.file);
-        let texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
-        let text = if row.accepts.case && texts(&left.ty) && texts(&right.ty) {
+        let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
+        let text = if row.accepts.case && may_be_texts(&left.ty) && may_be_texts(&right.ty) {
             TextMode {
-                fold: written.case.unwrap_or(settings.case) == Case::Ignore,
+                fold: modifiers.case.unwrap_or(settings.case) == Case::Ignore,
                 form: match row.search {
                     Some(search) if !search.prepares_texts() => Default::default(),
                     _ => settings.form,
@@ -135,7 +141,7 @@ impl<'a> Checker<'a> {
         } else {
             TextMode::default()
         };
-        TestMode { word: written.word, quantity: written.quantity, text }
+        TestMode { word: modifiers.word, quantity: modifiers.quantity, text }
     }
 
     fn check_in_range(
@@ -145,7 +151,7 @@ impl<'a> Checker<'a> {
         (start, end, inclusive): (&'a ast::Expr, &'a ast::Expr, bool),
         span: Span,
     ) -> Checked<Term> {
-        let less = Op::Lt.info();
+        let less_than = Op::Lt.info();
         if binary.op.node != Op::In || binary.modifiers != Modifiers::default() {
             let message = message!("a range is allowed only on the right of `in`");
             return self.fail(
@@ -155,10 +161,10 @@ impl<'a> Checker<'a> {
                 message!("write `x in 3..=10`"),
             );
         }
-        let (start, end) = (self.check_operand(start, less), self.check_operand(end, less));
+        let (start, end) = (self.check_operand(start, less_than), self.check_operand(end, less_than));
         let (start, end) = (start?, end?);
-        let (left, start) = self.fit_operands(less, binary, left, start)?;
-        let (left, end) = self.fit_operands(less, binary, left, end)?;
+        let (left, start) = self.fit_operands(less_than, binary, left, start)?;
+        let (left, end) = self.fit_operands(less_than, binary, left, end)?;
         let right = Operand::Range { start, end, inclusive };
         let test = Predicate { negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
         Ok(Term::Cond(test.into_cond(span)))
@@ -174,7 +180,7 @@ impl<'a> Checker<'a> {
         right: Expr,
     ) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
-        let lefts = union_of_kinds(row.forms.iter().map(|form| form.left));
+        let allowed_left_kinds = union_of_kinds(row.forms.iter().map(|form| form.left));
         let (lefts_kinds, rights_kinds) = (left.ty.kinds, right.ty.kinds);
         let (left, right) =
             (self.constant_as_version(left, rights_kinds)?, self.constant_as_version(right, lefts_kinds)?);
@@ -185,13 +191,17 @@ impl<'a> Checker<'a> {
             _ if among_elements => (left, right),
             // For an ordering operator, a constant text becomes a date-time unless the other
             // operand is a text.
-            (_, l, _) if lefts.has(Kind::DateTime) && !lefts.has(Kind::List) => {
+            (_, left_kinds_found, _)
+                if allowed_left_kinds.has(Kind::DateTime) && !allowed_left_kinds.has(Kind::List) =>
+            {
                 let ordered = KindSet::NUMBER.union(KindSet::DATETIME);
-                let right = self.constant_as_datetime(right, l.intersect(ordered))?;
-                let wanted = right.ty.kinds.intersect(ordered);
-                (self.constant_as_datetime(left, wanted)?, right)
+                let right = self.constant_as_datetime(right, left_kinds_found.intersect(ordered))?;
+                let right_kinds_found = right.ty.kinds.intersect(ordered);
+                (self.constant_as_datetime(left, right_kinds_found)?, right)
             }
-            (Op::Eq | Op::Ne, l @ KindSet::DATETIME, _) => (left, self.constant_as_datetime(right, l)?),
+            (Op::Eq | Op::Ne, left_kinds_found @ KindSet::DATETIME, _) => {
+                (left, self.constant_as_datetime(right, left_kinds_found)?)
+            }
             (Op::Eq | Op::Ne, _, r @ KindSet::DATETIME) => (self.constant_as_datetime(left, r)?, right),
             _ => (left, right),
         };
@@ -203,7 +213,7 @@ impl<'a> Checker<'a> {
             .collect();
         if fitting.is_empty() {
             let mismatch = self.mismatch_error(row, binary, &left, &right);
-            if !self.lenient {
+            if !self.is_in_choice {
                 return self.report(mismatch);
             }
             self.warn_never_holds(mismatch);
@@ -231,7 +241,7 @@ impl<'a> Checker<'a> {
                 &NarrowingReason::Side(right_kinds, message!("right"), operator),
             );
         }
-        // `in` looks for an element only among values of the same family of kinds.
+        // `in` compares an element only with values of the same family of kinds.
         let left = if row.op == Op::In { typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
         Ok((left, right))
     }
@@ -246,11 +256,11 @@ impl<'a> Checker<'a> {
     ) -> Checked<Expr> {
         let row = op.node.info();
         // A condition may be unknown, so it is allowed here: `(x > 3) ?? false` is always present.
-        let mut operand = |expr| {
+        let mut check_operand_term = |expr| {
             if op.node == Op::Coalesce { self.check_value(expr) } else { self.check_operand(expr, row) }
         };
-        let left = operand(left);
-        let right = right.map(operand).transpose();
+        let left = check_operand_term(left);
+        let right = right.map(check_operand_term).transpose();
         let (left, right) = (left?, right?);
         let right_ty = right.as_ref().map(|right| &right.ty);
         let fitting: Vec<(&OperatorForm, KindSet, KindSet)> = row
@@ -280,15 +290,19 @@ impl<'a> Checker<'a> {
             }
             return self.report(diagnostic);
         }
-        let lefts = union_of_kinds(fitting.iter().map(|(_, left, _)| *left));
-        let rights = union_of_kinds(fitting.iter().map(|(.., right)| *right));
+        let fitting_left_kinds = union_of_kinds(fitting.iter().map(|(_, left, _)| *left));
+        let fitting_right_kinds = union_of_kinds(fitting.iter().map(|(.., right)| *right));
         let operator = row.spelling;
-        self.narrow_field(&left, lefts, &NarrowingReason::Operand(lefts, operator));
+        self.narrow_field(&left, fitting_left_kinds, &NarrowingReason::Operand(fitting_left_kinds, operator));
         if let Some(right) = &right {
-            self.narrow_field(right, rights, &NarrowingReason::Operand(rights, operator));
+            self.narrow_field(
+                right,
+                fitting_right_kinds,
+                &NarrowingReason::Operand(fitting_right_kinds, operator),
+            );
         }
         let results = fitting.iter().map(|(form, ..)| result_type(form.result, &left.ty, right_ty));
-        let ty = results.reduce(|all, ty| all.join(&ty)).unwrap_or(Ty::ANY);
+        let ty = results.reduce(|joined, ty| joined.join(&ty)).unwrap_or(Ty::ANY);
         let right_optional = right.as_ref().is_some_and(|right| right.optional);
         let optional = match op.node {
             Op::Coalesce => right_optional,
@@ -314,10 +328,10 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
             right.map_or_else(|| left.clone(), |right| left.join(right))
         }
         OperatorResult::Number => {
-            let sides = [Some(left), right];
-            let all = |kinds: KindSet| sides.iter().flatten().all(|ty| ty.kinds.is_subset(kinds));
-            let some = sides.iter().flatten().any(|ty| ty.kinds.is_subset(KindSet::FLOAT));
-            match (all(KindSet::INT), some) {
+            let operands = [Some(left), right];
+            let all_within = |kinds: KindSet| operands.iter().flatten().all(|ty| ty.kinds.is_subset(kinds));
+            let any_float = operands.iter().flatten().any(|ty| ty.kinds.is_subset(KindSet::FLOAT));
+            match (all_within(KindSet::INT), any_float) {
                 (true, _) => Ty::INT,
                 (_, true) => Ty::FLOAT,
                 _ => Ty::NUMBER,
@@ -326,8 +340,8 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
     }
 }
 
-/// Returns the kinds that the left and the right operand may have in one form of an operator, a
-/// pair of operand kinds. `None` if the right operand does not fit.
+/// Returns the kinds that the left and the right operand may have in one form of an operator.
+/// `None` if the right operand does not fit the form.
 fn right_kinds(
     form: &OperatorForm,
     left: &Ty,
@@ -340,17 +354,19 @@ fn right_kinds(
         RightOperand::Nothing | RightOperand::Type | RightOperand::Condition => None,
         RightOperand::Kinds(kinds) => right.kinds.overlaps(kinds).then_some((form.left, kinds)),
         RightOperand::Same => {
-            let shared = left
+            let shared_kinds = left
                 .kinds
                 .with_comparable_kinds()
                 .intersect(right.kinds.with_comparable_kinds())
                 .intersect(form.left);
-            pair(shared, shared)
+            pair(shared_kinds, shared_kinds)
         }
         RightOperand::SomeText => {
-            let (texts, one) = (left.kinds.overlaps(KindSet::STRING), KindSet::STRING);
-            let both = texts && right.kinds.overlaps(one) && (left.kinds == one || right.kinds == one);
-            both.then_some((one, one))
+            let (left_may_be_text, text_kind) = (left.kinds.overlaps(KindSet::STRING), KindSet::STRING);
+            let one_is_text = left_may_be_text
+                && right.kinds.overlaps(text_kind)
+                && (left.kinds == text_kind || right.kinds == text_kind);
+            one_is_text.then_some((text_kind, text_kind))
         }
         RightOperand::Text | RightOperand::Pattern | RightOperand::Network => match quantity {
             None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
@@ -359,13 +375,15 @@ fn right_kinds(
             .then_some((form.left, KindSet::LIST)),
         },
         RightOperand::Element => {
-            let wanted = element_kinds(left).with_comparable_kinds();
+            let element_kinds_found = element_kinds(left).with_comparable_kinds();
             match quantity {
-                Some(_) => (right.kinds.overlaps(KindSet::LIST) && element_kinds(right).overlaps(wanted))
-                    .then_some((form.left, KindSet::LIST)),
+                Some(_) => (right.kinds.overlaps(KindSet::LIST)
+                    && element_kinds(right).overlaps(element_kinds_found))
+                .then_some((form.left, KindSet::LIST)),
                 // A list is an element only if the left operand is known to contain lists.
-                None if right.kinds == KindSet::LIST && wanted == KindSet::ALL => None,
-                None => pair(form.left, wanted.intersect(right.kinds)).map(|(left, _)| (left, wanted)),
+                None if right.kinds == KindSet::LIST && element_kinds_found == KindSet::ALL => None,
+                None => pair(form.left, element_kinds_found.intersect(right.kinds))
+                    .map(|(left, _)| (left, element_kinds_found)),
             }
         }
         RightOperand::Members => {
@@ -373,17 +391,17 @@ fn right_kinds(
                 return None;
             }
             let members = element_kinds(right).with_comparable_kinds();
-            let mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
-            let members = if mixed { KindSet::ALL } else { members };
+            let is_mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
+            let members = if is_mixed { KindSet::ALL } else { members };
             // A date-time may be an element of a list of texts, because JSON writes it as text.
-            let times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
-            let members = if times { KindSet::DATETIME } else { members };
+            let compares_times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
+            let members = if compares_times { KindSet::DATETIME } else { members };
             pair(members.intersect(left.kinds.with_comparable_kinds()), KindSet::LIST)
         }
     }
 }
 
-/// Returns the kinds that elements of a value may have if it is a list.
+/// Returns the kinds that the elements of a value may have, if the value is a list.
 fn element_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
 }

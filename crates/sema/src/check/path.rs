@@ -37,12 +37,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the path if the expression is a message field with constant names only.
+    /// Returns the path if the expression is a path into the message with constant names only,
+    /// otherwise `None`.
     fn constant_path(&self, expr: &'a ast::Expr) -> Option<ConstantPath<'a>> {
         let mut path = ConstantPath::default();
-        let mut at = expr;
+        let mut current = expr;
         loop {
-            at = match &at.kind {
+            current = match &current.kind {
                 ast::ExprKind::Field(base, name) => {
                     path.push_segment(&name.node, name.span, true);
                     base
@@ -53,14 +54,15 @@ impl<'a> Checker<'a> {
                     base
                 }
                 ast::ExprKind::Name(name) => {
-                    if self.scope.get(name).is_some() || self.symbols.definition(at.span.file, name).is_some()
+                    if self.scope.get(name).is_some()
+                        || self.symbols.definition(current.span.file, name).is_some()
                     {
                         return None;
                     }
-                    let alias = self.alias.filter(|(written, _)| written == name);
-                    path.push_segment(alias.map_or(name, |(_, field)| field), at.span, true);
+                    let alias = self.output_alias.filter(|(alias_name, _)| alias_name == name);
+                    path.push_segment(alias.map_or(name, |(_, field)| field), current.span, true);
                     path.names.reverse();
-                    path.places.reverse();
+                    path.segment_spans.reverse();
                     return Some(path);
                 }
                 _ => return None,
@@ -73,50 +75,51 @@ impl<'a> Checker<'a> {
             return self.check_request_path(path, span);
         }
         let names = path.names.as_slice();
-        // True if the result depends only on the names, so that it can be cached.
-        let lasting = !self.fields.is_narrowing_pass() && self.fields.implicit.is_none();
-        if let Some((slot, ty, optional)) = self.reads.get(names).filter(|_| lasting) {
+        // The result can be cached if it depends only on the names.
+        let is_cacheable = !self.fields.is_narrowing_pass() && self.fields.implicit_field.is_none();
+        if let Some((slot, ty, optional)) = self.cached_reads.get(names).filter(|_| is_cacheable) {
             return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
         }
-        let declared = self.fields.declared_roots().is_some_and(|roots| roots.get(names[0]).is_some());
-        if self.symbols.is_broken(names[0]) && !declared {
+        let is_declared_root =
+            self.fields.declared_roots().is_some_and(|roots| roots.get(names[0]).is_some());
+        if self.symbols.is_broken(names[0]) && !is_declared_root {
             return Err(AlreadyReported);
         }
-        let hidden = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
-        if let (Some(hidden), false) = (hidden, declared) {
+        let hidden_definition = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
+        if let (Some(hidden_definition), false) = (hidden_definition, is_declared_root) {
             let message = message!("`{}` is not declared in this file or its imports", names[0]);
             return self.report(
-                Diagnostic::new(Code::UnknownName, path.places[0].0, message)
-                    .label(hidden, message!("declared in a file that is not imported here"))
+                Diagnostic::new(Code::UnknownName, path.segment_spans[0].0, message)
+                    .label(hidden_definition, message!("declared in a file that is not imported here"))
                     .help(message!("import that file, or move the definition into a file that both import")),
             );
         }
         match self.fields.resolve_path(names, span) {
-            Ok(found) => {
+            Ok(field) => {
                 self.fields.record_use(names, KindSet::ALL);
                 if names.len() == 1 && self.fields.infers_types() {
                     self.warn_near_name(names[0], span);
                 }
-                let ResolvedField { ty, optional, private } = found;
+                let ResolvedField { ty, optional, private } = field;
                 let slot = self.fields.intern_slot(None, names, ty.kinds, private);
-                if lasting {
-                    self.reads.insert(path.names.clone(), (slot, ty.clone(), optional));
+                if is_cacheable {
+                    self.cached_reads.insert(path.names.clone(), (slot, ty.clone(), optional));
                 }
                 Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
             }
             Err(PathError::UnknownField { at: 0, record }) => {
-                self.report_unknown_root(names[0], path.places[0].0, &record)
+                self.report_unknown_root(names[0], path.segment_spans[0].0, &record)
             }
             Err(PathError::UnknownField { at, record }) => {
                 let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
-                let declared = self.fields.declared_at(&names[..at]);
-                self.report_unknown_field(message, names[at], &record, declared, path.places[at])
+                let declared_span = self.fields.declared_at(&names[..at]);
+                self.report_unknown_field(message, names[at], &record, declared_span, path.segment_spans[at])
             }
             Err(PathError::NoFields { at, ty }) => {
                 let parent = names[..at].join(".");
                 let message =
                     message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
-                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message)
+                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.segment_spans[at].0, message)
                     .label_declaration(self.fields.declared_at(&names[..at]));
                 if let Some(function) = meant_function(names[at]) {
                     diagnostic = diagnostic.help(message!("write `{function}({parent})`"));
@@ -134,29 +137,31 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn report_unknown_root<T>(&mut self, name: &str, place: Span, record: &RecordType) -> Checked<T> {
-        let diagnostic = Diagnostic::new(Code::UnknownName, place, message!("`{name}` is not declared"));
+    fn report_unknown_root<T>(&mut self, name: &str, name_span: Span, record: &RecordType) -> Checked<T> {
+        let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
         let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
-            diagnostic.help(help).likely_fix(place, written)
+            diagnostic.help(help).likely_fix(name_span, written)
         } else if let Some(element) = self.scope.binding_with_field(name) {
             let written = format!("{element}.{name}");
-            diagnostic.did_you_mean(place, Some(&written))
+            diagnostic.did_you_mean(name_span, Some(&written))
         } else if let Some((help, word)) = foreign_constant_help(name) {
-            diagnostic.help(help).did_you_mean(place, word)
+            diagnostic.help(help).did_you_mean(name_span, word)
         } else {
             let symbols = self.symbols;
-            let seen =
-                symbols.definitions.iter().filter(|symbol| symbols.is_visible(place.file, symbol.name.span));
-            let definitions = seen.map(|symbol| symbol.name.node.as_str());
-            let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
-            let names = record.names().chain(definitions).chain(bound);
+            let visible_definitions = symbols
+                .definitions
+                .iter()
+                .filter(|symbol| symbols.is_visible(name_span.file, symbol.name.span));
+            let definitions = visible_definitions.map(|symbol| symbol.name.node.as_str());
+            let bound_names = self.scope.bindings().iter().map(|binding| &*binding.name);
+            let names = record.names().chain(definitions).chain(bound_names);
             let help = message!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
                 \"{name}\""
             );
-            diagnostic.suggest_or_help(place, self.nearest(name, names), help)
+            diagnostic.suggest_or_help(name_span, self.nearest(name, names), help)
         };
         self.report(diagnostic)
     }
@@ -167,18 +172,19 @@ impl<'a> Checker<'a> {
         name: &str,
         record: &RecordType,
         declared: Option<Span>,
-        (place, plain): (Span, bool),
+        (name_span, is_plain_name): (Span, bool),
     ) -> Checked<T> {
-        let diagnostic = Diagnostic::new(Code::UnknownField, place, message).label_declaration(declared);
+        let diagnostic = Diagnostic::new(Code::UnknownField, name_span, message).label_declaration(declared);
         self.report(match self.nearest(name, record.names()) {
-            Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
+            Some(near) if is_plain_name => diagnostic.did_you_mean(name_span, Some(near)),
             Some(near) => diagnostic.help(message!("did you mean \"{near}\"?")),
             None => diagnostic.help(message!("its fields are {}", join_names(record.names()))),
         })
     }
 
     fn warn_near_name(&mut self, name: &str, span: Span) {
-        // Only once per name: a search through all definitions at every use would be quadratic.
+        // Each name is checked only once. A search through all definitions at every use would be
+        // quadratic.
         if !self.fields.is_first_look(name) {
             return;
         }
@@ -194,13 +200,14 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
             return self.diagnostics.push(diagnostic.did_you_mean(span, word));
         }
-        let values = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
+        let value_definitions = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
         let (near, what) = match word {
             Some(word) => (Some(word), message!("a word of the language")),
-            None => {
-                (self.nearest(name, values.map(|symbol| symbol.name.node.as_str())), message!("a definition"))
-            }
+            None => (
+                self.nearest(name, value_definitions.map(|symbol| symbol.name.node.as_str())),
+                message!("a definition"),
+            ),
         };
         if let Some(near) = near {
             let message = message!("`{name}` is read as a field of the message, but `{near}` is {what}");
@@ -212,7 +219,7 @@ impl<'a> Checker<'a> {
     /// Checks a field of a value that is not a message path, such as a quantifier's element.
     pub(super) fn check_field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
         let ResolvedField { ty, optional, .. } = match field_of_type(&base.ty, &name.node) {
-            Ok(found) => found,
+            Ok(field) => field,
             Err(Some(record)) => {
                 let message = message!("there is no field `{}` here", name.node);
                 return self.report_unknown_field(message, &name.node, &record, None, (name.span, true));
@@ -237,15 +244,15 @@ impl<'a> Checker<'a> {
     }
 
     /// Builds an expression that reads the same field as the slot `id`, but as the type `wanted`.
-    fn reread_slot(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
+    fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
-        let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
-        let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
-        Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
+        let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);
+        let optional = value.optional || !value.ty.kinds.is_subset(wanted_type.kinds);
+        Expr { kind: ExprKind::Slot(slot), ty: wanted_type, optional, span }
     }
 
     /// Returns a slot for the field `key` of `base`, if `base` is a slot of a binding; otherwise
-    /// `None`. One slot is faster than a slot and a lookup.
+    /// `None`. Reading one slot is faster than reading a slot and looking up a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
@@ -293,8 +300,8 @@ impl<'a> Checker<'a> {
         Ok(read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
 
-    /// Checks `x as T`, which reads a field as the type `T`. This read neither depends on the
-    /// field's inferred type nor narrows the type.
+    /// Checks `x as T`, which reads a field as the type `T`. Such a read does not depend on the
+    /// field's inferred type, and does not narrow the inferred type.
     pub(super) fn check_typed_read(
         &mut self,
         operand: &'a ast::Expr,
@@ -304,20 +311,20 @@ impl<'a> Checker<'a> {
         let wanted = self.resolve_type(ty)?;
         let undeclared =
             self.constant_path(operand).filter(|path| self.fields.infers_types() && !self.is_request(path));
-        let typed = |value: Expr, ty: Ty| Expr {
+        let read_typed = |value: Expr, ty: Ty| Expr {
             kind: ExprKind::Read(Box::new(value), ty.kinds),
             ty,
             optional: true,
             span,
         };
         if let Some(path) = undeclared {
-            // `find` also records that the parents of the path are records.
+            // `resolve_path` also records that the parents of the path are records.
             let private =
-                matches!(self.fields.resolve_path(&path.names, operand.span), Ok(found) if found.private);
+                matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.private);
             let slot = self.fields.intern_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
             // The read protects the slot: other uses cannot narrow its type.
-            return Ok(typed(value, wanted));
+            return Ok(read_typed(value, wanted));
         }
         let value = self.check_value(operand)?;
         let mut readable = accepted_kinds(wanted.kinds);
@@ -341,17 +348,17 @@ impl<'a> Checker<'a> {
                 self.reread_slot(id, wanted, &value, span)
             }
             _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
-            _ => typed(value, wanted),
+            _ => read_typed(value, wanted),
         })
     }
 }
 
-/// A path into the message: the names, and for each name its span and whether it is a plain name,
-/// not a key in brackets.
+/// A path into the message with constant names. `segment_spans` has the span of each name, and true
+/// for a plain name or false for a key in brackets.
 #[derive(Default)]
 pub(super) struct ConstantPath<'p> {
     pub(super) names: PathNames<'p>,
-    pub(super) places: SmallVec<[(Span, bool); 4]>,
+    pub(super) segment_spans: SmallVec<[(Span, bool); 4]>,
 }
 
 impl<'p> ConstantPath<'p> {
@@ -362,13 +369,13 @@ impl<'p> ConstantPath<'p> {
     }
 
     /// Returns the name at an index of the path, and the span of the name.
-    pub(super) fn segment(&self, at: usize) -> Option<(&str, Span)> {
-        self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (*name, *place))
+    pub(super) fn segment(&self, index: usize) -> Option<(&str, Span)> {
+        self.names.get(index).zip(self.segment_spans.get(index)).map(|(name, (span, _))| (*name, *span))
     }
 
-    fn push_segment(&mut self, name: &'p str, span: Span, plain: bool) {
+    fn push_segment(&mut self, name: &'p str, span: Span, is_plain_name: bool) {
         self.names.push(name);
-        self.places.push((span, plain));
+        self.segment_spans.push((span, is_plain_name));
     }
 }
 

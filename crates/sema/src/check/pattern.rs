@@ -48,10 +48,11 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Rejects a regular expression that is not constant. In a choice it may come from the message
-    /// and is compiled at run time; an invalid one makes the condition unknown.
+    /// Rejects a regular expression that is not constant, except in a choice. In a choice, the
+    /// expression may come from the message and is compiled at run time. An invalid expression then
+    /// makes the condition unknown.
     fn check_pattern_is_constant(&mut self, op: Op, right: &Expr) -> Checked<()> {
-        if op.info().search != Some(Search::Regex) || self.lenient || has_parameter(Part::Expr(right)) {
+        if op.info().search != Some(Search::Regex) || self.is_in_choice || has_parameter(Part::Expr(right)) {
             return Ok(());
         }
         let message = message!("the regular expression of `matches` must be constant outside a `choice`");
@@ -86,12 +87,12 @@ impl<'a> Checker<'a> {
                 message!("write the text to look for; for an empty text write `x == \"\"`"),
             );
         }
-        let foreign = |pattern: &&str| {
+        let has_sql_wildcard = |pattern: &&str| {
             search == Search::Glob
                 && !pattern.contains(['*', '?'])
                 && (pattern.starts_with('%') || pattern.ends_with('%'))
         };
-        if let Some(pattern) = keywords.into_iter().find(foreign) {
+        if let Some(pattern) = keywords.into_iter().find(has_sql_wildcard) {
             let message = message!("in a pattern of `like`, `%` matches only itself; `*` matches any text");
             let written = Value::Str(&pattern.replace('%', "*")).to_json();
             let diagnostic =
@@ -103,15 +104,16 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about a number in quotes that is compared with a text by order.
+    /// Warns about a number in quotes that is compared with a text by an ordering operator such as
+    /// `<`.
     fn warn_number_in_quotes(&mut self, op: Op, left: &Expr, right: &Expr) {
         if !op.info().forms.iter().any(|form| form.right == RightOperand::SomeText) {
             return;
         }
         for side in [left, right] {
             let text = side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
-            let is_number = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
-            if let Some(number) = text.filter(is_number) {
+            let is_finite_number = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
+            if let Some(number) = text.filter(is_finite_number) {
                 let message = message!(
                     "texts are compared character by character, not as numbers: \"10\" is less than \"9\""
                 );
@@ -121,21 +123,22 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about a text with `${…}`, which looks like a template but is taken literally.
+    /// Warns about a text with `${…}`. Such a text looks like a template, but nothing in it is
+    /// replaced.
     pub(super) fn warn_template(&mut self, text: &str, span: Span) {
         if !text.contains("${") {
             return;
         }
         // A route that is compiled alone has no source text.
         let Some(file) = self.loaded.sources.get(span.file) else { return };
-        let written = file.text.get(span.range()).unwrap_or_default();
-        let named = |inside: &str| {
+        let literal = file.text.get(span.range()).unwrap_or_default();
+        let looks_like_placeholder = |inside: &str| {
             let name = inside.split_once('}').map_or("", |(name, _)| name);
             name.starts_with(|c: char| c.is_alphabetic() || c == '_')
                 && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'))
         };
         // A raw string is meant literally.
-        if !written.starts_with('r') && text.split("${").skip(1).any(named) {
+        if !literal.starts_with('r') && text.split("${").skip(1).any(looks_like_placeholder) {
             let message = message!("`${{…}}` is not replaced by a value: the text is used literally");
             let help = message!(
                 "to join texts, write `join([\"a\", b], \"\")`; for a literal text write a raw string, as \
@@ -148,46 +151,50 @@ impl<'a> Checker<'a> {
     /// Limits the total memory of all regular expressions, before any of them is compiled.
     pub(super) fn check_regex_memory(&mut self) {
         let patterns = &self.program.patterns;
-        let (all, most) =
-            (patterns.values().map(|known| known.size).sum::<usize>(), self.analysed.regex_memory);
-        if all <= most {
+        let (total_size, max_size) =
+            (patterns.values().map(|pattern| pattern.size).sum::<usize>(), self.analysis_state.regex_memory);
+        if total_size <= max_size {
             return self.check_entities_compile();
         }
-        let mut largest: Vec<_> = patterns.iter().map(|((text, _), known)| (text, *known)).collect();
-        largest.sort_by_key(|(_, known)| (Reverse(known.size), known.place.file, known.place.start));
-        let Some(((text, first), others)) = largest.split_first() else {
+        let mut largest: Vec<_> = patterns.iter().map(|((text, _), pattern)| (text, *pattern)).collect();
+        largest.sort_by_key(|(_, pattern)| (Reverse(pattern.size), pattern.place.file, pattern.place.start));
+        let Some(((text, first), others_by_size)) = largest.split_first() else {
             return broken_invariant!("patterns above the limit are not empty");
         };
         let message = message!(
             "the {} regular expressions of these rules would need about {} when compiled, more than the \
             limit of {}",
             patterns.len(),
-            format_size(all),
-            format_size(most)
+            format_size(total_size),
+            format_size(max_size)
         );
-        let here =
+        let size_label =
             |text: &str, size| message!("`{}` needs about {}", shorten_pattern(text), format_size(size));
-        let finding = Diagnostic::new(Code::RegexTooLarge, first.place, message).here(here(text, first.size));
-        let named = others.iter().take(2);
         let finding =
-            named.fold(finding, |finding, (text, known)| finding.label(known.place, here(text, known.size)));
+            Diagnostic::new(Code::RegexTooLarge, first.place, message).here(size_label(text, first.size));
+        let next_largest = others_by_size.iter().take(2);
+        let finding = next_largest.fold(finding, |finding, (text, pattern)| {
+            finding.label(pattern.place, size_label(text, pattern.size))
+        });
         self.diagnostics.push(finding.help(message!(
             "limit the repetitions of the largest expressions, use ASCII classes such as `[0-9]` \
                 instead of `\\d`, or raise the limit: `settings {{ regex_memory: 512MiB }}`"
         )));
     }
 
-    /// Compiles the regular expressions of entities, except those whose syntax alone proves that
-    /// they compile. Other regular expressions are compiled with the conditions that use them.
+    /// Compiles the regular expressions of entities, to report those that do not compile. Skips an
+    /// expression if its syntax proves that it compiles. The expressions in conditions are compiled
+    /// with their conditions.
     fn check_entities_compile(&mut self) {
         let mut failed = Vec::new();
         for entity in &self.program.analysis.entities {
             for pattern in &entity.patterns {
-                let known = self.program.patterns.get(&(pattern.clone(), entity.ignore_case));
-                if let Some(known) = known.filter(|known| !known.surely_compiles)
+                let checked_pattern = self.program.patterns.get(&(pattern.clone(), entity.ignore_case));
+                if let Some(checked_pattern) =
+                    checked_pattern.filter(|checked_pattern| !checked_pattern.surely_compiles)
                     && text::compile_regex(pattern, entity.ignore_case).is_err()
                 {
-                    failed.push(known.place);
+                    failed.push(checked_pattern.place);
                 }
             }
         }
@@ -202,8 +209,9 @@ impl<'a> Checker<'a> {
         let error = match text::parse_cached(pattern, fold) {
             Ok(hir) => {
                 let size = text::compiled_size(&hir);
-                let known = Pattern { place: span, surely_compiles: text::surely_compiles(&hir), size };
-                self.program.patterns.insert(key, known);
+                let checked_pattern =
+                    Pattern { place: span, surely_compiles: text::surely_compiles(&hir), size };
+                self.program.patterns.insert(key, checked_pattern);
                 return Ok(());
             }
             Err(error) => error,
@@ -261,15 +269,11 @@ impl<'a> Checker<'a> {
 }
 
 /// Builds the diagnostic for a regular expression that needs too much memory.
-pub fn regex_too_large(place: Span) -> Diagnostic {
-    Diagnostic::new(
-        Code::RegexTooLarge,
-        place,
-        message!("this regular expression is too large when compiled"),
-    )
-    .help(message!(
-        "limit its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"
-    ))
+pub fn regex_too_large(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::RegexTooLarge, span, message!("this regular expression is too large when compiled"))
+        .help(message!(
+            "limit its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"
+        ))
 }
 
 /// True if a condition or value contains a parameter of a `def`.

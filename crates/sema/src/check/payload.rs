@@ -24,21 +24,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The context in which the items of a payload (fields, rules and so on) are lowered. It contains
-/// the object that has the fields, and how rules report violations.
+/// the object that has the fields, and the settings for reports of violations.
 #[derive(Clone)]
 struct ItemSite {
     /// The name of the payload or group, which prefixes the ids of field rules.
     owner: Arc<str>,
     object: Expr,
     place: ObjectPath,
-    /// Whether `object` may have a value that is not an object. A separate rule reports such a
-    /// value.
-    may_differ: bool,
-    /// The id that all rules report instead of their own id; set by `include … as`. Such rules
-    /// suggest no corrections.
-    renamed: Option<Arc<str>>,
+    /// Whether the value of `object` may be something other than an object. A separate rule reports
+    /// such a value.
+    may_be_non_object: bool,
+    /// The id after `include … as`, which replaces the ids of all rules in reports. If it is set,
+    /// the rules suggest no corrections.
+    reported_id: Option<Arc<str>>,
     /// The names of all declared fields of the object.
-    known: Arc<[Arc<str>]>,
+    declared_names: Arc<[Arc<str>]>,
 }
 
 /// The state while one payload is lowered.
@@ -48,8 +48,8 @@ pub(super) struct PayloadState {
     /// The block (rules that share bindings) to which rules are added: the payload's block, or the
     /// block of the innermost `each`.
     block: Block,
-    /// Conditions that are added in front of each rule's condition, such as the `when` condition of
-    /// an enclosing `include`.
+    /// Conditions that must be true for each rule to apply, such as the `when` condition of an
+    /// enclosing `include`.
     guards: Vec<Cond>,
     /// The groups that are being inlined, outermost first.
     groups: Vec<Arc<str>>,
@@ -57,16 +57,17 @@ pub(super) struct PayloadState {
     pub(super) fields: Arc<[Arc<str>]>,
     /// The number of enclosing `each` blocks.
     each: usize,
-    /// The number of items (fields, rules and so on) so far. Items of a group count each time that
-    /// the group is inlined.
+    /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
+    /// count each time that the group is inlined.
     items: usize,
     /// Whether the payload was already reported as too large.
     too_large: bool,
 }
 
-/// The greatest nesting depth of groups and `each` blocks, which are lowered recursively.
+/// Maximum nesting depth of groups and `each` blocks. The limit is needed because they are lowered
+/// recursively.
 const MAX_ITEM_DEPTH: usize = 64;
-/// The greatest number of items of a payload with its groups inlined.
+/// Maximum number of items of a payload with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
 
 /// How the rule of a requirement reports a violation.
@@ -75,7 +76,7 @@ struct ViolationReport<'a> {
     /// The span of the violated condition or clause.
     span: Span,
     message: Message,
-    /// The suggested repair; empty if it follows from the correction or the message.
+    /// The suggested repair. If it is empty, the correction or the message is shown as the repair.
     repair: Message,
     shows_value: bool,
     correction: Option<hir::Correction>,
@@ -123,7 +124,8 @@ impl<'a> Checker<'a> {
             self.lower_payload(payload, docs);
         }
         for symbol in symbols.groups.iter() {
-            // If groups nest too deep, the groups that were not reached are not reported.
+            // If groups are nested too deep, some groups were not reached. These groups are not
+            // checked alone, because a payload may include them.
             if !self.used.contains(symbol.name.node.as_str()) && !self.payload.too_large {
                 self.check_lone_group(symbol.node);
             }
@@ -150,11 +152,12 @@ impl<'a> Checker<'a> {
 
     /// Checks a group that no payload includes. Only its diagnostics are kept.
     fn check_lone_group(&mut self, group: &'a ast::Group) {
-        let kept = (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
+        let counts_before =
+            (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
         self.lower_body(&group.name, &group.body, Some(group));
-        self.program.rules.truncate(kept.0);
-        self.program.requirements.truncate(kept.1);
-        self.program.tables.truncate(kept.2);
+        self.program.rules.truncate(counts_before.0);
+        self.program.requirements.truncate(counts_before.1);
+        self.program.tables.truncate(counts_before.2);
     }
 
     /// Lowers the body of a payload, or of a group that is checked alone. The names `payload` and
@@ -170,16 +173,16 @@ impl<'a> Checker<'a> {
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
         let PayloadState { items, too_large, .. } = self.payload;
         self.payload = PayloadState { block, groups, fields, items, too_large, ..PayloadState::default() };
-        let (root, payload) = self.new_binding("payload", object.record_type(), name.span);
-        self.bind_path(ObjectPath::new(root), Binding::new("payload", payload.clone(), name.span));
+        let (root_binding, payload) = self.new_binding("payload", object.record_type(), name.span);
+        self.bind_path(ObjectPath::new(root_binding), Binding::new("payload", payload.clone(), name.span));
         self.scope.push(Binding::new(shape::DECISION_NAME, decision, name.span));
         let site = ItemSite {
             owner: name.node.as_str().into(),
             object: payload,
-            place: ObjectPath::new(root),
-            may_differ: group.is_some(),
-            renamed: None,
-            known: object.fields.iter().map(|field| field.name.clone()).collect(),
+            place: ObjectPath::new(root_binding),
+            may_be_non_object: group.is_some(),
+            reported_id: None,
+            declared_names: object.fields.iter().map(|field| field.name.clone()).collect(),
         };
         let params = group.map_or(&[][..], |group| &group.params);
         for (field, param) in self.resolve_record(params).fields.into_iter().zip(params) {
@@ -256,10 +259,10 @@ impl<'a> Checker<'a> {
         rules: &mut HashMap<(&'a str, &'a str), Span>,
     ) {
         let sources = &self.loaded.sources;
-        let place = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
-        let none = Span { end: rule.id.span.start, ..rule.id.span };
-        let here = rule.place.as_ref().map_or(none, |place| place.path.span);
-        if let Some(first) = rules.insert((&rule.id.node, place), here) {
+        let path_text = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
+        let no_path_span = Span { end: rule.id.span.start, ..rule.id.span };
+        let path_span = rule.place.as_ref().map_or(no_path_span, |place| place.path.span);
+        if let Some(first) = rules.insert((&rule.id.node, path_text), path_span) {
             let message = message!("the rule `{}` appears twice for the same path", rule.id.node);
             let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
             if first.start != first.end {
@@ -274,14 +277,14 @@ impl<'a> Checker<'a> {
     /// Lowers a rule such as `require "id" at PATH when COND: COND`, or a rule with `forbid` or
     /// `compiles`.
     fn lower_rule(&mut self, rule: &'a ast::RuleItem, site: &ItemSite) -> Checked<()> {
-        self.noted.clear();
+        self.pending_type_tests.clear();
         let guard = rule.guard.as_ref().map(|guard| self.check_cond(guard)).transpose();
-        let written = match &rule.test {
+        let checked_expr = match &rule.test {
             RuleTest::Require(condition) | RuleTest::Forbid(condition) => Some(condition),
             RuleTest::Compiles => rule.place.as_ref().map(|place| &place.path),
         };
-        let span = written.map_or(rule.id.span, |written| written.span);
-        let condition = match (&rule.test, written) {
+        let span = checked_expr.map_or(rule.id.span, |checked_expr| checked_expr.span);
+        let condition = match (&rule.test, checked_expr) {
             (RuleTest::Require(condition), _) => self.check_cond(condition).map(negate),
             (RuleTest::Forbid(condition), _) => self.check_cond(condition),
             // The text is compiled when the payload is validated, so the rule only tests for a
@@ -292,7 +295,7 @@ impl<'a> Checker<'a> {
             }),
             (RuleTest::Compiles, None) => Err(AlreadyReported),
         };
-        let mut parts = std::mem::take(&mut self.noted);
+        let mut parts = std::mem::take(&mut self.pending_type_tests);
         let place =
             rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.lower_object_path(place));
         let correction = self.lower_correction(&rule.notice);
@@ -324,11 +327,11 @@ impl<'a> Checker<'a> {
     }
 
     fn lower_correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
-        let mut value = |written| self.check_value(written).map(|value| self.add_value(value));
+        let mut lower_value = |value_expr| self.check_value(value_expr).map(|value| self.add_value(value));
         let Some(correction) = &notice.correction else { return Ok(None) };
         Ok(Some(match &correction.node {
-            ast::Correction::Default(written) => hir::Correction::Default(value(written)?),
-            ast::Correction::Clamp(written) => hir::Correction::Clamp(value(written)?),
+            ast::Correction::Default(value_expr) => hir::Correction::Default(lower_value(value_expr)?),
+            ast::Correction::Clamp(value_expr) => hir::Correction::Clamp(lower_value(value_expr)?),
             ast::Correction::Remove => hir::Correction::Remove,
         }))
     }
@@ -338,14 +341,14 @@ impl<'a> Checker<'a> {
         &mut self,
         id: &str,
         mut parts: Vec<Cond>,
-        violation: ViolationReport<'a>,
+        report: ViolationReport<'a>,
         site: &ItemSite,
     ) -> Checked<()> {
-        let ViolationReport { place, span, message, repair, shows_value, correction, notice } = violation;
+        let ViolationReport { place, span, message, repair, shows_value, correction, notice } = report;
         parts.splice(0..0, self.payload.guards.iter().cloned());
         let condition = all_of(parts, span);
         self.measure_checked(Part::Cond(&condition), span)?;
-        let name: Arc<str> = site.renamed.clone().unwrap_or_else(|| id.into());
+        let name: Arc<str> = site.reported_id.clone().unwrap_or_else(|| id.into());
         let (handler, metadata) = (name.clone(), self.no_metadata.clone());
         let outcome = hir::Outcome::Handler { name: handler, args: Vec::new(), metadata };
         let rule = self.add_rule(self.payload.block.table, name, condition, outcome, span);
@@ -369,7 +372,7 @@ impl<'a> Checker<'a> {
             message,
             repair,
             shows_value,
-            correction: correction.filter(|_| site.renamed.is_none() && !notice.warning),
+            correction: correction.filter(|_| site.reported_id.is_none() && !notice.warning),
             warning: notice.warning,
             compiles: false,
         });
@@ -378,29 +381,30 @@ impl<'a> Checker<'a> {
 
     /// Lowers `let name = value`.
     fn lower_local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
-        self.noted.clear();
+        self.pending_type_tests.clear();
         let Ok(expr) = self.check_value(value) else {
-            // The name is bound in spite of the error, so that its uses are not reported.
+            // The name is bound in spite of the error, so that uses of the name are not reported as
+            // unknown.
             let (_, expr) = self.new_binding(&name.node, Ty::ANY, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));
             return Err(AlreadyReported);
         };
-        let guard = self.take_noted_guard(name.span);
-        let place = self.object_path_of(value);
+        let guard = self.take_type_tests(name.span);
+        let object_path = self.object_path_of(value);
         let expr = self.bind_once(&name.node, expr, name.span);
-        self.scope.push(Binding { place, guard, ..Binding::new(&name.node, expr, name.span) });
+        self.scope.push(Binding { place: object_path, guard, ..Binding::new(&name.node, expr, name.span) });
         Ok(())
     }
 
-    /// Returns the condition that certain names have values of their declared types: the names used
-    /// since the last call. `None` if no name needs this condition.
-    fn take_noted_guard(&mut self, span: Span) -> Option<Cond> {
-        let noted = std::mem::take(&mut self.noted);
-        (!noted.is_empty()).then(|| all_of(noted, span))
+    /// Returns the condition that the names used since the last call have values of their declared
+    /// types. `None` if no name needs this condition.
+    fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
+        let pending_type_tests = std::mem::take(&mut self.pending_type_tests);
+        (!pending_type_tests.is_empty()).then(|| all_of(pending_type_tests, span))
     }
 
-    /// Binds a computed value to a name, so that the value is computed once. Returns the expression
-    /// to use instead of the value. A slot or a constant is returned unchanged.
+    /// Binds a value to a name, so that the value is computed only once. Returns the expression
+    /// that reads the binding. A slot or a constant needs no binding and is returned unchanged.
     fn bind_once(&mut self, name: &str, value: Expr, span: Span) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;

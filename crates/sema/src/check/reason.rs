@@ -1,12 +1,14 @@
-//! Translatable reasons for invalid regular expressions. `regex-syntax` reports only in English, so
-//! the likely errors have a message here; others keep the library's words.
+//! Translatable reasons for invalid regular expressions. `regex-syntax` reports errors only in
+//! English, so this module has messages for the likely errors. All other errors keep the library's
+//! English text.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
 
-/// Returns the message for an error text of the library.
-pub(super) fn library_error_message(words: &str) -> Message {
-    let known = [
+/// Returns the translatable message for an error text of `regex-syntax`. An unknown text is
+/// returned verbatim.
+pub(super) fn library_error_message(error_text: &str) -> Message {
+    let known_messages = [
         message!("invalid escape sequence found in character class"),
         message!("invalid character class range, the start must be <= the end"),
         message!("invalid range boundary, must be a literal"),
@@ -37,5 +39,8 @@ pub(super) fn library_error_message(words: &str) -> Message {
         message!("Unicode property not found"),
         message!("Unicode property value not found"),
     ];
-    known.into_iter().find(|known| *known == words).unwrap_or_else(|| Message::verbatim(words))
+    known_messages
+        .into_iter()
+        .find(|known| *known == error_text)
+        .unwrap_or_else(|| Message::verbatim(error_text))
 }

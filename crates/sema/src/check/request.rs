@@ -37,7 +37,7 @@ pub(super) struct AnalysisState<'a> {
     pub(super) stop_words: Option<&'a ast::Expr>,
     /// The built-in functions that are used.
     externs: HashMap<Feature, ExternId>,
-    /// Whether a missing or unsuitable text field was already reported.
+    /// Whether the checker has already reported that the field `text` is missing or no string.
     no_text: bool,
     /// The memory limit for all regular expressions together, in bytes.
     pub(super) regex_memory: usize,
@@ -79,7 +79,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds the intents, whose words may be in `list`s. Runs after definitions are checked.
+    /// Adds the intents. Runs after definitions are checked, because the words of an intent may be
+    /// in a `list`.
     pub(super) fn fill_analysis(&mut self) {
         for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;
@@ -96,7 +97,7 @@ impl<'a> Checker<'a> {
             let (name, span) = (intent.name.node.as_str().into(), intent.name.span);
             self.program.analysis.intents.push(Intent { name, description, keywords, examples, span });
         }
-        if let Some(list) = self.analysed.stop_words
+        if let Some(list) = self.analysis_state.stop_words
             && let Ok(words) = self.evaluate_word_list("settings", "stop_words", list)
         {
             self.program.analysis.stop_words = words;
@@ -113,11 +114,11 @@ impl<'a> Checker<'a> {
         let Some(first) = intent.or(entity).or(lexicon) else { return };
         let input = self.fields.declared_at(&[REQUEST_ROOT]);
         let definition = symbols.definitions.get(REQUEST_ROOT).map(|symbol| symbol.name.span);
-        if let Some(place) = input.or(definition) {
+        if let Some(conflict_span) = input.or(definition) {
             self.diagnostics.push(
                 Diagnostic::new(
                     Code::RequestTaken,
-                    place,
+                    conflict_span,
                     message!("`request` already names the analysis of the message's text"),
                 )
                 .here(message!("declared here with another meaning"))
@@ -127,31 +128,32 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn lower_entity(&mut self, written: &'a ast::Entity) -> Entity {
-        let file = written.name.span.file;
-        let ignore_case = written.ignoring_case.is_some() || self.settings_of(file).case == Case::Ignore;
+    fn lower_entity(&mut self, entity_syntax: &'a ast::Entity) -> Entity {
+        let file = entity_syntax.name.span.file;
+        let ignore_case =
+            entity_syntax.ignoring_case.is_some() || self.settings_of(file).case == Case::Ignore;
         let mut entity = Entity {
-            name: written.name.node.as_str().into(),
+            name: entity_syntax.name.node.as_str().into(),
             patterns: Vec::new(),
             fields: Vec::new(),
             ignore_case,
-            span: written.name.span,
+            span: entity_syntax.name.span,
         };
-        if written.patterns.is_empty() {
+        if entity_syntax.patterns.is_empty() {
             let message = message!("the entity `{}` has no regular expression", entity.name);
             let help =
                 message!("write a regular expression that finds it: `matches r\"order (?<id>[0-9]+)\"`");
             self.emit(Code::NothingToFind, entity.span, message, help);
         }
-        for pattern in &written.patterns {
+        for pattern in &entity_syntax.patterns {
             let _ = self.add_entity_pattern(pattern, &mut entity);
         }
         entity
     }
 
-    fn add_entity_pattern(&mut self, written: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
-        let span = written.span;
-        let ast::ExprKind::Literal(Literal::String(pattern)) = &written.kind else {
+    fn add_entity_pattern(&mut self, pattern_expr: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
+        let span = pattern_expr.span;
+        let ast::ExprKind::Literal(Literal::String(pattern)) = &pattern_expr.kind else {
             let message = message!("expected a regular expression in quotes");
             let help = message!(
                 "an entity's fields come from its regular expressions, so write each expression here"
@@ -176,30 +178,32 @@ impl<'a> Checker<'a> {
         if names.is_empty() {
             names.push(WHOLE_MATCH_FIELD);
         }
-        let known: HashSet<Arc<str>> = entity.fields.iter().cloned().collect();
-        entity.fields.extend(names.into_iter().filter(|name| !known.contains(*name)).map(Arc::from));
+        let existing_fields: HashSet<Arc<str>> = entity.fields.iter().cloned().collect();
+        entity
+            .fields
+            .extend(names.into_iter().filter(|name| !existing_fields.contains(*name)).map(Arc::from));
         entity.patterns.push(pattern.as_str().into());
         Ok(())
     }
 
-    fn lower_lexicon(&mut self, written: &'a ast::Lexicon) -> Lexicon {
-        let name = &written.name;
+    fn lower_lexicon(&mut self, lexicon_syntax: &'a ast::Lexicon) -> Lexicon {
+        let name = &lexicon_syntax.name;
         if name.node != URGENCY_LEXICON && REQUEST_FIELDS.contains(&name.node.as_str()) {
             let message = message!("a lexicon cannot be named `{}`", name.node);
             let help = message!("`request.{}` already has another meaning; choose another name", name.node);
             self.emit(Code::LexiconName, name.span, message, help);
         }
-        if written.entries.is_empty() {
+        if lexicon_syntax.entries.is_empty() {
             let message = message!("the lexicon `{}` has no words", name.node);
             let help = message!("add words with weights: `lexicon {} {{ \"now\": 0.5 }}`", name.node);
             self.emit(Code::NothingToFind, name.span, message, help);
         }
-        let mut seen: HashMap<String, Span> = HashMap::new();
+        let mut first_spans: HashMap<String, Span> = HashMap::new();
         let mut entries = Vec::new();
-        for ast::Weight { word, weight } in &written.entries {
+        for ast::Weight { word, weight } in &lexicon_syntax.entries {
             if word.node.trim().is_empty() {
                 self.diagnostics.push(empty_keyword_error(word.span));
-            } else if let Some(first) = seen.insert(text::fold(&word.node), word.span) {
+            } else if let Some(first) = first_spans.insert(text::fold(&word.node), word.span) {
                 self.diagnostics.push(duplicate_error(message!("word"), &word.node, first, word.span));
             } else if !(weight.node > 0.0 && weight.node <= 1.0) {
                 let message = message!("the weight of `{}` must be above 0 and at most 1", word.node);
@@ -253,16 +257,16 @@ impl<'a> Checker<'a> {
         Ok(words)
     }
 
-    /// True if a path starts with `request`, the name of the analysis. False if `input` declares a
-    /// field with that name.
+    /// True if a path starts with `request`, the name of the request analysis. False if `input`
+    /// declares a field `request`.
     pub(super) fn is_request(&self, path: &ConstantPath<'_>) -> bool {
         path.names[0] == REQUEST_ROOT && self.fields.declared_at(&[REQUEST_ROOT]).is_none()
     }
 
     /// Warns if an intent is compared with a name that no intent has.
     pub(super) fn warn_unknown_intents(&mut self, left: &Expr, right: &Expr) {
-        for (asked, constant) in [(left, right), (right, left)] {
-            if !self.is_intent_read(asked) {
+        for (intent_read, constant) in [(left, right), (right, left)] {
+            if !self.is_intent_read(intent_read) {
                 continue;
             }
             let Some(value) = constant.as_const().map(Const::value) else { continue };
@@ -307,17 +311,17 @@ impl<'a> Checker<'a> {
         if let Some(symbol) = symbols.intents.iter().next() {
             self.warn_if_unused(Feature::Intent, message!("intent"), symbol.name, "intent");
         }
-        for (at, symbol) in symbols.entities.iter().enumerate() {
-            let asked = format!("entities.{}", symbol.name.node);
-            self.warn_if_unused(Feature::Entity(at), message!("entity"), symbol.name, &asked);
+        for (index, symbol) in symbols.entities.iter().enumerate() {
+            let usage = format!("entities.{}", symbol.name.node);
+            self.warn_if_unused(Feature::Entity(index), message!("entity"), symbol.name, &usage);
         }
-        for (at, symbol) in symbols.lexicons.iter().enumerate() {
-            self.warn_if_unused(Feature::Lexicon(at), message!("lexicon"), symbol.name, &symbol.name.node);
+        for (index, symbol) in symbols.lexicons.iter().enumerate() {
+            self.warn_if_unused(Feature::Lexicon(index), message!("lexicon"), symbol.name, &symbol.name.node);
         }
     }
 
     fn warn_if_unused(&mut self, feature: Feature, what: Message, name: &Ident, asked: &str) {
-        if Some(name.span.file) == self.main_file() && !self.analysed.externs.contains_key(&feature) {
+        if Some(name.span.file) == self.main_file() && !self.analysis_state.externs.contains_key(&feature) {
             let message = message!("the {what} `{}` is not used", name.node);
             self.emit(
                 Code::Unused,

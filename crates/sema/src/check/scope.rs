@@ -12,7 +12,8 @@ pub(super) struct Binding {
     pub(super) name: Arc<str>,
     /// The value of the name, with the span of its declaration.
     pub(super) expr: Expr,
-    /// The path of the value in the validated object, if it has one.
+    /// The path of the value in the validated object; `None` if the value is not part of this
+    /// object.
     pub(super) place: Option<ObjectPath>,
     /// A condition that tests whether the value has its declared type; `None` if no test is needed.
     pub(super) guard: Option<Cond>,
@@ -27,7 +28,8 @@ impl Binding {
     }
 }
 
-/// The bindings, innermost last. Indexed by name, because a payload may bind thousands.
+/// The bindings, innermost last. They are indexed by name, because a payload may bind thousands of
+/// names.
 #[derive(Default)]
 pub(super) struct Scope {
     bindings: Vec<Binding>,
@@ -38,8 +40,8 @@ pub(super) struct Scope {
 impl Scope {
     /// Returns the innermost binding with this name.
     pub(super) fn get(&self, name: &str) -> Option<&Binding> {
-        let at = self.by_name.get(name)?.last()?;
-        self.bindings.get(*at)
+        let index = self.by_name.get(name)?.last()?;
+        self.bindings.get(*index)
     }
 
     /// Returns all bindings, outermost first.
@@ -49,9 +51,9 @@ impl Scope {
 
     /// Returns the name of the innermost binding whose type has this field.
     pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
-        let has =
+        let has_field =
             |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());
-        self.bindings.iter().rev().find(has).map(|binding| &*binding.name)
+        self.bindings.iter().rev().find(has_field).map(|binding| &*binding.name)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -67,12 +69,12 @@ impl Scope {
         self.truncate(self.len().saturating_sub(1));
     }
 
-    /// Removes all but the `kept` outermost bindings.
-    pub(super) fn truncate(&mut self, kept: usize) {
-        for binding in self.bindings.drain(kept.min(self.bindings.len())..).rev() {
-            if let Some(places) = self.by_name.get_mut(&binding.name) {
-                places.pop();
-                if places.is_empty() {
+    /// Removes all bindings except the `kept_len` outermost bindings.
+    pub(super) fn truncate(&mut self, kept_len: usize) {
+        for binding in self.bindings.drain(kept_len.min(self.bindings.len())..).rev() {
+            if let Some(indices) = self.by_name.get_mut(&binding.name) {
+                indices.pop();
+                if indices.is_empty() {
                     self.by_name.remove(&binding.name);
                 }
             }

@@ -18,7 +18,8 @@ pub struct Setting {
     pub values: Message,
     /// The default value of the setting in words.
     pub default: &'static str,
-    /// Whether the setting applies to its own file only; otherwise it applies to all rules.
+    /// Whether the setting applies only to the file that contains it. If false, it applies to all
+    /// rules.
     pub of_file: bool,
     /// A sentence that describes the effect of the setting.
     pub doc: &'static str,
@@ -93,8 +94,8 @@ impl<'a> Checker<'a> {
                     continue;
                 }
                 match SETTINGS.iter().find(|setting| *setting.name == *name.node) {
-                    // After an edit, the statement's span has the current file id; the spans of its
-                    // words may not.
+                    // After an edit, the statement's span has the current file id. The spans of its
+                    // words may still have an old file id.
                     Some(setting) => self.read_setting(setting, statement.span.file, name, value),
                     None => self.report_unknown_setting(name),
                 }
@@ -103,18 +104,19 @@ impl<'a> Checker<'a> {
     }
 
     fn report_unknown_setting(&mut self, name: &Ident) {
-        let known = SETTINGS.iter().map(|setting| setting.name);
-        let known: Vec<&str> = known.chain(limits::TABLE.iter().map(|row| row.name)).collect();
-        let help = message!("the settings are {}", known.join(", "));
+        let setting_names = SETTINGS.iter().map(|setting| setting.name);
+        let setting_names: Vec<&str> =
+            setting_names.chain(limits::TABLE.iter().map(|row| row.name)).collect();
+        let help = message!("the settings are {}", setting_names.join(", "));
         let message = message!("there is no setting `{}`", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
-        let near = nearest(&name.node, known.iter().copied());
-        self.diagnostics.push(diagnostic.suggest_or_help(name.span, near, help));
+        let similar = nearest(&name.node, setting_names.iter().copied());
+        self.diagnostics.push(diagnostic.suggest_or_help(name.span, similar, help));
     }
 
     fn read_setting(&mut self, setting: &Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
         if !setting.of_file {
-            if let Some(first) = self.analysed.settings.get(setting.name) {
+            if let Some(first) = self.analysis_state.settings.get(setting.name) {
                 let diagnostic = duplicate_error(message!("setting"), setting.name, *first, name.span);
                 self.diagnostics.push(
                     diagnostic
@@ -122,7 +124,7 @@ impl<'a> Checker<'a> {
                 );
                 return;
             }
-            self.analysed.settings.insert(setting.name, name.span);
+            self.analysis_state.settings.insert(setting.name, name.span);
         }
         let mut settings: FileSettings = self.settings_of(file);
         let number = match value.kind {
@@ -130,8 +132,8 @@ impl<'a> Checker<'a> {
             ExprKind::Literal(Literal::Float(value)) => Some(value),
             _ => None,
         };
-        let share = number.filter(|number| (0.0..=1.0).contains(number));
-        match (setting.name, setting_word(value), share, &value.kind) {
+        let fraction = number.filter(|number| (0.0..=1.0).contains(number));
+        match (setting.name, setting_word(value), fraction, &value.kind) {
             ("case", "insensitive", ..) => settings.case = Case::Ignore,
             ("case", "sensitive", ..) => settings.case = Case::Match,
             ("normalize", "nfkc", ..) => settings.form = NormalizationForm::Nfkc,
@@ -145,11 +147,11 @@ impl<'a> Checker<'a> {
             ("version", version, ..) if !version.is_empty() => {
                 self.versions.insert(file, version.into());
             }
-            ("intent_threshold", _, Some(share), _) => self.program.analysis.threshold = share,
-            ("intent_margin", _, Some(share), _) => self.program.analysis.margin = share,
-            ("stop_words", _, _, ExprKind::Name(_)) => self.analysed.stop_words = Some(value),
+            ("intent_threshold", _, Some(fraction), _) => self.program.analysis.threshold = fraction,
+            ("intent_margin", _, Some(fraction), _) => self.program.analysis.margin = fraction,
+            ("stop_words", _, _, ExprKind::Name(_)) => self.analysis_state.stop_words = Some(value),
             ("regex_memory", _, _, ExprKind::Literal(Literal::Int(bytes))) if *bytes > 0 => {
-                self.analysed.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
+                self.analysis_state.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
             }
             _ => self.report_wrong_setting(value.span, setting.name, &setting.values),
         }
@@ -190,8 +192,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the word of a value that is a single word, with or without quotes; otherwise an empty
-/// text.
+/// Returns the word if a value is a single word, with or without quotes. Returns an empty text for
+/// other values.
 fn setting_word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,

@@ -12,8 +12,8 @@ use rulec_syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks every table. The first table contains the main file's routes that are outside any
-    /// `table`.
+    /// Checks every table. The first table contains the routes of the main file that are outside
+    /// any `table` statement.
     pub(super) fn check_tables(&mut self) {
         let symbols = self.symbols;
         self.push_table(TableKind::Routes, ROUTES_TABLE, None, "");
@@ -34,8 +34,8 @@ impl<'a> Checker<'a> {
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
         }
         self.check_table(TableId(0), self.main_statements());
-        for (at, symbol) in symbols.tables.iter().enumerate() {
-            self.check_table(TableId(at as u32 + 1), symbol.node.statements);
+        for (index, symbol) in symbols.tables.iter().enumerate() {
+            self.check_table(TableId(index as u32 + 1), symbol.node.statements);
         }
         self.check_jumps_end();
     }
@@ -49,9 +49,9 @@ impl<'a> Checker<'a> {
             match &statement.kind {
                 StatementKind::Route(route) => {
                     let Ident { node: name, span } = &route.name;
-                    let first = *names.entry(name).or_insert(*span);
-                    if first != *span {
-                        self.diagnostics.push(duplicate_error(message!("route"), name, first, *span));
+                    let first_span = *names.entry(name).or_insert(*span);
+                    if first_span != *span {
+                        self.diagnostics.push(duplicate_error(message!("route"), name, first_span, *span));
                     }
                     if name == "default" || name == "none" {
                         let message = message!("a route cannot be named `{name}`");
@@ -68,16 +68,16 @@ impl<'a> Checker<'a> {
                     }
                 }
                 StatementKind::Default { target } => {
-                    if let Some(first) = default {
-                        let place = statement.span;
+                    if let Some(first_span) = default {
+                        let default_span = statement.span;
                         self.diagnostics.push(
                             Diagnostic::new(
                                 Code::SecondDefault,
-                                place,
+                                default_span,
                                 message!("there is already a default"),
                             )
                             .here(message!("a second default"))
-                            .label(first, message!("the first one"))
+                            .label(first_span, message!("the first one"))
                             .help(message!(
                                 "keep one; it answers when no route of its table does, wherever it is written"
                             )),
@@ -100,13 +100,13 @@ impl<'a> Checker<'a> {
         table: TableId,
     ) -> Checked<hir::Rule> {
         self.fields.begin_route();
-        let checked = self.with_locals(&route.locals, |this| {
+        let condition_and_outcome = self.with_locals(&route.locals, |this| {
             let condition = this.check_rule_cond(&route.condition);
             let outcome = this.lower_target(&route.target, table);
             Ok((condition?, outcome?))
         });
         self.fields.end_route(statement.span);
-        let (condition, outcome) = checked?;
+        let (condition, outcome) = condition_and_outcome?;
         Ok(hir::Rule {
             name: route.name.node.as_str().into(),
             table,
@@ -119,16 +119,17 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn lower_target(&mut self, target: &'a Target, from: TableId) -> Checked<Outcome> {
+    fn lower_target(&mut self, target: &'a Target, source_table: TableId) -> Checked<Outcome> {
         match target {
             Target::Goto { table, span } => {
-                let named = self.entries.get(table.node.as_str()).copied().filter(|id| *id != TableId(0));
-                self.jumps.extend(named.map(|to| (from.index(), to.index(), *span)));
-                let known = named.filter(|id| {
-                    let place = self.program.tables[id.index()].span;
-                    place.is_some_and(|place| self.symbols.is_visible(table.span.file, place))
+                let target_table =
+                    self.entries.get(table.node.as_str()).copied().filter(|id| *id != TableId(0));
+                self.jumps.extend(target_table.map(|to| (source_table.index(), to.index(), *span)));
+                let visible_table = target_table.filter(|id| {
+                    let table_span = self.program.tables[id.index()].span;
+                    table_span.is_some_and(|table_span| self.symbols.is_visible(table.span.file, table_span))
                 });
-                match known {
+                match visible_table {
                     Some(id) => Ok(Outcome::Goto(id)),
                     None => {
                         let names = self.symbols.tables.names();
@@ -178,8 +179,10 @@ impl<'a> Checker<'a> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let symbols = self.symbols;
         // Handlers are in the order of their symbols.
-        let known = symbols.handlers.position(&name.node).and_then(|at| handlers.get(at));
-        if let Some(handler) = known.filter(|handler| symbols.is_visible(name.span.file, handler.span)) {
+        let declared_handler = symbols.handlers.position(&name.node).and_then(|index| handlers.get(index));
+        if let Some(handler) =
+            declared_handler.filter(|handler| symbols.is_visible(name.span.file, handler.span))
+        {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
         let message = message!("the handler `{}` is not declared", name.node);
@@ -193,24 +196,25 @@ impl<'a> Checker<'a> {
     fn check_handler_args(
         &mut self,
         handler: &Ident,
-        written: &'a [(Ident, ast::Expr)],
+        written_args: &'a [(Ident, ast::Expr)],
         params: Option<&(Arc<RecordType>, Span)>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
-        let once = self.without_duplicates(message!("argument"), written, |(name, _)| name);
-        let mut result = if once.len() == written.len() { Ok(()) } else { Err(AlreadyReported) };
-        for (name, value) in once {
+        let unique = self.without_duplicates(message!("argument"), written_args, |(name, _)| name);
+        let mut result = if unique.len() == written_args.len() { Ok(()) } else { Err(AlreadyReported) };
+        for (name, value) in unique {
             match self.check_handler_arg(handler, name, value, params) {
                 Ok(arg) => args.push(arg),
                 Err(AlreadyReported) => result = Err(AlreadyReported),
             }
         }
-        // A misspelt argument is already an error, so the intended argument is not reported as
-        // missing.
+        // After an error in an argument, missing arguments are not reported: the wrong argument may
+        // be a misspelt one.
         if let (Some((params, declared)), Ok(())) = (params, &result) {
-            let given: HashSet<&str> = written.iter().map(|(name, _)| name.node.as_str()).collect();
+            let given_names: HashSet<&str> =
+                written_args.iter().map(|(name, _)| name.node.as_str()).collect();
             for param in params.fields.iter().filter(|param| !param.optional) {
-                if !given.contains(&*param.name) {
+                if !given_names.contains(&*param.name) {
                     let (name, ty) = (&param.name, &param.ty);
                     let message = message!("`{}` needs the argument `{name}`", handler.node);
                     self.diagnostics.push(
@@ -245,8 +249,8 @@ impl<'a> Checker<'a> {
                 true => message!("it takes no arguments"),
                 false => message!("its arguments are {}", join_names(params.names())),
             };
-            let near = self.nearest(&name.node, params.names());
-            return self.report(diagnostic.suggest_or_help(name.span, near, help));
+            let similar = self.nearest(&name.node, params.names());
+            return self.report(diagnostic.suggest_or_help(name.span, similar, help));
         };
         let value = self.check_argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.infers_types() {
@@ -265,47 +269,50 @@ impl<'a> Checker<'a> {
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
     }
 
-    /// Checks that `goto`s form no cycle and that no chain of them is too long.
+    /// Checks that `goto`s form no cycle and that no chain of `goto`s is too long.
     fn check_jumps_end(&mut self) {
         if self.jumps.is_empty() {
             return;
         }
         let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); self.program.tables.len()];
-        let mut places: HashMap<(usize, usize), Span> = HashMap::new();
+        let mut jump_spans: HashMap<(usize, usize), Span> = HashMap::new();
         for (from, to, span) in self.jumps.drain(..) {
             jumps[from].push(to);
-            places.entry((from, to)).or_insert(span);
+            jump_spans.entry((from, to)).or_insert(span);
         }
-        let (order, circles) = topological_sort(&jumps);
-        for circle in &circles {
-            let round: Vec<usize> = circle.iter().chain(circle.first()).copied().collect();
-            let names: Vec<&str> = round.iter().map(|table| &*self.program.tables[*table].name).collect();
+        let (order, cycles) = topological_sort(&jumps);
+        for cycle in &cycles {
+            let closed_cycle: Vec<usize> = cycle.iter().chain(cycle.first()).copied().collect();
+            let names: Vec<&str> =
+                closed_cycle.iter().map(|table| &*self.program.tables[*table].name).collect();
             let help = message!("the cycle is {}; remove one of the jumps", names.join(" → "));
-            let mut steps: Vec<Span> =
-                round.windows(2).filter_map(|pair| places.get(&(pair[0], pair[1])).copied()).collect();
+            let mut steps: Vec<Span> = closed_cycle
+                .windows(2)
+                .filter_map(|pair| jump_spans.get(&(pair[0], pair[1])).copied())
+                .collect();
             let Some(last) = steps.pop() else {
                 broken_invariant!("every jump of a cycle has a span");
                 continue;
             };
-            let circle = Diagnostic::new(Code::JumpCycle, last, message!("these jumps form a cycle"))
+            let cycle = Diagnostic::new(Code::JumpCycle, last, message!("these jumps form a cycle"))
                 .here(message!("closes the cycle"))
                 .help(help);
-            let labelled = |circle: Diagnostic, step| circle.label(step, message!("a jump of the cycle"));
-            self.diagnostics.push(steps.into_iter().fold(circle, labelled));
+            let label_jump = |cycle: Diagnostic, step| cycle.label(step, message!("a jump of the cycle"));
+            self.diagnostics.push(steps.into_iter().fold(cycle, label_jump));
         }
-        if !circles.is_empty() {
+        if !cycles.is_empty() {
             return;
         }
         let mut depth = vec![0_usize; jumps.len()];
-        for at in order {
-            depth[at] = jumps[at].iter().map(|to| depth[*to] + 1).max().unwrap_or(0);
-            if depth[at] == MAX_JUMPS + 1 {
-                let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
-                if let Some(place) = places.get(&(at, to)) {
+        for table_index in order {
+            depth[table_index] = jumps[table_index].iter().map(|to| depth[*to] + 1).max().unwrap_or(0);
+            if depth[table_index] == MAX_JUMPS + 1 {
+                let to = jumps[table_index].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
+                if let Some(jump_span) = jump_spans.get(&(table_index, to)) {
                     let message = message!("jumps lead through more than {MAX_JUMPS} tables");
                     self.emit(
                         Code::JumpsTooDeep,
-                        *place,
+                        *jump_span,
                         message,
                         message!("jump directly to the last table"),
                     );
@@ -315,7 +322,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Converts a text to a shared one, without an allocation if it is empty.
+/// Converts a text to a shared text. An empty text needs no allocation.
 fn shared_text(text: &str) -> Arc<str> {
     if text.is_empty() { Arc::default() } else { text.into() }
 }

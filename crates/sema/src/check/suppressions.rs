@@ -11,15 +11,16 @@ use rulec_syntax::loader::Loaded;
 #[derive(Clone, Debug, Default)]
 pub struct Suppressions {
     all: Vec<(ast::Allow, Span)>,
-    /// Indexes of suppressions at top-level statements; `inner` has the suppressions inside a
-    /// table. Both are sorted by the start of the statement. Statements in one list never contain
-    /// each other.
+    /// Indexes in `all` of the suppressions at top-level statements, sorted by the start of the
+    /// statement. No statement in this list contains another one.
     outer: Vec<usize>,
+    /// Indexes in `all` of the suppressions at statements inside a table. The list is sorted by the
+    /// start of the statement. No statement in this list contains another one.
     inner: Vec<usize>,
     /// For each suppression, whether it suppressed a diagnostic.
     used: Vec<bool>,
     /// The suppressed warnings.
-    silenced: Vec<Diagnostic>,
+    suppressed: Vec<Diagnostic>,
 }
 
 impl Suppressions {
@@ -36,32 +37,33 @@ impl Suppressions {
         }
         let Suppressions { all, outer, inner, used, .. } = &mut allows;
         used.resize(all.len(), false);
-        outer.sort_by_key(|at| start_of(all[*at].1));
-        inner.sort_by_key(|at| start_of(all[*at].1));
+        outer.sort_by_key(|index| start_of(all[*index].1));
+        inner.sort_by_key(|index| start_of(all[*index].1));
         allows
     }
 
-    /// Removes the suppressed diagnostics from the list and stores them.
+    /// Removes the suppressed diagnostics from `diagnostics` and stores the removed ones.
     pub fn remove_suppressed(&mut self, diagnostics: &mut Vec<Diagnostic>) {
-        let silenced = diagnostics.extract_if(.., |diagnostic| self.suppresses(diagnostic));
-        let silenced: Vec<Diagnostic> = silenced.collect();
-        self.silenced.extend(silenced);
+        let suppressed = diagnostics.extract_if(.., |diagnostic| self.suppresses(diagnostic));
+        let suppressed: Vec<Diagnostic> = suppressed.collect();
+        self.suppressed.extend(suppressed);
     }
 
     /// Returns the suppressed warnings.
     pub fn suppressed(&self) -> &[Diagnostic] {
-        &self.silenced
+        &self.suppressed
     }
 
     /// True if a suppression applies to the diagnostic; marks the suppression as used.
     pub fn suppresses(&mut self, diagnostic: &Diagnostic) -> bool {
-        let place = diagnostic.span().filter(|_| !self.all.is_empty() && !diagnostic.is_error());
-        let silenced = place.and_then(|place| self.first_covering(diagnostic.code, place));
-        silenced.inspect(|at| self.used[*at] = true).is_some()
+        let warning_span = diagnostic.span().filter(|_| !self.all.is_empty() && !diagnostic.is_error());
+        let suppression =
+            warning_span.and_then(|warning_span| self.first_covering(diagnostic.code, warning_span));
+        suppression.inspect(|index| self.used[*index] = true).is_some()
     }
 
-    /// Returns warnings about unused suppressions. If `is_analysed`, only for codes that the rule
-    /// analysis reports; otherwise only for the other codes.
+    /// Returns warnings about unused suppressions. If `is_analysed` is true, only for codes that
+    /// the rule analysis reports. If false, only for all other codes.
     pub fn unused_suppressions(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);
@@ -78,24 +80,24 @@ impl Suppressions {
         })
     }
 
-    /// Returns the index of the first suppression of this code whose statement contains the span
-    /// `place`.
-    fn first_covering(&self, code: Code, place: Span) -> Option<usize> {
-        let before = |list: &[usize]| {
-            let end = list.partition_point(|at| start_of(self.all[*at].1) <= start_of(place));
-            let (_, statement) = self.all[*list.get(end.checked_sub(1)?)?];
-            let begin = list.partition_point(|at| start_of(self.all[*at].1) < start_of(statement));
-            let mut of_statement = list[begin..end].iter().copied();
-            of_statement.find(|at| self.all[*at].0.code == Some(code) && statement.contains(place))
+    /// Returns the index of the first suppression of this code whose statement contains `span`.
+    fn first_covering(&self, code: Code, span: Span) -> Option<usize> {
+        let covering_suppression = |list: &[usize]| {
+            let end_index = list.partition_point(|index| start_of(self.all[*index].1) <= start_of(span));
+            let (_, statement) = self.all[*list.get(end_index.checked_sub(1)?)?];
+            let begin_index =
+                list.partition_point(|index| start_of(self.all[*index].1) < start_of(statement));
+            let mut candidates = list[begin_index..end_index].iter().copied();
+            candidates.find(|index| self.all[*index].0.code == Some(code) && statement.contains(span))
         };
-        before(&self.outer).into_iter().chain(before(&self.inner)).min()
+        covering_suppression(&self.outer).into_iter().chain(covering_suppression(&self.inner)).min()
     }
 }
 
 fn collect_allows(all: &mut Vec<(ast::Allow, Span)>, statement: &ast::Statement) -> std::ops::Range<usize> {
-    let from = all.len();
+    let start = all.len();
     all.extend(statement.allows.iter().map(|allow| (allow.clone(), statement.span)));
-    from..all.len()
+    start..all.len()
 }
 
 fn start_of(span: Span) -> (FileId, u32) {

@@ -18,32 +18,34 @@ use std::sync::Arc;
 impl<'a> Checker<'a> {
     /// Checks the tests of the main file.
     pub(super) fn check_tests(&mut self) {
-        let mut known = NameTables::default();
+        let mut name_tables = NameTables::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
             // An error in one test does not stop the others; the error was already reported.
-            let _ = self.check_test(test, &mut known);
+            let _ = self.check_test(test, &mut name_tables);
         }
     }
 
     /// Checks a test, or one test per case; an invalid case does not affect the others.
-    fn check_test(&mut self, test: &'a ast::Test, known: &mut NameTables) -> Checked<()> {
+    fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
         self.check_cases(test)?;
         let is_judged = test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
-        let mut given = Map::new();
+        let mut shared_fields = Map::new();
         for (path, value) in &test.given {
             let ty = self.declared_type_of_given(path, is_judged)?;
-            self.write_given_value(&mut given, path, ty.as_ref(), value)?;
+            self.write_given_value(&mut shared_fields, path, ty.as_ref(), value)?;
         }
         let columns = test.columns.iter().map(|path| self.declared_type_of_given(path, is_judged));
         let columns = columns.collect::<Checked<Vec<_>>>()?;
         for expect in &test.expects {
-            let mut message = given.clone();
+            let mut message = shared_fields.clone();
             let mut columns = test.columns.iter().zip(&columns).zip(&expect.values);
-            let filled = columns.try_for_each(|((path, ty), value)| {
+            let fill_result = columns.try_for_each(|((path, ty), value)| {
                 self.write_given_value(&mut message, path, ty.as_ref(), value)
             });
-            if let (Ok(()), Ok((entry, expected, then))) = (filled, self.read_expectation(expect, known)) {
+            if let (Ok(()), Ok((entry, expected, then))) =
+                (fill_result, self.read_expectation(expect, name_tables))
+            {
                 let values: Vec<String> =
                     expect.values.iter().map(|value| self.source_on_one_line(value.span)).collect();
                 let (name, span) = match values.is_empty() {
@@ -59,12 +61,12 @@ impl<'a> Checker<'a> {
 
     /// Checks that every case gives one value for each column.
     fn check_cases(&mut self, test: &'a ast::Test) -> Checked<()> {
-        for (at, expect) in test.expects.iter().enumerate() {
+        for (index, expect) in test.expects.iter().enumerate() {
             let (fields, values) = (test.columns.len(), expect.values.len());
-            if fields == values && (fields > 0 || at == 0) {
+            if fields == values && (fields > 0 || index == 0) {
                 continue;
             }
-            let place = match (expect.values.first(), expect.values.last()) {
+            let values_span = match (expect.values.first(), expect.values.last()) {
                 (Some(first), Some(last)) => first.span.to(last.span),
                 _ => expect.span,
             };
@@ -75,7 +77,7 @@ impl<'a> Checker<'a> {
                 );
                 return self.fail(
                     Code::UnknownExpectation,
-                    place,
+                    values_span,
                     message!("a test of one message can have only one expectation"),
                     help,
                 );
@@ -84,7 +86,7 @@ impl<'a> Checker<'a> {
                 let help = message!("name the fields first, without values: `given text, ctx.count`");
                 return self.fail(
                     Code::TestInput,
-                    place,
+                    values_span,
                     message!("the fields of these values are not named"),
                     help,
                 );
@@ -95,27 +97,28 @@ impl<'a> Checker<'a> {
                 "each case must give one value for each of these fields after `for`: {}",
                 names.join(", ")
             );
-            return self.fail(Code::TestInput, place, message, help);
+            return self.fail(Code::TestInput, values_span, message, help);
         }
         Ok(())
     }
 
-    /// Returns the declared type of a field for which a test gives a value; `None` if there is
-    /// none. `is_judged` is true if the test validates a payload, whose fields have no type here.
+    /// Returns the declared type of a field for which a test gives a value; `None` if the field has
+    /// no declared type. `is_judged` is true if the test validates a payload. The fields of the
+    /// payload have no type here.
     fn declared_type_of_given(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
         let Some(first) = path.first() else {
             broken_invariant!("a given path has a name");
             return Err(AlreadyReported);
         };
-        let place = path.iter().fold(first.span, |span, part| span.to(part.span));
+        let path_span = path.iter().fold(first.span, |span, part| span.to(part.span));
         if self.fields.infers_types() || is_judged && *names[0] == *"payload" {
             return Ok(None);
         }
-        match self.fields.resolve_path(&names, place) {
-            Ok(found) => Ok(Some(found.ty.clone())),
+        match self.fields.resolve_path(&names, path_span) {
+            Ok(field) => Ok(Some(field.ty.clone())),
             Err(_) if self.fields.is_implicitly_read(&names) => Ok(None),
-            Err(_) => self.report_unknown_input(&names, place),
+            Err(_) => self.report_unknown_input(&names, path_span),
         }
     }
 
@@ -135,23 +138,23 @@ impl<'a> Checker<'a> {
             return self.fail(Code::TestInput, value.span, message, help);
         }
         if !insert_at_path(message, path, json) {
-            let place = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
+            let path_span = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
             let message = message!("`{name}` is given twice, or both as a value and as a record");
-            return self.fail(Code::TestInput, place, message, message!("give each field once"));
+            return self.fail(Code::TestInput, path_span, message, message!("give each field once"));
         }
         Ok(())
     }
 
-    /// Reads an expectation. Returns the table that decides, the expected choice, and the further
-    /// expectations, such as handler arguments.
+    /// Reads an expectation. Returns the table with which the decision starts, the expected choice,
+    /// and the further expectations, such as handler arguments.
     fn read_expectation(
         &mut self,
         expect: &'a Expectation,
-        known: &mut NameTables,
+        name_tables: &mut NameTables,
     ) -> Checked<(TableId, Expect, hir::Then)> {
         let (entry, expected) = match (self.expected_payload_kind(expect), expect.breaks.first()) {
-            (Some(kind), _) => (TableId(0), self.read_verdict(expect, kind, known)?),
-            (None, None) => self.read_expected_choice(expect, known)?,
+            (Some(kind), _) => (TableId(0), self.read_verdict(expect, kind, name_tables)?),
+            (None, None) => self.read_expected_choice(expect, name_tables)?,
             (None, Some((rule, _))) => {
                 let message = message!("only a payload can break rules");
                 let help = message!("name the payload kind: `expect KIND.reject \"RULE\"`");
@@ -176,19 +179,19 @@ impl<'a> Checker<'a> {
         &mut self,
         expect: &'a Expectation,
         kind: usize,
-        known: &mut NameTables,
+        name_tables: &mut NameTables,
     ) -> Checked<Expect> {
         const VERDICT_WORDS: [&str; 3] = ["accept", "accept_corrected", "reject"];
-        let place = expect.path.iter().fold(expect.span, |_, part| part.span);
+        let outcome_span = expect.path.iter().fold(expect.span, |_, part| part.span);
         let payload = &self.program.payloads[kind];
         let outcome = match expect.path.as_slice() {
             [_, outcome] if VERDICT_WORDS.contains(&outcome.node.as_str()) => outcome.node.as_str(),
             [_, outcome] => {
                 let message = message!("`{}` is not an outcome of judging a payload", outcome.node);
                 let help = message!("the outcomes are accept, accept_corrected and reject");
-                let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, outcome_span, message);
                 return self.report(diagnostic.suggest_or_help(
-                    place,
+                    outcome_span,
                     nearest(&outcome.node, VERDICT_WORDS),
                     help,
                 ));
@@ -198,23 +201,25 @@ impl<'a> Checker<'a> {
                 let message = message!("a test of a payload expects an outcome of `{name}`");
                 let help =
                     message!("write `expect {name}.accept`, `{name}.accept_corrected` or `{name}.reject`");
-                return self.fail(Code::UnknownExpectation, place, message, help);
+                return self.fail(Code::UnknownExpectation, outcome_span, message, help);
             }
         };
         let names = || payload.rule_names(&self.program).into_iter().map(Arc::from).collect();
-        let rules = known.judged.entry(kind).or_insert_with(names);
-        let mut broken = expect.breaks.iter().map(|(rule, _)| rule);
-        if let Some(rule) = broken.find(|rule| !rules.contains(rule.node.as_str())) {
+        let rules = name_tables.judged.entry(kind).or_insert_with(names);
+        let mut expected_violations = expect.breaks.iter().map(|(rule, _)| rule);
+        if let Some(rule) = expected_violations.find(|rule| !rules.contains(rule.node.as_str())) {
             let message = message!("`{}` has no rule `{}`", payload.name, rule.node);
-            let near =
-                self.nearest(&rule.node, rules.iter().map(|name| &**name)).map(|near| format!("\"{near}\""));
+            let similar = self
+                .nearest(&rule.node, rules.iter().map(|name| &**name))
+                .map(|similar| format!("\"{similar}\""));
             let names: Vec<String> = rules.iter().map(|name| format!("\"{name}\"")).collect();
             let help = message!("its rules are {}", join_names(names.iter().map(String::as_str)));
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
-            return self.report(diagnostic.suggest_or_help(rule.span, near.as_deref(), help));
+            return self.report(diagnostic.suggest_or_help(rule.span, similar.as_deref(), help));
         }
-        let text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
-        let breaks = expect.breaks.iter().map(|(rule, place)| (text(rule), place.as_ref().map(text)));
+        let shared_text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
+        let breaks =
+            expect.breaks.iter().map(|(rule, place)| (shared_text(rule), place.as_ref().map(shared_text)));
         let mut breaks: Vec<_> = breaks.collect();
         breaks.sort();
         breaks.dedup();
@@ -230,8 +235,8 @@ impl<'a> Checker<'a> {
             Diagnostic::new(Code::TestInput, span, message).help(help)
         } else {
             let message = message!("`{first}` is not an input");
-            let near = self.nearest(first, names.iter().copied());
-            Diagnostic::new(Code::TestInput, span, message).suggest_or_help(span, near, help)
+            let similar = self.nearest(first, names.iter().copied());
+            Diagnostic::new(Code::TestInput, span, message).suggest_or_help(span, similar, help)
         };
         self.report(diagnostic)
     }
@@ -240,21 +245,22 @@ impl<'a> Checker<'a> {
     fn read_expected_choice(
         &mut self,
         expect: &'a Expectation,
-        known: &mut NameTables,
+        name_tables: &mut NameTables,
     ) -> Checked<(TableId, Expect)> {
         let path = expect.path.as_slice();
-        let place = path
+        let path_span = path
             .iter()
             .fold(expect.span, |span, part| if span == expect.span { part.span } else { span.to(part.span) });
-        let main = TableId(0);
+        let main_table = TableId(0);
         let routes = &self.program.tables[0];
-        let has_main = !routes.order.is_empty() || routes.default.is_some();
-        let of_routes = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
-        let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
+        let main_table_decides = !routes.order.is_empty() || routes.default.is_some();
+        let is_routes_table = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
+        let entry_table =
+            |table: TableId| if main_table_decides && is_routes_table(table) { main_table } else { table };
         let (table, name) = match path {
-            // Only an outcome is expected: of the routes outside any table, or of the named entry
-            // point.
-            [] => return Ok((main, Expect::Any)),
+            // The test expects only further results, not a route. The decision starts at the routes
+            // outside any table, or at the named entry point.
+            [] => return Ok((main_table, Expect::Any)),
             [name] if expect.then.is_some() && !self.is_rule_name(name) => {
                 match self.entries.get(name.node.as_str()) {
                     Some(table) => return Ok((*table, Expect::Any)),
@@ -265,11 +271,11 @@ impl<'a> Checker<'a> {
             [table, name] => match self.entries.get(table.node.as_str()) {
                 Some(id) => (Some(*id), name),
                 None => {
-                    let near =
+                    let similar =
                         self.nearest(&table.node, self.program.tables.iter().map(|table| &*table.name));
                     let message = message!("there is no table `{}`", table.node);
                     let diagnostic = Diagnostic::new(Code::UnknownExpectation, table.span, message)
-                        .did_you_mean(table.span, near);
+                        .did_you_mean(table.span, similar);
                     return self.report_unknown(&table.node, diagnostic);
                 }
             },
@@ -279,53 +285,53 @@ impl<'a> Checker<'a> {
                 );
                 return self.fail(
                     Code::UnknownExpectation,
-                    place,
+                    path_span,
                     message!("a test can expect only one route"),
                     help,
                 );
             }
         };
         match name.node.as_str() {
-            "default" if table.is_none_or(of_routes) => {
-                let table = table.unwrap_or(main);
-                return Ok((entry(table), Expect::Default(table)));
+            "default" if table.is_none_or(is_routes_table) => {
+                let table = table.unwrap_or(main_table);
+                return Ok((entry_table(table), Expect::Default(table)));
             }
-            "none" => return Ok((table.unwrap_or(main), Expect::Nothing)),
+            "none" => return Ok((table.unwrap_or(main_table), Expect::Nothing)),
             _ => {}
         }
         let rules = &self.program.rules;
-        let by_name = known.rules.get_or_insert_with(|| {
+        let by_name = name_tables.rules.get_or_insert_with(|| {
             let mut by_name: HashMap<Arc<str>, Vec<RuleId>> = HashMap::new();
-            for (at, rule) in rules.iter().enumerate() {
-                by_name.entry(rule.name.clone()).or_default().push(RuleId(at as u32));
+            for (index, rule) in rules.iter().enumerate() {
+                by_name.entry(rule.name.clone()).or_default().push(RuleId(index as u32));
             }
             by_name
         });
-        let named = by_name.get(name.node.as_str()).into_iter().flatten();
-        let named = named.map(|id| (*id, rules[id.index()].table));
-        let named: Vec<(RuleId, TableId)> =
-            named.filter(|(_, of)| table.is_none_or(|table| *of == table)).collect();
-        let chosen = match named.as_slice() {
-            [one, rest @ ..] if rest.iter().all(|(_, table)| *table == one.1) => Some(*one),
-            several => several.iter().copied().find(|(_, table)| *table == main),
+        let candidates = by_name.get(name.node.as_str()).into_iter().flatten();
+        let candidates = candidates.map(|id| (*id, rules[id.index()].table));
+        let candidates: Vec<(RuleId, TableId)> =
+            candidates.filter(|(_, rule_table)| table.is_none_or(|table| *rule_table == table)).collect();
+        let selected = match candidates.as_slice() {
+            [candidate, rest @ ..] if rest.iter().all(|(_, table)| *table == candidate.1) => Some(*candidate),
+            others => others.iter().copied().find(|(_, table)| *table == main_table),
         };
         // An intent flow has no rule.
-        let intent =
+        let is_intent_flow =
             |flow: &hir::Flow| *flow.name == *name.node && matches!(flow.trigger, Trigger::Intent { .. });
-        if chosen.is_none()
-            && named.is_empty()
+        if selected.is_none()
+            && candidates.is_empty()
             && let Some(flows) = self.program.table_named(FLOWS_TABLE)
             && table.is_none_or(|table| table == flows)
-            && let Some(at) = self.program.flows.iter().position(intent)
+            && let Some(index) = self.program.flows.iter().position(is_intent_flow)
         {
-            return Ok((flows, Expect::Flow(FlowId(at as u32))));
+            return Ok((flows, Expect::Flow(FlowId(index as u32))));
         }
-        match chosen {
-            Some((route, table)) => Ok((entry(table), Expect::Rule(route))),
-            None if named.len() > 1 => {
+        match selected {
+            Some((route, table)) => Ok((entry_table(table), Expect::Rule(route))),
+            None if candidates.len() > 1 => {
                 let message = message!("several tables have a route `{}`", name.node);
                 let help = message!("name the table: `expect TABLE.{}`", name.node);
-                self.fail(Code::UnknownExpectation, place, message, help)
+                self.fail(Code::UnknownExpectation, path_span, message, help)
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(AlreadyReported),
             None => self.report_no_such_choice(table, name),
@@ -354,9 +360,9 @@ impl<'a> Checker<'a> {
         let rules = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
         let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
         let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
-        let near = self.nearest(&name.node, names);
+        let similar = self.nearest(&name.node, names);
         let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
-            .suggest_or_help(name.span, near, help);
+            .suggest_or_help(name.span, similar, help);
         self.report_unknown(&name.node, diagnostic)
     }
 }
@@ -370,12 +376,13 @@ fn count_phrase(count: usize, thing: &str) -> Message {
     message!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Names that tests may mention, computed when a test first needs them.
+/// Names that tests may contain. Each map is filled when a test first needs it.
 #[derive(Default)]
 struct NameTables {
     /// The rules by name.
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
-    /// For each payload kind (a declared `payload`), by its index, the names of its rules.
+    /// The names of the rules of each payload kind (a declared `payload`), by the index of the
+    /// kind.
     judged: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
@@ -398,16 +405,16 @@ fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) 
 /// that does not fit. Null always fits, because tests use null for a missing field.
 fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
-    let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));
+    let mismatch = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));
     let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
-    let fits = match value {
+    let value_fits = match value {
         Value::Missing => true,
         Value::Str(text) => ty.kinds.has(Kind::String) || is_time(text),
         other => !other.read_as(ty.kinds).is_missing(),
     };
-    if !fits {
+    if !value_fits {
         let kind = value.kind();
-        return wrong(
+        return mismatch(
             kind.map_or(Message::verbatim("null"), |kind| {
                 Ty::from_kinds(KindSet::single(kind)).with_article()
             }),
@@ -416,12 +423,12 @@ fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     match (json, ty.fields()) {
         (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
             Some(field) => value_mismatch(value, &field.ty, &format!("{path}.{key}")),
-            None => wrong(message!("a record with a field `{key}`")),
+            None => mismatch(message!("a record with a field `{key}`")),
         }),
         (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
             .iter()
             .enumerate()
-            .find_map(|(at, item)| value_mismatch(item, &ty.element(), &format!("{path}[{at}]"))),
+            .find_map(|(index, item)| value_mismatch(item, &ty.element(), &format!("{path}[{index}]"))),
         (Json::Object(map), None) if ty.kinds == KindSet::DICT => {
             map.iter().find_map(|(key, value)| value_mismatch(value, &ty.element(), &format!("{path}.{key}")))
         }

@@ -17,44 +17,45 @@ impl<'a> Checker<'a> {
     pub(super) fn declare_types(&mut self) {
         let symbols: Vec<_> = self.symbols.types.iter().collect();
         let mut uses: Vec<Vec<usize>> = Vec::new();
-        // The size of each type: first alone, later with the named types expanded.
+        // The size of each type. At first a named type counts as one node; the last loop adds the
+        // sizes of the named types.
         let mut sizes: Vec<Measure> = Vec::new();
         for symbol in &symbols {
             let mut names = Vec::new();
             sizes.push(collect_type_names(symbol.node, &mut names));
             uses.push(names.into_iter().filter_map(|name| self.symbols.types.position(name)).collect());
         }
-        let (order, circles) = topological_sort(&uses);
-        for circle in circles {
+        let (order, cycles) = topological_sort(&uses);
+        for cycle in cycles {
             let names: Vec<&str> =
-                circle.iter().chain(circle.first()).map(|at| symbols[*at].name.node.as_str()).collect();
-            let first = symbols[circle[0]].name;
-            let message = message!("the type `{}` contains itself", first.node);
+                cycle.iter().chain(cycle.first()).map(|index| symbols[*index].name.node.as_str()).collect();
+            let first_name = symbols[cycle[0]].name;
+            let message = message!("the type `{}` contains itself", first_name.node);
             self.diagnostics.push(
-                Diagnostic::new(Code::DefinitionCycle, first.span, message)
+                Diagnostic::new(Code::DefinitionCycle, first_name.span, message)
                     .here(message!("part of the cycle"))
                     .help(message!(
                         "the cycle is {}; replace one of these types with `any`",
                         names.join(" → ")
                     )),
             );
-            for member in circle {
+            for member in cycle {
                 self.types.insert(&symbols[member].name.node, None);
             }
         }
-        for at in order {
-            let (node, name) = (symbols[at].node, symbols[at].name);
-            let (own, used) = (sizes[at], uses[at].iter().map(|used| sizes[*used]));
-            sizes[at] = used.fold(own, |sum, used| Measure {
+        for index in order {
+            let (node, name) = (symbols[index].node, symbols[index].name);
+            let (own_size, used) = (sizes[index], uses[index].iter().map(|used| sizes[*used]));
+            sizes[index] = used.fold(own_size, |sum, used| Measure {
                 nodes: sum.nodes.saturating_add(used.nodes),
-                depth: sum.depth.max(own.depth.saturating_add(used.depth)),
+                depth: sum.depth.max(own_size.depth.saturating_add(used.depth)),
             });
-            let Measure { nodes, depth } = sizes[at];
+            let Measure { nodes, depth } = sizes[index];
             let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
                 true => self.resolve_type(node).ok(),
                 false => {
                     // The size is reset, so that types that use this type are not reported too.
-                    sizes[at] = Measure::default();
+                    sizes[index] = Measure::default();
                     self.report_too_large(name.span, nodes > MAX_NODES).ok()
                 }
             };
@@ -62,21 +63,21 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn resolve_type(&mut self, written: &TypeExpr) -> Checked<Ty> {
-        match &written.kind {
+    pub(super) fn resolve_type(&mut self, type_expr: &TypeExpr) -> Checked<Ty> {
+        match &type_expr.kind {
             TypeKind::Name(name) => {
                 if let Some(ty) = Ty::builtin(name) {
                     return Ok(ty);
                 }
                 let symbols = self.symbols;
-                let visible =
-                    |symbol: &&Symbol<'_, _>| symbols.is_visible(written.span.file, symbol.name.span);
-                if symbols.types.get(name).filter(visible).is_some()
+                let is_visible =
+                    |symbol: &&Symbol<'_, _>| symbols.is_visible(type_expr.span.file, symbol.name.span);
+                if symbols.types.get(name).filter(is_visible).is_some()
                     && let Some(ty) = self.types.get(name.as_str())
                 {
                     return ty.clone().ok_or(AlreadyReported);
                 }
-                let meant = match name.to_lowercase().as_str() {
+                let suggestion = match name.to_lowercase().as_str() {
                     "str" | "text" => Some("string"),
                     "integer" | "i64" | "long" => Some("int"),
                     "double" | "f64" | "decimal" => Some("float"),
@@ -87,11 +88,11 @@ impl<'a> Checker<'a> {
                 };
                 let built_in = Ty::BUILTIN_NAMES.join(", ");
                 let diagnostic =
-                    Diagnostic::new(Code::UnknownType, written.span, message!("there is no type `{name}`"))
+                    Diagnostic::new(Code::UnknownType, type_expr.span, message!("there is no type `{name}`"))
                         .help(message!(
                             "the built-in types are {built_in}; `type {name} = …` declares another"
                         ))
-                        .did_you_mean(written.span, meant);
+                        .did_you_mean(type_expr.span, suggestion);
                 self.report_unknown(name, diagnostic)
             }
             TypeKind::List(element) => Ok(Ty::list(self.resolve_element_type(element.as_deref())?)),
@@ -104,8 +105,8 @@ impl<'a> Checker<'a> {
         element.map_or(Ok(Ty::ANY), |element| self.resolve_type(element))
     }
 
-    /// Reads the fields of a record type, an `input` block or a parameter list. A field with an
-    /// error is reported once; it has the type `any` from then on.
+    /// Resolves the types of the fields of a record type, an `input` block or a parameter list. A
+    /// field with an error is reported once, and then has the type `any`.
     pub(super) fn resolve_record(&mut self, fields: &[ast::Field]) -> RecordType {
         let mut record = RecordType::default();
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
@@ -126,48 +127,49 @@ impl<'a> Checker<'a> {
             return;
         }
         let mut input = None;
-        let mut places = FieldSpans::new();
+        let mut field_spans = FieldSpans::new();
         for statement in self.statements() {
             let StatementKind::Input { fields } = &statement.kind else { continue };
-            let mut further = FieldSpans::new();
-            collect_field_spans(fields, &mut Vec::new(), &mut further);
+            let mut block_spans = FieldSpans::new();
+            collect_field_spans(fields, &mut Vec::new(), &mut block_spans);
             let record = self.resolve_record(fields);
-            let all = input.get_or_insert_with(RecordType::default);
-            self.merge_inputs(all, &record, &mut Vec::new(), [&places, &further]);
-            for (path, place) in further {
-                places.entry(path).or_insert(place);
+            let merged = input.get_or_insert_with(RecordType::default);
+            self.merge_inputs(merged, &record, &mut Vec::new(), [&field_spans, &block_spans]);
+            for (path, span) in block_spans {
+                field_spans.entry(path).or_insert(span);
             }
         }
         if let Some(record) = &input {
-            self.fields.input = Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), places }));
+            self.fields.input =
+                Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), places: field_spans }));
         }
         self.program.input = input;
     }
 
     fn merge_inputs(
         &mut self,
-        first: &mut RecordType,
-        second: &RecordType,
+        merged: &mut RecordType,
+        added: &RecordType,
         path: &mut OwnedPath,
-        places: [&FieldSpans; 2],
+        span_maps: [&FieldSpans; 2],
     ) {
-        for field in &second.fields {
-            let Some(known) = first.position(&field.name) else {
-                first.push(field.clone());
+        for field in &added.fields {
+            let Some(known) = merged.position(&field.name) else {
+                merged.push(field.clone());
                 continue;
             };
-            let known = &mut first.fields[known];
+            let known = &mut merged.fields[known];
             path.push(field.name.clone());
-            let alike = known.optional == field.optional;
-            if alike && known.ty == field.ty {
+            let equally_optional = known.optional == field.optional;
+            if equally_optional && known.ty == field.ty {
                 known.private |= field.private;
-            } else if alike
+            } else if equally_optional
                 && let (InnerType::Fields(inner), InnerType::Fields(other)) =
                     (&mut known.ty.inner, &field.ty.inner)
             {
-                self.merge_inputs(Arc::make_mut(inner), other, path, places);
+                self.merge_inputs(Arc::make_mut(inner), other, path, span_maps);
                 known.private |= field.private;
-            } else if let [Some(first), Some(second)] = places.map(|places| places.get(path)) {
+            } else if let [Some(first), Some(second)] = span_maps.map(|span_maps| span_maps.get(path)) {
                 let declared = |field: &Field| {
                     if field.optional { message!("optional {}", field.ty) } else { field.ty.to_message() }
                 };
@@ -216,10 +218,10 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Collects the names of the types that `written` mentions. Returns the size of `written`, in which
-/// each such name counts as one node.
-fn collect_type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
-    let inner = match &written.kind {
+/// Collects the names of the types that `type_expr` mentions. Returns the size of `type_expr`, in
+/// which each such name counts as one node.
+fn collect_type_names<'t>(type_expr: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
+    let inner = match &type_expr.kind {
         TypeKind::Name(name) => {
             names.push(name);
             Measure::default()
@@ -227,23 +229,23 @@ fn collect_type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Me
         TypeKind::List(inner) | TypeKind::Dict(inner) => {
             inner.as_ref().map_or(Measure::default(), |inner| collect_type_names(inner, names))
         }
-        TypeKind::Record(fields) => fields.iter().fold(Measure::default(), |all, field| {
-            let one = collect_type_names(&field.ty, names);
-            Measure { nodes: all.nodes + one.nodes, depth: all.depth.max(one.depth) }
+        TypeKind::Record(fields) => fields.iter().fold(Measure::default(), |sum, field| {
+            let field_size = collect_type_names(&field.ty, names);
+            Measure { nodes: sum.nodes + field_size.nodes, depth: sum.depth.max(field_size.depth) }
         }),
     };
     Measure { nodes: inner.nodes + 1, depth: inner.depth + 1 }
 }
 
-/// The span of each declared field.
+/// The span of each declared field, by the path of the field.
 pub(super) type FieldSpans = HashMap<OwnedPath, Span>;
 
-fn collect_field_spans(fields: &[ast::Field], path: &mut OwnedPath, places: &mut FieldSpans) {
+fn collect_field_spans(fields: &[ast::Field], path: &mut OwnedPath, spans: &mut FieldSpans) {
     for field in fields {
         path.push(field.name.node.as_str().into());
-        places.insert(path.clone(), field.name.span.to(field.ty.span));
+        spans.insert(path.clone(), field.name.span.to(field.ty.span));
         if let TypeKind::Record(inner) = &field.ty.kind {
-            collect_field_spans(inner, path, places);
+            collect_field_spans(inner, path, spans);
         }
         path.pop();
     }

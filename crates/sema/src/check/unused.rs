@@ -11,21 +11,21 @@ use rulec_base::diag::Diagnostic;
 use rulec_syntax::ast::StatementKind as Kind;
 use std::sync::Arc;
 
-/// The field paths that a program reads, and all prefixes of these paths.
+/// A set of field paths, such as the paths that a program reads, and all prefixes of these paths.
 struct TouchedPaths<'p> {
-    own: HashSet<&'p [Arc<str>]>,
-    above: HashSet<&'p [Arc<str>]>,
+    paths: HashSet<&'p [Arc<str>]>,
+    prefixes: HashSet<&'p [Arc<str>]>,
 }
 
 impl<'p> TouchedPaths<'p> {
     fn from_paths(paths: Vec<&'p OwnedPath>) -> TouchedPaths<'p> {
-        let above = paths.iter().flat_map(|path| (0..=path.len()).map(|end| &path[..end])).collect();
-        TouchedPaths { own: paths.into_iter().map(|path| &path[..]).collect(), above }
+        let prefixes = paths.iter().flat_map(|path| (0..=path.len()).map(|end| &path[..end])).collect();
+        TouchedPaths { paths: paths.into_iter().map(|path| &path[..]).collect(), prefixes }
     }
 
     /// True if a path is in the set, or is a prefix or an extension of a path in the set.
     fn touches(&self, path: &[Arc<str>]) -> bool {
-        self.above.contains(path) || (0..=path.len()).any(|end| self.own.contains(&path[..end]))
+        self.prefixes.contains(path) || (0..=path.len()).any(|end| self.paths.contains(&path[..end]))
     }
 }
 
@@ -35,8 +35,9 @@ impl Checker<'_> {
     pub(super) fn collect_unused(&mut self) {
         let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
         let tables = &self.program.tables;
-        let decides = self.program.rules.iter().any(|rule| kinds.contains(&tables[rule.table.index()].kind));
-        if !decides || self.diagnostics.iter().any(Diagnostic::is_error) {
+        let has_decisions =
+            self.program.rules.iter().any(|rule| kinds.contains(&tables[rule.table.index()].kind));
+        if !has_decisions || self.diagnostics.iter().any(Diagnostic::is_error) {
             return;
         }
         self.program.idle = self.unused_fields();
@@ -52,30 +53,33 @@ impl Checker<'_> {
             return Vec::new();
         }
         let main = self.main_file();
-        let asks_text =
+        let analyses_text =
             !program.flows.is_empty() || program.externs.iter().any(|host| host.feature.is_some());
-        let read: Vec<&OwnedPath> =
+        let read_paths: Vec<&OwnedPath> =
             program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| &slot.path).collect();
-        let (read, text): (_, OwnedPath) = (TouchedPaths::from_paths(read), vec!["text".into()]);
+        let (read_paths, text): (_, OwnedPath) = (TouchedPaths::from_paths(read_paths), vec!["text".into()]);
         // A private field may be declared only so that logs redact it.
-        let is_private = |path: &&OwnedPath| find_declared(&input.ty, path).is_ok_and(|found| found.private);
+        let is_private =
+            |path: &&OwnedPath| find_declared(&input.ty, path).is_ok_and(|declaration| declaration.private);
         let private = TouchedPaths::from_paths(input.places.keys().filter(is_private).collect());
-        let is_idle =
-            |path: &OwnedPath| !(read.touches(path) || private.touches(path) || asks_text && *path == text);
-        let mut places: Vec<_> = input.places.iter().filter(|(_, place)| Some(place.file) == main).collect();
-        places.sort_by_key(|(_, place)| place.start);
-        let mut idle: Vec<(&OwnedPath, UnusedDeclaration)> = Vec::new();
-        for (path, place) in places {
-            let inside = idle.last().is_some_and(|(outer, _)| path.starts_with(outer));
-            if !inside && is_idle(path) {
-                idle.push((path, UnusedDeclaration::Field(path.join(".").into(), *place)));
+        let is_unused = |path: &OwnedPath| {
+            !(read_paths.touches(path) || private.touches(path) || analyses_text && *path == text)
+        };
+        let mut field_spans: Vec<_> =
+            input.places.iter().filter(|(_, span)| Some(span.file) == main).collect();
+        field_spans.sort_by_key(|(_, span)| span.start);
+        let mut unused: Vec<(&OwnedPath, UnusedDeclaration)> = Vec::new();
+        for (path, span) in field_spans {
+            let in_unused_field = unused.last().is_some_and(|(outer, _)| path.starts_with(outer));
+            if !in_unused_field && is_unused(path) {
+                unused.push((path, UnusedDeclaration::Field(path.join(".").into(), *span)));
             }
         }
-        idle.into_iter().map(|(_, idle)| idle).collect()
+        unused.into_iter().map(|(_, unused)| unused).collect()
     }
 
-    /// Finds unused imports. An import is unused if the imported files contain only definitions,
-    /// and no rule uses any of these definitions.
+    /// Collects the unused imports. An import is unused if no rule uses a definition of the
+    /// imported files, and the files contain only definitions, imports, settings and tests.
     fn collect_unused_imports(&mut self) {
         let Some(main) = self.loaded.units.last() else { return };
         let imports = main.statements.iter().filter_map(|statement| match &statement.kind {
@@ -83,8 +87,8 @@ impl Checker<'_> {
             _ => None,
         });
         for (path, file) in imports.zip(&main.imports) {
-            let seen = self.symbols.visible_files(*file);
-            let units = || self.loaded.units.iter().filter(|unit| seen.contains(&unit.file));
+            let visible_files = self.symbols.visible_files(*file);
+            let units = || self.loaded.units.iter().filter(|unit| visible_files.contains(&unit.file));
             let only_defines = units().flat_map(|unit| &unit.statements).all(|statement| {
                 matches!(
                     statement.kind,
@@ -96,8 +100,11 @@ impl Checker<'_> {
                         | Kind::Test(_)
                 )
             });
-            let mut definitions =
-                self.symbols.definitions.iter().filter(|symbol| seen.contains(&symbol.name.span.file));
+            let mut definitions = self
+                .symbols
+                .definitions
+                .iter()
+                .filter(|symbol| visible_files.contains(&symbol.name.span.file));
             if only_defines && !definitions.any(|symbol| self.used.contains(symbol.name.node.as_str())) {
                 self.program.idle.push(UnusedDeclaration::Import(path.node.as_str().into(), path.span));
             }

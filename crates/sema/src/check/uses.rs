@@ -26,7 +26,7 @@ pub enum CountedFields {
 }
 
 impl CountedFields {
-    /// Returns the fields as [`KnownFields`], which do not change when routes are added or removed.
+    /// Returns a copy of the fields, which does not change when routes are added or removed.
     pub fn snapshot(&self) -> KnownFields {
         match self {
             CountedFields::Input(input) => KnownFields::Input(Arc::clone(input)),
@@ -42,14 +42,14 @@ pub struct RouteUses(Vec<(OwnedPath, KindSet)>);
 
 impl RouteUses {
     pub(super) fn add_use(&mut self, path: &[impl PathSegment], kinds: KindSet, names: &mut NameInterner) {
-        match self.0.iter_mut().find(|(known, _)| same_path(known, path)) {
-            Some((_, left)) => *left = left.intersect(kinds),
+        match self.0.iter_mut().find(|(used_path, _)| same_path(used_path, path)) {
+            Some((_, accepted)) => *accepted = accepted.intersect(kinds),
             None => self.0.push((names.intern_path(path), kinds)),
         }
     }
 }
 
-/// The fields that each route uses, by the route's span.
+/// Maps the span of each route to the undeclared fields that the route uses.
 #[derive(Debug, Default)]
 pub struct UsesByRoute(HashMap<Span, Arc<RouteUses>>);
 
@@ -58,7 +58,8 @@ impl UsesByRoute {
         self.0.insert(route, uses);
     }
 
-    /// Returns the fields that the route with this span uses; `None` if uses are not counted.
+    /// Returns the fields that the route with this span uses; `None` if the checker did not count
+    /// the uses of fields.
     pub fn get(&self, route: Span) -> Option<Arc<RouteUses>> {
         self.0.get(&route).cloned()
     }
@@ -73,7 +74,7 @@ pub struct CountedUses {
 }
 
 impl CountedUses {
-    /// Returns the uses of all rules, merged by field. New routes are checked against them.
+    /// Returns the uses of all rules, merged by field. New routes are checked against these uses.
     pub fn merged_uses(&self) -> &Arc<FieldUses> {
         &self.fields
     }
@@ -91,9 +92,9 @@ impl CountedUses {
     /// Adds the fields that a route uses. If an equal [`RouteUses`] is already stored, returns the
     /// stored one to share memory.
     pub fn add_route(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
-        if let Some((kept, count)) = self.routes.get_key_value_mut(&uses) {
+        if let Some((stored, count)) = self.routes.get_key_value_mut(&uses) {
             *count += 1;
-            return Arc::clone(kept);
+            return Arc::clone(stored);
         }
         Arc::make_mut(&mut self.fields).add_route(&uses);
         self.routes.insert(Arc::clone(&uses), 1);
@@ -124,8 +125,8 @@ pub struct FieldUses {
 
 #[derive(Clone, Debug, Default)]
 struct FieldUse {
-    /// The kinds that uses outside routes accept; `None` if there are no such uses.
-    fixed: Option<KindSet>,
+    /// The kinds of value that all uses outside routes accept; `None` if there are no such uses.
+    permanent_kinds: Option<KindSet>,
     /// Each set of kinds that routes accept for this field, with the number of distinct
     /// [`RouteUses`] that contain the set.
     routes: SmallVec<[(KindSet, u32); 2]>,
@@ -134,20 +135,21 @@ struct FieldUse {
 impl FieldUse {
     fn kinds(&self, path: &[impl PathSegment]) -> KindSet {
         let start = if is_text_path(path) { KindSet::STRING } else { KindSet::ALL };
-        let start = start.intersect(self.fixed.unwrap_or(KindSet::ALL));
-        self.routes.iter().fold(start, |left, (kinds, _)| left.intersect(*kinds))
+        let start = start.intersect(self.permanent_kinds.unwrap_or(KindSet::ALL));
+        self.routes.iter().fold(start, |accepted, (kinds, _)| accepted.intersect(*kinds))
     }
 }
 
 impl FieldUses {
-    /// Returns the kinds of value as which a field is read; `None` if no rule uses the field.
+    /// Returns the kinds of value that all uses of a field accept; `None` if no rule uses the
+    /// field.
     pub(super) fn kinds(&self, path: &[impl PathSegment]) -> Option<KindSet> {
         Some(self.fields.get(&PathRef(path))?.kinds(path))
     }
 
     fn add_permanent_use(&mut self, path: &[impl PathSegment], kinds: KindSet, names: &mut NameInterner) {
         let field = self.use_of_path(&names.intern_path(path));
-        field.fixed = Some(field.fixed.unwrap_or(KindSet::ALL).intersect(kinds));
+        field.permanent_kinds = Some(field.permanent_kinds.unwrap_or(KindSet::ALL).intersect(kinds));
     }
 
     fn use_of_path(&mut self, path: &[Arc<str>]) -> &mut FieldUse {
@@ -157,7 +159,7 @@ impl FieldUses {
     fn add_route(&mut self, route: &RouteUses) {
         for (path, kinds) in &route.0 {
             let field = self.use_of_path(path);
-            match field.routes.iter_mut().find(|(known, _)| known == kinds) {
+            match field.routes.iter_mut().find(|(stored_kinds, _)| stored_kinds == kinds) {
                 Some((_, count)) => *count += 1,
                 None => field.routes.push((*kinds, 1)),
             }
@@ -167,26 +169,26 @@ impl FieldUses {
     /// Removes the fields that a route uses. Returns false if the remaining rules now accept more
     /// kinds of value for some field.
     fn remove_route(&mut self, route: &RouteUses) -> bool {
-        let mut same = true;
+        let mut unchanged = true;
         for (path, kinds) in &route.0 {
             let Some(field) = self.fields.get_mut(path) else {
                 broken_invariant!("the uses of a route were added before they are removed");
                 continue;
             };
-            let before = field.kinds(path);
-            if let Some(at) = field.routes.iter().position(|(known, _)| known == kinds) {
-                field.routes[at].1 -= 1;
-                if field.routes[at].1 == 0 {
-                    field.routes.swap_remove(at);
+            let kinds_before = field.kinds(path);
+            if let Some(index) = field.routes.iter().position(|(stored_kinds, _)| stored_kinds == kinds) {
+                field.routes[index].1 -= 1;
+                if field.routes[index].1 == 0 {
+                    field.routes.swap_remove(index);
                 }
             }
-            if field.routes.is_empty() && field.fixed.is_none() {
+            if field.routes.is_empty() && field.permanent_kinds.is_none() {
                 self.fields.remove(path);
             } else {
-                same &= field.kinds(path) == before;
+                unchanged &= field.kinds(path) == kinds_before;
             }
         }
-        same
+        unchanged
     }
 }
 

@@ -14,13 +14,18 @@ use std::sync::Arc;
 impl<'a> Checker<'a> {
     /// Checks every workflow of the main file and its imports.
     pub(super) fn check_workflows(&mut self) {
-        let mut places: HashMap<&str, Span> = HashMap::new();
+        let mut first_spans: HashMap<&str, Span> = HashMap::new();
         for statement in self.statements() {
             let StatementKind::Workflow(workflow) = &statement.kind else { continue };
             let name = &workflow.name;
-            let first = *places.entry(&name.node).or_insert(name.span);
-            if first != name.span {
-                self.diagnostics.push(duplicate_error(message!("workflow"), &name.node, first, name.span));
+            let first_span = *first_spans.entry(&name.node).or_insert(name.span);
+            if first_span != name.span {
+                self.diagnostics.push(duplicate_error(
+                    message!("workflow"),
+                    &name.node,
+                    first_span,
+                    name.span,
+                ));
                 continue;
             }
             self.check_workflow(workflow, statement);
@@ -50,7 +55,7 @@ impl<'a> Checker<'a> {
     }
 
     fn check_node(&mut self, node: &'a ast::Node) -> Checked<Node> {
-        let text = |name: &Ident| -> Arc<str> { name.node.as_str().into() };
+        let to_arc = |name: &Ident| -> Arc<str> { name.node.as_str().into() };
         let config = self.constant_map(&node.config);
         let time_limit = node.within.as_ref().map(|limit| self.check_time_limit(limit)).transpose();
         let router = node.router.as_ref().map(|router| self.resolve_router(router)).transpose();
@@ -63,17 +68,18 @@ impl<'a> Checker<'a> {
             self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
         }
         Ok(Node {
-            id: text(&node.id),
-            kind: text(&node.kind),
+            id: to_arc(&node.id),
+            kind: to_arc(&node.kind),
             config: Arc::new(config?),
             time_limit: time_limit?,
-            next: node.next.iter().map(text).collect(),
+            next: node.next.iter().map(to_arc).collect(),
             router: router?,
             span: node.id.span,
         })
     }
 
-    /// Converts a time limit to milliseconds; at least 1, at most a year.
+    /// Converts a time limit to milliseconds. A limit below one millisecond or above one year is an
+    /// error.
     fn check_time_limit(&mut self, limit: &Spanned<Literal>) -> Checked<u64> {
         let seconds = match limit.node {
             Literal::Int(seconds) => seconds as f64,
@@ -135,31 +141,31 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let mut vertices = workflow.to_vertices(&self.program);
-            let numbers: HashMap<NodeId, usize> =
-                vertices.iter().enumerate().map(|(number, vertex)| (vertex.id.clone(), number)).collect();
-            graph::set_incoming_edges(&mut vertices, &numbers);
-            for finding in graph::check_graph(&vertices, &numbers, 0) {
-                let at_fault = finding
+            let node_indexes: HashMap<NodeId, usize> =
+                vertices.iter().enumerate().map(|(index, vertex)| (vertex.id.clone(), index)).collect();
+            graph::set_incoming_edges(&mut vertices, &node_indexes);
+            for finding in graph::check_graph(&vertices, &node_indexes, 0) {
+                let faulty_node = finding
                     .node
                     .as_ref()
-                    .and_then(|id| numbers.get(id))
-                    .map(|number| &workflow.nodes[*number]);
-                self.report_graph_finding(&workflow, at_fault, &finding);
+                    .and_then(|id| node_indexes.get(id))
+                    .map(|index| &workflow.nodes[*index]);
+                self.report_graph_finding(&workflow, faulty_node, &finding);
             }
             self.program.workflows.push(workflow);
         }
     }
 
-    fn report_graph_finding(&mut self, workflow: &Workflow, at_fault: Option<&Node>, finding: &Finding) {
+    fn report_graph_finding(&mut self, workflow: &Workflow, faulty_node: Option<&Node>, finding: &Finding) {
         use FindingKind::{MissingTarget, UnknownNext, UnknownTarget};
-        let place = at_fault.map_or(workflow.span, |node| node.span);
+        let node_span = faulty_node.map_or(workflow.span, |node| node.span);
         let code = match (finding.severity, finding.kind) {
             (Severity::Warning, _) => Code::WorkflowDoubt,
             (Severity::Error, UnknownNext | UnknownTarget | MissingTarget) => Code::WorkflowNode,
             (Severity::Error, _) => Code::WorkflowStalls,
         };
-        let mut diagnostic = Diagnostic::new(code, place, finding.message.clone());
-        let router = at_fault.and_then(|node| node.router).filter(|_| finding.is_about_routes());
+        let mut diagnostic = Diagnostic::new(code, node_span, finding.message.clone());
+        let router = faulty_node.and_then(|node| node.router).filter(|_| finding.is_about_routes());
         if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
             diagnostic = diagnostic.label(span, message!("decided by this router"));
         }
@@ -168,8 +174,9 @@ impl<'a> Checker<'a> {
             0..=2 => finding.help(),
             _ => message!("{}; the path is {}", finding.help(), path.join(" → ")),
         };
-        let unknown = path.last().filter(|_| finding.kind == UnknownNext);
-        let near = unknown.and_then(|name| self.nearest(name, workflow.nodes.iter().map(|node| &*node.id)));
+        let unknown_name = path.last().filter(|_| finding.kind == UnknownNext);
+        let near =
+            unknown_name.and_then(|name| self.nearest(name, workflow.nodes.iter().map(|node| &*node.id)));
         self.diagnostics.push(match near {
             Some(near) => diagnostic.help(message!("did you mean `{near}`? {help}")),
             None => diagnostic.help(help),

@@ -1,5 +1,5 @@
-//! The binary encoding of a program. Ids are checked against the table that they index when they
-//! are read, so that later lookups cannot fail.
+//! The binary encoding of a program. When an id is read, it is compared with the length of the
+//! vector that it indexes. Therefore later lookups cannot fail.
 
 use super::*;
 use rulec_base::codec::{Codec, DecodeError, IndexedTable, Reader, Writer, impl_codec};
@@ -63,9 +63,10 @@ impl Codec for Let {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let read = Let { name: Codec::read(from)?, body: Codec::read(from)?, span: Codec::read(from)? };
+        let let_definition =
+            Let { name: Codec::read(from)?, body: Codec::read(from)?, span: Codec::read(from)? };
         from.counts = from.counts.with_count(IndexedTable::Let, from.counts.get(IndexedTable::Let) + 1);
-        Ok(read)
+        Ok(let_definition)
     }
 }
 

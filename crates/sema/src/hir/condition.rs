@@ -11,16 +11,16 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// The encoded conditions of the program, and the byte range of this condition. `None` if the
-    /// condition exists only as a tree.
+    /// The encoded conditions of the program, and the byte range of this condition among them.
+    /// `None` if the condition exists only as a tree.
     packed: Option<(Arc<EncodedParts>, Range<u32>)>,
 }
 
 impl Condition {
     /// Decodes the condition and caches the tree.
     pub(super) fn unpack(&self) -> Result<&Cond, DecodeError> {
-        if let (None, Some((parts, place))) = (self.tree.get(), &self.packed) {
-            let tree = Box::new(parts.decode_part(place)?);
+        if let (None, Some((parts, byte_range))) = (self.tree.get(), &self.packed) {
+            let tree = Box::new(parts.decode_part(byte_range)?);
             return Ok(self.tree.get_or_init(|| tree));
         }
         Ok(self)
@@ -38,20 +38,21 @@ impl Deref for Condition {
 
     fn deref(&self) -> &Cond {
         self.tree.get_or_init(|| {
-            let read = self.packed.as_ref().and_then(|(parts, place)| parts.decode_part(place).ok());
+            let decoded =
+                self.packed.as_ref().and_then(|(parts, byte_range)| parts.decode_part(byte_range).ok());
             // Verification decoded every condition at load, so the fallback is unreachable.
-            let nowhere = Span { file: FileId(0), start: 0, end: 0 };
-            Box::new(read.unwrap_or(Cond { kind: CondKind::Const(false), span: nowhere }))
+            let placeholder_span = Span { file: FileId(0), start: 0, end: 0 };
+            Box::new(decoded.unwrap_or(Cond { kind: CondKind::Const(false), span: placeholder_span }))
         })
     }
 }
 
 /// The condition is written into a separate part of the file, so that a reader can decode it
-/// without the rest.
+/// without the rest of the file.
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
         match &self.packed {
-            Some((parts, place)) => to.write_part(|to| to.write_raw(parts.bytes(place))),
+            Some((parts, byte_range)) => to.write_part(|to| to.write_raw(parts.bytes(byte_range))),
             None => to.write_part(|to| Cond::write(self, to)),
         };
     }
@@ -62,8 +63,8 @@ impl Codec for Condition {
 }
 
 impl Program {
-    /// Returns the lengths of the program's vectors, with which a reader compares ids. `files` is
-    /// the number of source files.
+    /// Returns the lengths of the program's vectors. A reader checks ids against these lengths.
+    /// `files` is the number of source files.
     pub fn table_counts(&self, files: usize) -> TableCounts {
         TableCounts::default()
             .with_count(IndexedTable::File, files)
@@ -80,12 +81,13 @@ impl Program {
     /// files.
     pub fn pack_conditions(&mut self, files: usize) {
         let mut writer = Writer::new();
-        let mut places: Vec<Range<u32>> = Vec::with_capacity(self.rules.len());
+        let mut byte_ranges: Vec<Range<u32>> = Vec::with_capacity(self.rules.len());
         let trees = self.rules.iter().filter(|rule| rule.condition.packed.is_none());
-        places.extend(trees.map(|rule| writer.write_part(|to| Cond::write(&rule.condition, to))));
-        let (parts, mut places) = (Arc::new(writer.take_parts(self.table_counts(files))), places.into_iter());
+        byte_ranges.extend(trees.map(|rule| writer.write_part(|to| Cond::write(&rule.condition, to))));
+        let (parts, mut byte_ranges) =
+            (Arc::new(writer.take_parts(self.table_counts(files))), byte_ranges.into_iter());
         for rule in &mut self.rules {
-            let packed = rule.condition.packed.take().or_else(|| Some((parts.clone(), places.next()?)));
+            let packed = rule.condition.packed.take().or_else(|| Some((parts.clone(), byte_ranges.next()?)));
             rule.condition = Condition { tree: OnceLock::new(), packed };
         }
         self.rules.shrink_to_fit();

@@ -48,18 +48,18 @@ impl Program {
 
     /// Returns how a message violates the input contract.
     pub fn contract_violations(&self, message: &Json) -> Vec<InputViolation> {
-        let Some(promised) = self.input_contract() else { return Vec::new() };
-        let mut found = schema::find_input_violations(&promised, message);
+        let Some(contract) = self.input_contract() else { return Vec::new() };
+        let mut violations = schema::find_input_violations(&contract, message);
         if self.input.is_none() {
-            let inferred = |breach: &InputViolation| {
-                self.inferred.iter().find(|field| field.path.join(".") == breach.path)
+            let inferred_field = |violation: &InputViolation| {
+                self.inferred.iter().find(|field| field.path.join(".") == violation.path)
             };
-            found.retain_mut(|breach| {
-                breach.hint = inferred(breach).map(|field| field.hint.to_string());
-                breach.hint.is_some()
+            violations.retain_mut(|violation| {
+                violation.hint = inferred_field(violation).map(|field| field.hint.to_string());
+                violation.hint.is_some()
             });
         }
-        found
+        violations
     }
 }
 
@@ -67,12 +67,12 @@ fn insert_field(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
     let Some((name, rest)) = path.split_first() else {
         return broken_invariant!("the path of a message field has a name");
     };
-    let at = record.fields.iter().position(|field| field.name == *name).unwrap_or_else(|| {
+    let index = record.fields.iter().position(|field| field.name == *name).unwrap_or_else(|| {
         let ty = if rest.is_empty() { Ty::from_kinds(kinds) } else { Ty::record(RecordType::default()) };
         record.fields.push(Field { name: name.clone(), ty, optional: true, private: false });
         record.fields.len() - 1
     });
-    let field = &mut record.fields[at];
+    let field = &mut record.fields[index];
     let mut inner = field.ty.fields().cloned().unwrap_or_default();
     if !rest.is_empty() {
         insert_field(&mut inner, rest, kinds);

@@ -13,45 +13,45 @@ use std::collections::HashMap;
 /// node.
 #[derive(Debug, Default)]
 pub struct QuantifierFacts {
-    known: HashMap<(usize, bool), NodeFacts>,
+    facts_by_address: HashMap<(usize, bool), NodeFacts>,
 }
 
 /// The quantifiers on which one node depends.
 #[derive(Clone, Debug, Default)]
 struct NodeFacts {
     /// The variables of enclosing quantifiers that the node reads.
-    free: SmallVec<[VarId; 2]>,
+    free_variables: SmallVec<[VarId; 2]>,
     /// The length of the longest chain of nested quantifiers inside the node, where each quantifier
     /// reads the element of an enclosing one.
-    chain: u32,
+    longest_chain: u32,
 }
 
 impl QuantifierFacts {
     /// True if a node reads no element of an enclosing quantifier.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
-        self.facts_of(part).free.is_empty()
+        self.facts_of(part).free_variables.is_empty()
     }
 
     /// Returns the variables of enclosing quantifiers that a node reads.
     pub fn free_variables(&mut self, part: Part<'_>) -> SmallVec<[VarId; 2]> {
-        self.facts_of(part).free
+        self.facts_of(part).free_variables
     }
 
     /// Returns the length of the longest chain of dependent quantifiers that contains a quantifier
-    /// with this body. `around` is the number of enclosing quantifiers on which the quantifier
+    /// with this body. `enclosing` is the number of enclosing quantifiers on which the quantifier
     /// depends.
-    pub fn quantifier_depth(&mut self, around: u32, body: &Cond) -> u32 {
-        around.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).chain)
+    pub fn quantifier_depth(&mut self, enclosing: u32, body: &Cond) -> u32 {
+        enclosing.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).longest_chain)
     }
 
     fn facts_of(&mut self, part: Part<'_>) -> NodeFacts {
         // A `let` body is outside every quantifier, so it depends on none.
         let Some(key) = part.address() else { return NodeFacts::default() };
-        if let Some(known) = self.known.get(&key) {
+        if let Some(known) = self.facts_by_address.get(&key) {
             return known.clone();
         }
         let facts = self.compute_facts(part);
-        self.known.insert(key, facts.clone());
+        self.facts_by_address.insert(key, facts.clone());
         facts
     }
 
@@ -59,7 +59,7 @@ impl QuantifierFacts {
         let mut facts = NodeFacts::default();
         let quantified = match part {
             Part::Expr(Expr { kind: ExprKind::Var(id), .. }) => {
-                facts.free.push(*id);
+                facts.free_variables.push(*id);
                 return facts;
             }
             Part::Cond(Cond { kind: CondKind::Quantifier { list, var, body, .. }, .. })
@@ -71,14 +71,14 @@ impl QuantifierFacts {
             return facts;
         };
         let mut inner = self.facts_of(Part::Cond(body));
-        inner.free.retain(|id| *id != var.id);
-        inner.chain += 1;
+        inner.free_variables.retain(|id| *id != var.id);
+        inner.longest_chain += 1;
         facts.add(inner);
         let list = self.facts_of(Part::Expr(list));
-        let chain = list.chain;
+        let chain = list.longest_chain;
         facts.add(list);
-        if facts.free.is_empty() {
-            facts.chain = chain;
+        if facts.free_variables.is_empty() {
+            facts.longest_chain = chain;
         }
         facts
     }
@@ -87,16 +87,16 @@ impl QuantifierFacts {
 impl Program {
     /// Computes the nesting depth [`Each::nest`] of every `each` of all payloads.
     pub fn compute_each_depths(&mut self) {
-        fn nest(block: &mut Block, nested: &QuantifierDepths) {
+        fn set_each_depths(block: &mut Block, depths: &QuantifierDepths) {
             for each in &mut block.each {
-                nest(&mut each.block, nested);
-                each.nest = nested.depth_of_each(each);
+                set_each_depths(&mut each.block, depths);
+                each.nest = depths.depth_of_each(each);
             }
         }
         let mut payloads = std::mem::take(&mut self.payloads);
         if payloads.iter().any(|payload| !payload.block.each.is_empty()) {
-            let nested = QuantifierDepths::new(self);
-            payloads.iter_mut().for_each(|payload| nest(&mut payload.block, &nested));
+            let depths = QuantifierDepths::new(self);
+            payloads.iter_mut().for_each(|payload| set_each_depths(&mut payload.block, &depths));
         }
         self.payloads = payloads;
     }
@@ -104,15 +104,18 @@ impl Program {
     /// True if the stored [`Each::nest`] of every `each` equals the depth that
     /// [`Program::compute_each_depths`] computes.
     pub(super) fn are_each_depths_valid(&self) -> bool {
-        fn fit(block: &Block, nested: &QuantifierDepths) -> bool {
-            block.each.iter().all(|each| each.nest == nested.depth_of_each(each) && fit(&each.block, nested))
+        fn depths_match(block: &Block, depths: &QuantifierDepths) -> bool {
+            block
+                .each
+                .iter()
+                .all(|each| each.nest == depths.depth_of_each(each) && depths_match(&each.block, depths))
         }
         let mut blocks = self.payloads.iter().map(|payload| &payload.block);
         if blocks.clone().all(|block| block.each.is_empty()) {
             return true;
         }
-        let nested = QuantifierDepths::new(self);
-        blocks.all(|block| fit(block, &nested))
+        let depths = QuantifierDepths::new(self);
+        blocks.all(|block| depths_match(block, &depths))
     }
 }
 
@@ -126,35 +129,37 @@ struct QuantifierDepths {
 
 impl QuantifierDepths {
     fn new(program: &Program) -> QuantifierDepths {
-        let (mut nests, mut lets) = (QuantifierFacts::default(), Vec::with_capacity(program.lets.len()));
+        let (mut facts, mut let_depths) =
+            (QuantifierFacts::default(), Vec::with_capacity(program.lets.len()));
         for body in &program.lets {
-            lets.push(depth_of_part(&mut nests, &lets, body.body.part()));
+            let_depths.push(depth_of_part(&mut facts, &let_depths, body.body.part()));
         }
-        let values = program.values.iter().map(|value| depth_of_part(&mut nests, &lets, Part::Expr(value)));
-        let mut nested = QuantifierDepths { values: values.collect(), tables: vec![0; program.tables.len()] };
+        let values =
+            program.values.iter().map(|value| depth_of_part(&mut facts, &let_depths, Part::Expr(value)));
+        let mut depths = QuantifierDepths { values: values.collect(), tables: vec![0; program.tables.len()] };
         for requirement in &program.requirements {
             let rule = &program.rules[requirement.rule.index()];
-            let condition = depth_of_part(&mut nests, &lets, Part::Cond(&rule.condition));
-            let place = &requirement.place;
-            let steps = place.steps.iter().chain(place.dotted.iter().flat_map(|dotted| &dotted.steps));
-            let computed =
-                steps.map(|step| if let ObjectStep::At(id) = step { nested.depth_of_value(*id) } else { 0 });
-            let mended = match &requirement.correction {
-                Some(Correction::Default(id) | Correction::Clamp(id)) => nested.depth_of_value(*id),
+            let condition = depth_of_part(&mut facts, &let_depths, Part::Cond(&rule.condition));
+            let path = &requirement.place;
+            let steps = path.steps.iter().chain(path.dotted.iter().flat_map(|dotted| &dotted.steps));
+            let path_depths =
+                steps.map(|step| if let ObjectStep::At(id) = step { depths.depth_of_value(*id) } else { 0 });
+            let correction_depth = match &requirement.correction {
+                Some(Correction::Default(id) | Correction::Clamp(id)) => depths.depth_of_value(*id),
                 Some(Correction::Remove) | None => 0,
             };
-            let depth = computed.fold(condition.max(mended), u32::max);
-            let known = &mut nested.tables[rule.table.index()];
-            *known = depth.max(*known);
+            let depth = path_depths.fold(condition.max(correction_depth), u32::max);
+            let table_depth = &mut depths.tables[rule.table.index()];
+            *table_depth = depth.max(*table_depth);
         }
-        nested
+        depths
     }
 
     fn depth_of_value(&self, id: ValueId) -> u32 {
         self.values[id.index()]
     }
 
-    /// Returns the depth of an `each`. The `nest` of each nested `each` must be known.
+    /// Returns the depth of an `each`. The field `nest` of each nested `each` must already be set.
     fn depth_of_each(&self, each: &Each) -> u32 {
         let Block { lets, table, each: inner } = &each.block;
         let lets = lets.iter().map(|(_, value)| self.depth_of_value(*value));
@@ -164,22 +169,22 @@ impl QuantifierDepths {
 }
 
 /// Returns the nesting depth of quantifiers in a node, the bodies of its `let`s included.
-fn depth_of_part(nests: &mut QuantifierFacts, lets: &[u32], part: Part<'_>) -> u32 {
-    let own = match part {
-        Part::Let(id) => lets.get(id.index()).copied().unwrap_or_default(),
+fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>) -> u32 {
+    let own_depth = match part {
+        Part::Let(id) => let_depths.get(id.index()).copied().unwrap_or_default(),
         Part::Cond(Cond { kind: CondKind::Quantifier { body, .. }, .. })
-        | Part::Expr(Expr { kind: ExprKind::Count { body, .. }, .. }) => nests.quantifier_depth(0, body),
+        | Part::Expr(Expr { kind: ExprKind::Count { body, .. }, .. }) => facts.quantifier_depth(0, body),
         _ => 0,
     };
-    part.parts().into_iter().map(|part| depth_of_part(nests, lets, part)).fold(own, u32::max)
+    part.parts().into_iter().map(|part| depth_of_part(facts, let_depths, part)).fold(own_depth, u32::max)
 }
 
 impl NodeFacts {
     fn add(&mut self, part: NodeFacts) {
-        self.chain = self.chain.max(part.chain);
-        for id in part.free {
-            if !self.free.contains(&id) {
-                self.free.push(id);
+        self.longest_chain = self.longest_chain.max(part.longest_chain);
+        for id in part.free_variables {
+            if !self.free_variables.contains(&id) {
+                self.free_variables.push(id);
             }
         }
     }

@@ -101,20 +101,20 @@ impl Program {
     /// Returns the fields that a node reads, including reads in the bodies of its `let`s. Each
     /// field has the span of its first use.
     pub fn field_reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
-        let mut found = Vec::new();
-        self.add_reads(part, &mut found);
-        found
+        let mut reads = Vec::new();
+        self.add_reads(part, &mut reads);
+        reads
     }
 
-    fn add_reads(&self, part: Part<'_>, found: &mut Vec<(SlotId, Span)>) {
+    fn add_reads(&self, part: Part<'_>, reads: &mut Vec<(SlotId, Span)>) {
         match part {
             Part::Expr(Expr { kind: ExprKind::Slot(slot), span, .. }) => {
-                if !found.iter().any(|(other, _)| other == slot) {
-                    found.push((*slot, *span));
+                if !reads.iter().any(|(other, _)| other == slot) {
+                    reads.push((*slot, *span));
                 }
             }
-            Part::Let(id) => self.add_reads(self.let_body(id).part(), found),
-            part => part.parts().into_iter().for_each(|part| self.add_reads(part, found)),
+            Part::Let(id) => self.add_reads(self.let_body(id).part(), reads),
+            part => part.parts().into_iter().for_each(|part| self.add_reads(part, reads)),
         }
     }
 }

@@ -83,8 +83,8 @@ pub struct Each {
     pub place: Option<ObjectPath>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// The condition of `when` on an element. If it is false, the requirements are not evaluated
-    /// for that element.
+    /// The condition after `when`, which tests one element. If it is false, the requirements are
+    /// not evaluated for that element.
     pub when: Option<ValueId>,
     pub block: Block,
     /// The nesting depth of `each` blocks and quantifiers in this block, this block included.
@@ -124,12 +124,12 @@ impl ObjectPath {
 
     #[must_use]
     pub fn with_step(&self, step: ObjectStep) -> ObjectPath {
-        let mut place = self.clone();
-        match &mut place.dotted {
+        let mut path = self.clone();
+        match &mut path.dotted {
             Some(dotted) => dotted.steps.push(step),
-            None => place.steps.push(step),
+            None => path.steps.push(step),
         }
-        place
+        path
     }
 }
 
@@ -156,7 +156,7 @@ pub struct Requirement {
 pub enum Correction {
     /// Writes this value at the requirement's path. Writes nothing if the value is missing.
     Default(ValueId),
-    /// Writes this value at the requirement's path, where the field's value was out of range.
+    /// Replaces the out-of-range value at the requirement's path by this value.
     Clamp(ValueId),
     Remove,
 }

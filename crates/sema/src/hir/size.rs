@@ -19,9 +19,9 @@ pub const MAX_DEPTH: u32 = 256;
 impl Measure {
     /// Measures a node with every `let` expanded. `lets` has the measures of the `let` bodies.
     pub fn new(part: Part<'_>, lets: &[Measure]) -> Measure {
-        let mut whole = Measure::default();
-        whole.add(part, 1, lets);
-        whole
+        let mut measure = Measure::default();
+        measure.add(part, 1, lets);
+        measure
     }
 
     fn add(&mut self, part: Part<'_>, depth: u32, lets: &[Measure]) {

@@ -101,7 +101,8 @@ pub enum Operand {
 pub struct Var {
     pub id: VarId,
     pub name: Arc<str>,
-    /// The kinds of value that the list elements are read as.
+    /// The kinds of value that count as list elements. An element of another kind counts as
+    /// missing.
     pub kinds: KindSet,
 }
 
@@ -130,8 +131,8 @@ pub enum ExprKind {
     List(Vec<Expr>),
     /// Arithmetic, `??`, or a sign (without a second operand).
     Op(Op, Box<Expr>, Option<Box<Expr>>),
-    /// Reads a value as a declared type; a value of another kind counts as missing. The type is
-    /// written as in `x as number`, or is the declared type of a parameter or field.
+    /// Reads a value as a type; a value of another kind counts as missing. The author writes the
+    /// type, as in `x as number`, or the type is declared for a parameter or field.
     Read(Box<Expr>, KindSet),
     Call(Function, Vec<Expr>),
     Extern(ExternId, Vec<Expr>),

@@ -11,29 +11,32 @@ use std::collections::HashSet;
 
 type Verified = Result<(), DecodeError>;
 
-fn ensure(holds: bool, what: &'static str) -> Verified {
-    if holds { Ok(()) } else { Err(DecodeError(what)) }
+fn ensure(is_valid: bool, problem: &'static str) -> Verified {
+    if is_valid { Ok(()) } else { Err(DecodeError(problem)) }
 }
 
 impl Program {
     /// Verifies the program. As a side effect, decodes the conditions of all rules to trees.
     pub fn verify(&self) -> Result<(), DecodeError> {
         let verifier = Verifier::new(self)?;
-        let part = self.rules.len().div_ceil(Threads::All.count_for_statements(self.rules.len())).max(1);
-        let rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.verify_rule(rule));
-        parallel::map_in_parallel(self.rules.chunks(part), rules).into_iter().collect::<Verified>()?;
+        let chunk_size =
+            self.rules.len().div_ceil(Threads::All.count_for_statements(self.rules.len())).max(1);
+        let verify_rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.verify_rule(rule));
+        parallel::map_in_parallel(self.rules.chunks(chunk_size), verify_rules)
+            .into_iter()
+            .collect::<Verified>()?;
         ensure(self.are_each_depths_valid(), "an `each` says that less nests in it than does")
     }
 }
 
-/// Verifies a whole program. For each table and each value, `tables` and `values` contain a number
-/// of bindings `n`: only bindings with ids below `n` may be read. If the number is 0, only the
-/// message may be read.
+/// Verifies a whole program. `table_limits` and `value_limits` contain a number of bindings for
+/// each table and each value. Only bindings with smaller ids may be read. If the number is 0, only
+/// the message may be read.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
-    tables: Vec<u32>,
-    values: Vec<u32>,
+    table_limits: Vec<u32>,
+    value_limits: Vec<u32>,
 }
 
 impl<'p> Verifier<'p> {
@@ -41,45 +44,47 @@ impl<'p> Verifier<'p> {
     /// caller can verify the rules.
     fn new(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
         let Program { tables, values, externs, tests, analysis, .. } = program;
-        let of_table = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
+        let binding_limit = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
         let mut verifier = Verifier {
             program,
             lets: Vec::with_capacity(program.lets.len()),
-            tables: tables.iter().map(of_table).collect(),
-            values: vec![u32::MAX; values.len()],
+            table_limits: tables.iter().map(binding_limit).collect(),
+            value_limits: vec![u32::MAX; values.len()],
         };
         ensure(tables.first().is_some_and(|table| table.kind == TableKind::Routes), "there are no routes")?;
-        let named = |slot: &Slot| slot.root.is_some() || !slot.path.is_empty();
-        ensure(program.slots.iter().all(named), "a field has no name")?;
-        let is_there = |function: &Extern| match function.feature {
+        let has_name = |slot: &Slot| slot.root.is_some() || !slot.path.is_empty();
+        ensure(program.slots.iter().all(has_name), "a field has no name")?;
+        let is_declared = |function: &Extern| match function.feature {
             Some(Feature::Entity(number)) => number < analysis.entities.len(),
             Some(Feature::Lexicon(number)) => number < analysis.lexicons.len(),
             Some(Feature::Intent | Feature::Keywords) | None => true,
         };
-        ensure(externs.iter().all(is_there), "a function analyses what is not there")?;
+        ensure(externs.iter().all(is_declared), "a function analyses what is not there")?;
         program.input.iter().try_for_each(verify_distinct_fields)?;
         verifier.verify_payloads()?;
         for body in program.lets.iter().map(|body| body.body.part()) {
             let measure = verifier.verify_expression(body, 0, MAX_NODES)?;
             verifier.lets.push(measure);
         }
-        for (table, bindings) in tables.iter().zip(&verifier.tables) {
+        for (table, bindings) in tables.iter().zip(&verifier.table_limits) {
             if let Some(default) = &table.default {
                 verify_outcome(program, table, default)?;
-                for_each_value(default, |value| limit_bindings(&mut verifier.values, value, *bindings));
+                for_each_value(default, |value| limit_bindings(&mut verifier.value_limits, value, *bindings));
             }
         }
         for rule in &program.rules {
-            let bindings = verifier.tables[rule.table.index()];
-            for_each_value(&rule.outcome, |value| limit_bindings(&mut verifier.values, value, bindings));
+            let bindings = verifier.table_limits[rule.table.index()];
+            for_each_value(&rule.outcome, |value| {
+                limit_bindings(&mut verifier.value_limits, value, bindings)
+            });
         }
-        for (value, bindings) in values.iter().zip(&verifier.values) {
+        for (value, bindings) in values.iter().zip(&verifier.value_limits) {
             // The checker limits the size of conditions and definitions, not of the values that use
             // them.
             verifier.verify_expression(Part::Expr(value), *bindings, u64::MAX)?;
         }
-        let entry = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
-        ensure(tests.iter().all(entry), "a test decides by requirements")?;
+        let is_decision = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
+        ensure(tests.iter().all(is_decision), "a test decides by requirements")?;
         let mut routers =
             program.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| node.router);
         let is_router = |id: TableId| tables[id.index()].kind == TableKind::Router;
@@ -93,15 +98,15 @@ impl<'p> Verifier<'p> {
         let requirements = &self.program.requirements;
         ensure(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
         for payload in &self.program.payloads {
-            let defined = self.verify_block(&payload.block, payload.bindings)?;
-            ensure(payload.bindings <= defined.saturating_add(1), "a payload binds too much")?;
+            let binding_count = self.verify_block(&payload.block, payload.bindings)?;
+            ensure(payload.bindings <= binding_count.saturating_add(1), "a payload binds too much")?;
         }
         for requirement in requirements {
-            let bindings = self.tables[self.program.rules[requirement.rule.index()].table.index()];
+            let bindings = self.table_limits[self.program.rules[requirement.rule.index()].table.index()];
             self.verify_path(&requirement.place, bindings);
             match &requirement.correction {
                 Some(Correction::Default(value) | Correction::Clamp(value)) => {
-                    limit_bindings(&mut self.values, *value, bindings);
+                    limit_bindings(&mut self.value_limits, *value, bindings);
                 }
                 Some(Correction::Remove) | None => {}
             }
@@ -114,26 +119,27 @@ impl<'p> Verifier<'p> {
     fn verify_block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
         ensure(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
-        let known = &mut self.tables[block.table.index()];
-        *known = bindings.min(*known);
-        let mut defined = block.lets.len() as u32;
+        let binding_limit = &mut self.table_limits[block.table.index()];
+        *binding_limit = bindings.min(*binding_limit);
+        let mut binding_count = block.lets.len() as u32;
         for (_, value) in &block.lets {
-            limit_bindings(&mut self.values, *value, bindings);
+            limit_bindings(&mut self.value_limits, *value, bindings);
         }
         for each in &block.each {
-            limit_bindings(&mut self.values, each.list, bindings);
-            each.when.iter().for_each(|when| limit_bindings(&mut self.values, *when, bindings));
+            limit_bindings(&mut self.value_limits, each.list, bindings);
+            each.when.iter().for_each(|when| limit_bindings(&mut self.value_limits, *when, bindings));
             each.place.iter().for_each(|place| self.verify_path(place, bindings));
-            defined = defined.saturating_add(2).saturating_add(self.verify_block(&each.block, bindings)?);
+            binding_count =
+                binding_count.saturating_add(2).saturating_add(self.verify_block(&each.block, bindings)?);
         }
-        Ok(defined)
+        Ok(binding_count)
     }
 
-    fn verify_path(&mut self, place: &ObjectPath, bindings: u32) {
-        let dotted = place.dotted.iter().flat_map(|dotted| &dotted.steps);
-        for step in place.steps.iter().chain(dotted) {
+    fn verify_path(&mut self, path: &ObjectPath, bindings: u32) {
+        let dotted = path.dotted.iter().flat_map(|dotted| &dotted.steps);
+        for step in path.steps.iter().chain(dotted) {
             if let ObjectStep::At(value) = step {
-                limit_bindings(&mut self.values, *value, bindings);
+                limit_bindings(&mut self.value_limits, *value, bindings);
             }
         }
     }
@@ -142,7 +148,7 @@ impl<'p> Verifier<'p> {
         let table = &self.program.tables[rule.table.index()];
         verify_outcome(self.program, table, &rule.outcome)?;
         let condition = rule.condition.unpack()?;
-        let bindings = self.tables[rule.table.index()];
+        let bindings = self.table_limits[rule.table.index()];
         match &condition.kind {
             CondKind::Branch { conditions, .. } => {
                 for Guarded { usable, cond } in conditions {
@@ -156,13 +162,18 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    /// Verifies a whole condition or value. It may have at most `most` nodes and may read bindings
-    /// with ids below `bindings`.
-    fn verify_expression(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
+    /// Verifies a whole condition or value, and returns its size. It may have at most `max_nodes`
+    /// nodes and may read only bindings with ids below `bindings`.
+    fn verify_expression(
+        &self,
+        part: Part<'_>,
+        bindings: u32,
+        max_nodes: u64,
+    ) -> Result<Measure, DecodeError> {
         let measure = Measure::new(part, &self.lets);
-        // A value may be twice as deep: an expression of the greatest depth, with a definition in
-        // it.
-        ensure(measure.nodes <= most && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
+        // A value may be twice as deep as a condition, because it may use a definition of the
+        // greatest depth at its own greatest depth.
+        ensure(measure.nodes <= max_nodes && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
         NodeVerifier { program: self.program, bindings, scope: Vec::new() }.verify_node(part)?;
         Ok(measure)
     }
@@ -211,7 +222,7 @@ impl NodeVerifier<'_> {
     /// Verifies one value, but not the conditions and values in it. Returns the variable that the
     /// value binds.
     fn verify_expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
-        let holds = match &expr.kind {
+        let is_valid = match &expr.kind {
             ExprKind::Slot(id) => {
                 let root = &self.program.slots[id.index()].root;
                 root.as_ref().is_none_or(|root| root.id.0 < self.bindings)
@@ -223,12 +234,12 @@ impl NodeVerifier<'_> {
                 matches!(implementation, Implementation::Value(_))
                     && right.is_some() == (*fixity == Fixity::Infix)
             }
-            ExprKind::Call(function, given) => function.info().accepts_argument_count(given.len()),
-            ExprKind::Extern(id, given) => given.len() == self.program.externs[id.index()].params.len(),
+            ExprKind::Call(function, args) => function.info().accepts_argument_count(args.len()),
+            ExprKind::Extern(id, args) => args.len() == self.program.externs[id.index()].params.len(),
             ExprKind::Count { var, .. } => return Ok(Some(var)),
             _ => true,
         };
-        ensure(holds, "a value is computed of what does not fit").map(|()| None)
+        ensure(is_valid, "a value is computed of what does not fit").map(|()| None)
     }
 }
 
@@ -251,13 +262,14 @@ fn is_valid_test(test: &Predicate) -> bool {
 
 /// True for an `and` of presence tests, which is true or false but never unknown.
 fn is_presence(cond: &Cond) -> bool {
-    let tests = |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
-    matches!(&cond.kind, CondKind::And(parts) if parts.iter().all(tests))
+    let is_presence_test =
+        |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
+    matches!(&cond.kind, CondKind::And(parts) if parts.iter().all(is_presence_test))
 }
 
 /// Verifies that a rule of this table may have this outcome.
 fn verify_outcome(program: &Program, table: &Table, outcome: &Outcome) -> Verified {
-    let fits = match (outcome, table.kind) {
+    let is_allowed = match (outcome, table.kind) {
         (Outcome::Goto(to), TableKind::Routes) => program.tables[to.index()].kind == TableKind::Routes,
         (Outcome::Handler { .. }, TableKind::Routes | TableKind::Requirements) => true,
         (Outcome::Branch { .. }, TableKind::Choice) => true,
@@ -265,7 +277,7 @@ fn verify_outcome(program: &Program, table: &Table, outcome: &Outcome) -> Verifi
         (Outcome::Next { .. }, TableKind::Router) => true,
         _ => false,
     };
-    ensure(fits, "a rule leads where its table does not")
+    ensure(is_allowed, "a rule leads where its table does not")
 }
 
 /// Calls `visit` with each value of an outcome.
@@ -287,8 +299,8 @@ fn for_each_value(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
 /// Lowers the number of bindings that a value may read to at most `bindings`. A value that is used
 /// in several places gets the minimum over all uses.
 fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
-    let known = &mut values[value.index()];
-    *known = bindings.min(*known);
+    let binding_limit = &mut values[value.index()];
+    *binding_limit = bindings.min(*binding_limit);
 }
 
 /// Verifies that no field is declared twice, because the message reader counts required fields.

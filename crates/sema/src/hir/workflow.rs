@@ -36,8 +36,8 @@ pub struct Node {
     pub span: Span,
 }
 
-/// The largest size of a workflow that is checked, as [`Workflow::size`] counts it. Some checks
-/// take time quadratic in the size.
+/// The maximum size of a workflow, as [`Workflow::size`] counts it. Larger workflows are errors,
+/// because some checks take time quadratic in the size.
 pub const MAX_GRAPH_SIZE: usize = 10_000;
 /// The kind of nodes without a processor.
 pub const PARALLEL_KIND: &str = "parallel";
@@ -52,10 +52,11 @@ impl Node {
 }
 
 impl Workflow {
-    /// Returns the size of the workflow. It is the sum of the number of nodes, of next nodes, and
-    /// of router targets for each next node. A node counts as often as it is mentioned.
+    /// Returns the size of the workflow, to compare with [`MAX_GRAPH_SIZE`]. A node counts as 1
+    /// plus the number of its next nodes. If it has a router, the router's targets are added once
+    /// for each next node.
     pub fn size(&self, program: &Program) -> usize {
-        let targets =
+        let count_targets =
             |table: TableId| -> usize {
                 let rules =
                     program.tables[table.index()].order.iter().map(|id| &program.rules[id.index()].outcome);
@@ -65,10 +66,12 @@ impl Workflow {
                     })
                     .sum()
             };
-        let mut known: HashMap<TableId, usize> = HashMap::new();
+        let mut target_counts: HashMap<TableId, usize> = HashMap::new();
         let sizes = self.nodes.iter().map(|node| {
-            let routed = node.router.map_or(0, |table| *known.entry(table).or_insert_with(|| targets(table)));
-            1 + node.next.len() + routed.saturating_mul(node.next.len().max(1))
+            let router_targets = node
+                .router
+                .map_or(0, |table| *target_counts.entry(table).or_insert_with(|| count_targets(table)));
+            1 + node.next.len() + router_targets.saturating_mul(node.next.len().max(1))
         });
         sizes.fold(0, usize::saturating_add)
     }
@@ -76,11 +79,11 @@ impl Workflow {
     /// Returns the workflow's nodes as the vertices of a graph.
     pub fn to_vertices(&self, program: &Program) -> Vec<Vertex> {
         // Cached, because many nodes may share a router.
-        let mut known: HashMap<TableId, Arc<[Route]>> = HashMap::new();
+        let mut routes_by_router: HashMap<TableId, Arc<[Route]>> = HashMap::new();
         let vertices = self.nodes.iter().map(|node| {
-            let routes = node
-                .router
-                .map(|table| known.entry(table).or_insert_with(|| program.routes_of(table).into()).clone());
+            let routes = node.router.map(|table| {
+                routes_by_router.entry(table).or_insert_with(|| program.routes_of(table).into()).clone()
+            });
             let next = node.next.iter().cloned().map(Into::into).collect();
             Vertex::new(node.id.clone().into(), next, node.is_parallel(), routes)
         });
@@ -110,7 +113,7 @@ impl Program {
     fn graph_target(&self, destination: &Destination) -> Target {
         match destination {
             Destination::All => Target::Every,
-            Destination::At(slot) => Target::Next(*slot as usize),
+            Destination::At(index) => Target::Next(*index as usize),
             Destination::Node(id) => Target::Node((&**id).into()),
             Destination::Named(value) => Target::Listed(match self.value(*value).kind {
                 ExprKind::Slot(slot) => {

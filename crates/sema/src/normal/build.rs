@@ -26,26 +26,27 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Lowers a checked program to the normal form. The diagnostics warn about conditions that are
-/// always true or always false.
+/// Lowers a checked program to the normal form. The returned diagnostics warn about conditions that
+/// are always true or always false.
 pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
     let mut builder = NormalBuilder::new(program);
     for table in &program.tables {
         let mut routes = Vec::new();
-        let mut hiding: Option<Span> = None;
+        let mut always_true_span: Option<Span> = None;
         for id in &table.order {
             let route = &program.rules[id.index()];
-            let found = builder.diagnostics.len();
+            let earlier_diagnostics = builder.diagnostics.len();
             let cond = builder.build_cond(&route.condition, true);
-            // An always-missing operand already has its own warning; one cause, one warning.
-            let explained = builder.diagnostics.len() > found;
-            let place = route.condition.span;
-            let literal = matches!(route.condition.kind, CondKind::Const(_));
+            // An operand that is always missing already has a warning. Each cause gets only one
+            // warning.
+            let has_warning = builder.diagnostics.len() > earlier_diagnostics;
+            let condition_span = route.condition.span;
+            let is_literal = matches!(route.condition.kind, CondKind::Const(_));
             match builder.normal.cond(cond) {
                 // A field's type often makes a requirement constant, so requirements are not
                 // reported.
                 NCond::Const(false) => {
-                    if !literal && !explained && table.kind != TableKind::Requirements {
+                    if !is_literal && !has_warning && table.kind != TableKind::Requirements {
                         let message = message!("the condition of `{}` can never hold", route.name);
                         let help = match table.kind {
                             TableKind::Routes => {
@@ -58,17 +59,19 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
                         };
                         builder
                             .diagnostics
-                            .push(Diagnostic::new(Code::NeverMatches, place, message).help(help));
+                            .push(Diagnostic::new(Code::NeverMatches, condition_span, message).help(help));
                     }
                     continue;
                 }
                 // The checker reports branches that a default hides; a router ends in `otherwise`.
                 _ if table.kind != TableKind::Routes => {}
-                NCond::Const(true) if hiding.is_none() && !matches!(route.outcome, Outcome::Goto(_)) => {
-                    hiding = Some(place);
+                NCond::Const(true)
+                    if always_true_span.is_none() && !matches!(route.outcome, Outcome::Goto(_)) =>
+                {
+                    always_true_span = Some(condition_span);
                 }
                 _ => {
-                    if let Some(first) = hiding.take() {
+                    if let Some(first) = always_true_span.take() {
                         builder.diagnostics.push(
                             Diagnostic::new(
                                 Code::AlwaysMatches,
@@ -93,9 +96,9 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
         builder.normal.tables.push(routes);
     }
     // A value may be missing, so an always-missing value gets no warning.
-    let found = builder.diagnostics.len();
+    let earlier_diagnostics = builder.diagnostics.len();
     builder.normal.values = program.values.iter().map(|value| builder.build_expr(value)).collect();
-    builder.diagnostics.truncate(found);
+    builder.diagnostics.truncate(earlier_diagnostics);
     (builder.normal, builder.diagnostics)
 }
 
@@ -103,9 +106,9 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
 pub struct NormalBuilder<'a> {
     program: &'a Program,
     normal: Normal,
-    exprs: ValueIds,
-    preds: ValueIds,
-    conds: ValueIds,
+    expr_ids: ValueIds,
+    pred_ids: ValueIds,
+    cond_ids: ValueIds,
     costs: CostTable,
     /// Ids of constants by address, so that a long list is hashed only once.
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
@@ -117,10 +120,11 @@ pub struct NormalBuilder<'a> {
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,
-    nests: QuantifierFacts,
+    quantifier_facts: QuantifierFacts,
     /// The number of enclosing quantifiers on which the current node may depend.
-    around: u32,
-    /// True if the current node needs two normal forms: that it is true, and that it is false.
+    enclosing: u32,
+    /// True if the current node needs two conditions: one that the node is true, and one that the
+    /// node is false.
     is_value: bool,
     diagnostics: Vec<Diagnostic>,
 }
@@ -131,9 +135,9 @@ impl<'a> NormalBuilder<'a> {
         NormalBuilder {
             program,
             normal: Normal::default(),
-            exprs: ValueIds::default(),
-            preds: ValueIds::default(),
-            conds: ValueIds::default(),
+            expr_ids: ValueIds::default(),
+            pred_ids: ValueIds::default(),
+            cond_ids: ValueIds::default(),
             costs: CostTable::default(),
             constants: HashMap::default(),
             conds_of_lets: HashMap::default(),
@@ -141,14 +145,14 @@ impl<'a> NormalBuilder<'a> {
             cond_values: HashMap::default(),
             levels: HashMap::new(),
             depth: 0,
-            nests: QuantifierFacts::default(),
-            around: 0,
+            quantifier_facts: QuantifierFacts::default(),
+            enclosing: 0,
             is_value: false,
             diagnostics: Vec::new(),
         }
     }
 
-    /// Returns the normal form so far, without tables.
+    /// Returns the normal form of the nodes that were built so far. It has no tables yet.
     pub fn normal_so_far(&self) -> &Normal {
         &self.normal
     }
@@ -170,9 +174,9 @@ impl<'a> NormalBuilder<'a> {
                 let reads = self.levels_read(Part::Cond(cond));
                 let list = self.build_expr(list);
                 let kinds = var.kinds;
-                let (level, nest, (both, body)) = self.build_inside(var, reads, body, |this| {
-                    let both = this.is_value.then(|| this.build_both_polarities(body));
-                    let body = match both {
+                let (level, nest, (polarities, body)) = self.build_inside(var, reads, body, |builder| {
+                    let polarities = builder.is_value.then(|| builder.build_both_polarities(body));
+                    let body = match polarities {
                         Some((holds, fails)) => {
                             if want {
                                 holds
@@ -180,11 +184,11 @@ impl<'a> NormalBuilder<'a> {
                                 fails
                             }
                         }
-                        None => this.build_cond(body, want),
+                        None => builder.build_cond(body, want),
                     };
-                    (both, body)
+                    (polarities, body)
                 });
-                match (self.normal.cond(body), *all == want, both) {
+                match (self.normal.cond(body), *all == want, polarities) {
                     // No element satisfies the body. Nothing else is constant: `all` is true over
                     // an empty list, and both are false over a missing list.
                     (NCond::Const(false), false, _) => body,
@@ -198,18 +202,18 @@ impl<'a> NormalBuilder<'a> {
             }
             CondKind::Let(id) => {
                 let key = (*id, self.depth, want);
-                if let Some(known) = self.conds_of_lets.get(&key) {
-                    return *known;
+                if let Some(cached) = self.conds_of_lets.get(&key) {
+                    return *cached;
                 }
-                let made = self.build_outside(|this| match this.program.let_body(*id) {
-                    Term::Cond(body) => this.build_cond(body, want),
+                let built = self.build_outside(|builder| match builder.program.let_body(*id) {
+                    Term::Cond(body) => builder.build_cond(body, want),
                     Term::Expr(body) => {
-                        let left = this.build_expr(body);
-                        this.build_truth(left, want)
+                        let left = builder.build_expr(body);
+                        builder.build_truth(left, want)
                     }
                 });
-                self.conds_of_lets.insert(key, made);
-                made
+                self.conds_of_lets.insert(key, built);
+                built
             }
             CondKind::Call(_, body) => self.build_cond(body, want),
             CondKind::Branch { all, conditions } => self.build_branch(*all, conditions, want),
@@ -217,7 +221,7 @@ impl<'a> NormalBuilder<'a> {
     }
 
     /// Returns the value of an operand if it is a constant; `None` if it is not. An absent operand
-    /// has the value missing.
+    /// has the value [`Value::Missing`].
     fn constant_operand(&self, operand: Option<ExprId>) -> Option<Value<'_>> {
         operand.map_or(Some(Value::Missing), |id| self.normal.constant(id).map(Const::value))
     }
@@ -226,7 +230,8 @@ impl<'a> NormalBuilder<'a> {
         if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
-        // Each case becomes a condition of its own, so that the index can find the rule by either.
+        // Each case becomes a condition of its own, so that the index can find the rule by either
+        // case.
         if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
             let (then, other) = (self.build_truth(then, want), self.build_truth(other, want));
             let fails = self.build_complement(cond);
@@ -249,36 +254,37 @@ impl<'a> NormalBuilder<'a> {
         body: &Cond,
         build: impl FnOnce(&mut Self) -> T,
     ) -> (u32, QuantifierNesting, T) {
-        let (level, around) = (self.depth, self.around);
-        let outer = self.levels.insert(var.id, level);
+        let (level, enclosing) = (self.depth, self.enclosing);
+        let outer_level = self.levels.insert(var.id, level);
         if reads.is_empty() {
-            self.around = 0;
+            self.enclosing = 0;
         }
-        let nest = QuantifierNesting { depth: self.nests.quantifier_depth(self.around, body), reads };
+        let nest =
+            QuantifierNesting { depth: self.quantifier_facts.quantifier_depth(self.enclosing, body), reads };
         self.depth += 1;
-        self.around += 1;
-        let made = build(self);
-        (self.depth, self.around) = (level, around);
-        match outer {
-            Some(outer) => self.levels.insert(var.id, outer),
+        self.enclosing += 1;
+        let result = build(self);
+        (self.depth, self.enclosing) = (level, enclosing);
+        match outer_level {
+            Some(outer_level) => self.levels.insert(var.id, outer_level),
             None => self.levels.remove(&var.id),
         };
-        (level, nest, made)
+        (level, nest, result)
     }
 
     /// Builds a node as if it were outside every quantifier.
     fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
-        let around = std::mem::take(&mut self.around);
-        let made = build(self);
-        self.around = around;
-        made
+        let enclosing = std::mem::take(&mut self.enclosing);
+        let result = build(self);
+        self.enclosing = enclosing;
+        result
     }
 
     fn build_expr(&mut self, expr: &Expr) -> ExprId {
-        let made = match &expr.kind {
+        let built = match &expr.kind {
             ExprKind::Const(Const::Json(json)) => {
-                if let Some(known) = self.constants.get(&Arc::as_ptr(json)) {
-                    return *known;
+                if let Some(cached) = self.constants.get(&Arc::as_ptr(json)) {
+                    return *cached;
                 }
                 let id = self.add_expr(NExpr::Const(NConst(Const::Json(json.clone()))));
                 self.constants.insert(Arc::as_ptr(json), id);
@@ -306,35 +312,35 @@ impl<'a> NormalBuilder<'a> {
             ExprKind::Count { list, var, body } => {
                 let reads = self.levels_read(Part::Expr(expr));
                 let list = self.build_expr(list);
-                let (level, nest, body) = self.build_inside(var, reads, body, |this| {
-                    this.with_is_value(false, |this| this.build_cond(body, true))
+                let (level, nest, body) = self.build_inside(var, reads, body, |builder| {
+                    builder.with_is_value(false, |builder| builder.build_cond(body, true))
                 });
                 NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
             ExprKind::Cond(cond) => self.build_cond_value(cond),
             ExprKind::If { cond, then, other } => {
-                let cond = self.with_is_value(false, |this| this.build_cond(cond, true));
+                let cond = self.with_is_value(false, |builder| builder.build_cond(cond, true));
                 let (then, other) = (self.build_expr(then), self.build_expr(other));
                 NExpr::If { cond, then, other, reads: self.levels_read(Part::Expr(expr)) }
             }
             ExprKind::Let(id) => {
                 let key = (*id, self.depth);
-                if let Some(known) = self.exprs_of_lets.get(&key) {
-                    return *known;
+                if let Some(cached) = self.exprs_of_lets.get(&key) {
+                    return *cached;
                 }
-                let made = self.build_outside(|this| match this.program.let_body(*id) {
-                    Term::Expr(body) => this.build_expr(body),
+                let built = self.build_outside(|builder| match builder.program.let_body(*id) {
+                    Term::Expr(body) => builder.build_expr(body),
                     Term::Cond(body) => {
-                        let value = this.build_cond_value(body);
-                        this.add_expr(value)
+                        let value = builder.build_cond_value(body);
+                        builder.add_expr(value)
                     }
                 });
-                self.exprs_of_lets.insert(key, made);
-                return made;
+                self.exprs_of_lets.insert(key, built);
+                return built;
             }
         };
-        let made = self.fold_constants(made);
-        self.add_expr(made)
+        let built = self.fold_constants(built);
+        self.add_expr(built)
     }
 
     fn build_cond_value(&mut self, cond: &Cond) -> NExpr {
@@ -345,7 +351,7 @@ impl<'a> NormalBuilder<'a> {
     /// Returns the levels (nesting depths) of the enclosing quantifiers whose elements a node
     /// reads.
     fn levels_read(&mut self, part: Part<'_>) -> QuantifierLevels {
-        let free = self.nests.free_variables(part);
+        let free = self.quantifier_facts.free_variables(part);
         let levels = free.iter().filter_map(|id| self.levels.get(id));
         levels.fold(QuantifierLevels::EMPTY, |levels, level| levels.union(QuantifierLevels::new(*level)))
     }
@@ -355,22 +361,22 @@ impl<'a> NormalBuilder<'a> {
         let key = (std::ptr::from_ref(cond), self.depth);
         // Both polarities visit the values inside; without this cache, every nesting level would
         // double the work.
-        if let Some(known) = self.cond_values.get(&key) {
-            return *known;
+        if let Some(cached) = self.cond_values.get(&key) {
+            return *cached;
         }
-        let made =
-            self.with_is_value(true, |this| (this.build_cond(cond, true), this.build_cond(cond, false)));
-        self.cond_values.insert(key, made);
-        made
+        let polarities = self
+            .with_is_value(true, |builder| (builder.build_cond(cond, true), builder.build_cond(cond, false)));
+        self.cond_values.insert(key, polarities);
+        polarities
     }
 
-    /// Runs `build` with `is_value` set. The flag is true if a node needs two normal forms: that it
-    /// is true, and that it is false.
+    /// Runs `build` with `is_value` set. The flag is true if a node needs two conditions: one that
+    /// the node is true, and one that the node is false.
     fn with_is_value<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.is_value, is_value);
-        let made = build(self);
+        let result = build(self);
         self.is_value = outer;
-        made
+        result
     }
 
     fn build_exprs(&mut self, items: &[Expr]) -> Box<[ExprId]> {
@@ -385,7 +391,7 @@ impl<'a> NormalBuilder<'a> {
         }
     }
 
-    /// Evaluates a value if all its operands are constant.
+    /// Replaces a value by a constant if all its operands are constant.
     fn fold_constants(&self, expr: NExpr) -> NExpr {
         let arena = Arena::new(&self.program.limits);
         let constant = |id: ExprId| self.constant_operand(Some(id));
@@ -420,8 +426,8 @@ impl<'a> NormalBuilder<'a> {
     }
 
     fn add_expr(&mut self, expr: NExpr) -> ExprId {
-        let (id, new) = self.exprs.intern(expr, &mut self.normal.exprs);
-        if new {
+        let (id, is_new) = self.expr_ids.intern(expr, &mut self.normal.exprs);
+        if is_new {
             self.costs.add_expr(self.normal.expr(ExprId(id)));
         }
         ExprId(id)
@@ -432,13 +438,13 @@ impl<'a> NormalBuilder<'a> {
     }
 
     fn add_test(&mut self, pred: NPred, want: bool) -> CondId {
-        let (id, _) = self.preds.intern(pred, &mut self.normal.preds);
+        let (id, _) = self.pred_ids.intern(pred, &mut self.normal.preds);
         self.add_cond(NCond::Test { pred: PredId(id), want })
     }
 
     fn add_cond(&mut self, cond: NCond) -> CondId {
-        let (id, new) = self.conds.intern(cond, &mut self.normal.conds);
-        if new {
+        let (id, is_new) = self.cond_ids.intern(cond, &mut self.normal.conds);
+        if is_new {
             self.costs.add_cond(self.normal.cond(CondId(id)), &self.normal);
         }
         CondId(id)

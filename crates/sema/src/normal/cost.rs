@@ -3,8 +3,8 @@
 use super::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use rulec_lang::operators::Cost;
 
-/// The cost of each condition and value, indexed by id. The cost of a node is the highest cost of
-/// its parts.
+/// The cost of each condition and value, indexed by id. The cost of a node is the highest cost
+/// among its own operation and its parts.
 #[derive(Default)]
 pub(super) struct CostTable {
     exprs: Vec<Cost>,
@@ -57,11 +57,11 @@ impl CostTable {
             NCond::Const(_) => Cost::Scalar,
             NCond::Test { pred, .. } => {
                 let pred = normal.pred(*pred);
-                let own = match pred.ask {
+                let own_cost = match pred.ask {
                     TestKind::Truth => Cost::Scalar,
                     TestKind::Op(op) => op.info().cost,
                 };
-                own.max(self.max_expr_cost([Some(pred.left), pred.right].into_iter().flatten()))
+                own_cost.max(self.max_expr_cost([Some(pred.left), pred.right].into_iter().flatten()))
             }
             NCond::And(parts) | NCond::Or(parts) => self.max_cond_cost(parts.iter().copied()),
             NCond::Not(inner) => self.max_cond_cost([*inner]),

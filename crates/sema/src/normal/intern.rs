@@ -16,8 +16,9 @@ impl ValueIds {
     pub(super) fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
         let ValueIds { table, hasher } = self;
         let hash = hasher.hash_one(&value);
-        let same = |(known, id): &(u64, u32)| *known == hash && values.get(*id as usize) == Some(&value);
-        if let Some((_, id)) = table.find(hash, same) {
+        let is_same =
+            |(stored_hash, id): &(u64, u32)| *stored_hash == hash && values.get(*id as usize) == Some(&value);
+        if let Some((_, id)) = table.find(hash, is_same) {
             return (*id, false);
         }
         let id = values.len() as u32;

@@ -13,36 +13,36 @@ use rulec_eval::trace::MASK;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
-    let known = studio.snapshot(asked.version)?;
-    let Some(rules) = known.analysis.rules.as_ref() else {
-        let error = known.first_error().unwrap_or_default();
-        return Ok(Decided::Broken { error, errors: known.error_count() });
+pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
+    let snapshot = studio.snapshot(request.version)?;
+    let Some(rules) = snapshot.analysis.rules.as_ref() else {
+        let error = snapshot.first_error().unwrap_or_default();
+        return Ok(Decided::Broken { error, errors: snapshot.error_count() });
     };
-    let message = match request_message(studio, &asked.message, asked.row.as_ref())? {
+    let message = match request_message(studio, &request.message, request.row.as_ref())? {
         Ok(message) => message,
         Err(mistake) => return Ok(Decided::Refused(mistake)),
     };
     let program = rules.program();
-    if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
-        return judge::judge(rules, &asked, &message);
+    if program.payloads.iter().any(|payload| *payload.name == *request.entry) {
+        return judge::judge(rules, &request, &message);
     }
-    if program.workflow_named(&asked.entry).is_some() {
-        return Ok(Decided::Workflow(workflow::run_workflow(rules, &asked.entry, message)?));
+    if program.workflow_named(&request.entry).is_some() {
+        return Ok(Decided::Workflow(workflow::run_workflow(rules, &request.entry, message)?));
     }
-    let entry = find_entry(rules, &asked.entry)?;
-    Ok(Decided::Decision(build_decision(&known, rules, entry, &message, studio.show_private)))
+    let entry = find_entry(rules, &request.entry)?;
+    Ok(Decided::Decision(build_decision(&snapshot, rules, entry, &message, studio.show_private)))
 }
 
 /// Explains the decision of an entry on a message. For flows, the intent classifier is also used.
 pub(crate) fn explain(
-    known: &ProjectSnapshot,
+    snapshot: &ProjectSnapshot,
     rules: &Rules,
     entry: Entry<'_>,
     message: &Json,
     show_private: bool,
 ) -> rulec::Explanation {
-    let matcher = known.intent_matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
+    let matcher = snapshot.intent_matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
     let explanation = matcher.and_then(|matcher| matcher.explain(message, show_private));
     explanation.unwrap_or_else(|| entry.explain(message, show_private)).localized(language())
 }
@@ -50,60 +50,60 @@ pub(crate) fn explain(
 /// Returns the key, such as `routes/refunds`, of the statement that an explanation names as chosen.
 /// `None` if nothing was chosen.
 pub(crate) fn explained_key(
-    known: &ProjectSnapshot,
+    snapshot: &ProjectSnapshot,
     rules: &Rules,
     explanation: &rulec::Explanation,
 ) -> Option<String> {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name))?;
     let table = explanation.tables.last().unwrap_or(&explanation.entry);
-    known.keys(rules).find_by_key(&crate::keys::key(table, name)).map(|statement| statement.key.clone())
+    snapshot.keys(rules).find_by_key(&crate::keys::key(table, name)).map(|statement| statement.key.clone())
 }
 
 fn build_decision(
-    known: &ProjectSnapshot,
+    snapshot: &ProjectSnapshot,
     rules: &Rules,
     entry: Entry<'_>,
     message: &Json,
     show_private: bool,
 ) -> Decision {
-    let explanation = explain(known, rules, entry, message, show_private);
-    let decided = entry.decide(message);
-    let mut shown = serde_json::to_value(&decided).unwrap_or_default();
+    let explanation = explain(snapshot, rules, entry, message, show_private);
+    let result = entry.decide(message);
+    let mut decision_json = serde_json::to_value(&result).unwrap_or_default();
     if !show_private {
-        if let Some(args) = shown.get_mut("args") {
-            *args = Json::Object(decided.masked_args());
+        if let Some(args) = decision_json.get_mut("args") {
+            *args = Json::Object(result.masked_args());
         }
-        let private = decided.masked_message(message) != *message;
-        for failure in shown.get_mut("failures").and_then(Json::as_array_mut).into_iter().flatten() {
-            if private {
+        let has_private = result.masked_message(message) != *message;
+        for failure in decision_json.get_mut("failures").and_then(Json::as_array_mut).into_iter().flatten() {
+            if has_private {
                 failure["message"] = MASK.into();
             }
         }
     }
     let question = Question::new(rules, entry.name()).ok();
     let failure = question.as_ref().and_then(|question| question.answer(message).err());
-    let breaches = decided.breaches().iter().map(|breach| InputViolation {
+    let breaches = result.breaches().iter().map(|breach| InputViolation {
         path: breach.path.clone(),
         expected: breach.expected.clone(),
         found: breach.found.clone(),
         hint: breach.hint.clone(),
     });
-    let left_out = entry.skipped(message).into_iter().map(|skipped| LeftOut {
+    let skipped_conditions = entry.skipped(message).into_iter().map(|skipped| LeftOut {
         branch: skipped.branch,
         condition: skipped.condition,
         reason: localized(&skipped.reason),
     });
-    let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
+    let host_functions = rules.program().externs.iter().filter(|function| function.feature.is_none());
     Decision {
-        decision: shown,
-        key: explained_key(known, rules, &explanation),
+        decision: decision_json,
+        key: explained_key(snapshot, rules, &explanation),
         summary: explanation.summary_in(language()),
         breaches: breaches.collect(),
-        left_out: left_out.collect(),
+        left_out: skipped_conditions.collect(),
         question: question.as_ref().map(|question| question.text().to_owned()),
         question_failure: failure.map(|failure| localized(&failure.to_message())),
-        missing_functions: foreign.map(|function| function.name.to_string()).collect(),
+        missing_functions: host_functions.map(|function| function.name.to_string()).collect(),
         explanation,
     }
 }

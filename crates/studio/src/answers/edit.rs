@@ -24,99 +24,102 @@ pub(crate) struct FileQuery {
     file: String,
 }
 
-pub(crate) fn file(studio: &Arc<Studio>, asked: FileQuery) -> Answer<FileText> {
-    studio.project(asked.rules)?.file_text(&asked.file)
+pub(crate) fn file(studio: &Arc<Studio>, request: FileQuery) -> Answer<FileText> {
+    studio.project(request.rules)?.file_text(&request.file)
 }
 
-pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
-    let known = studio.project(asked.rules)?.set_draft(&asked.file, asked.text)?;
-    let file = known.find_file(&asked.file)?;
-    let text = known.analysis.text(file);
-    let places = known.utf16_offsets(file);
+pub(crate) fn check(studio: &Arc<Studio>, request: Check) -> Answer<Checked> {
+    let snapshot = studio.project(request.rules)?.set_draft(&request.file, request.text)?;
+    let file = snapshot.find_file(&request.file)?;
+    let text = snapshot.analysis.text(file);
+    let offsets = snapshot.utf16_offsets(file);
     let folds = tokens::fold_ranges(text).into_iter().map(|fold| Fold {
-        from: places.to_utf16(fold.start as usize),
-        to: places.to_utf16(fold.end as usize),
+        from: offsets.to_utf16(fold.start as usize),
+        to: offsets.to_utf16(fold.end as usize),
     });
-    let hints = known.analysis.inlay_hints(file).into_iter().map(|hint| Hint {
-        at: places.to_utf16(hint.at as usize),
+    let hints = snapshot.analysis.inlay_hints(file).into_iter().map(|hint| Hint {
+        at: offsets.to_utf16(hint.at as usize),
         text: hint.text,
         why: localized(&hint.why),
     });
-    let outline = known.analysis.index.outline(file);
+    let outline = snapshot.analysis.index.outline(file);
     Ok(Checked {
-        diagnostics: all_diagnostics(&known, asked.findings),
-        tokens: token_colours(&known, file),
+        diagnostics: all_diagnostics(&snapshot, request.findings),
+        tokens: token_colours(&snapshot, file),
         folds: folds.collect(),
         hints: hints.collect(),
-        tests: known.analysis.rules.as_ref().map(|rules| test_runs(&known, rules)).unwrap_or_default(),
-        outline: outline.iter().filter_map(|entry| outline_item(&known, entry)).collect(),
-        compiles: known.analysis.rules.is_some(),
+        tests: snapshot.analysis.rules.as_ref().map(|rules| test_runs(&snapshot, rules)).unwrap_or_default(),
+        outline: outline.iter().filter_map(|entry| outline_item(&snapshot, entry)).collect(),
+        compiles: snapshot.analysis.rules.is_some(),
     })
 }
 
 /// Returns the compile errors and warnings of a rule set. With `findings`, the findings of the
 /// slower analysis are included.
-pub(crate) fn all_diagnostics(known: &ProjectSnapshot, findings: bool) -> Vec<Diagnostic> {
-    let findings = if findings { known.findings() } else { &[] };
-    let all = known.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
-    all.map(|found| convert_diagnostic(known, found)).collect()
+pub(crate) fn all_diagnostics(snapshot: &ProjectSnapshot, findings: bool) -> Vec<Diagnostic> {
+    let findings = if findings { snapshot.findings() } else { &[] };
+    let diagnostics =
+        snapshot.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+    diagnostics.map(|diagnostic| convert_diagnostic(snapshot, diagnostic)).collect()
 }
 
-pub(crate) fn convert_diagnostic(known: &ProjectSnapshot, found: &rulec::Diagnostic) -> Diagnostic {
-    let place = found.span().and_then(|span| known.source_range(span));
-    let place = place.unwrap_or_else(|| SourceRange {
-        file: known.file_names().into_iter().next().unwrap_or_default(),
+pub(crate) fn convert_diagnostic(snapshot: &ProjectSnapshot, diagnostic: &rulec::Diagnostic) -> Diagnostic {
+    let range = diagnostic.span().and_then(|span| snapshot.source_range(span));
+    let range = range.unwrap_or_else(|| SourceRange {
+        file: snapshot.file_names().into_iter().next().unwrap_or_default(),
         line: 1,
         from: 0,
         to: 0,
     });
     let label = |label: &rulec::Label| {
-        let place = known.source_range(label.span)?;
-        Some(DiagnosticLabel { place, text: label.text.to_string() }).filter(|label| !label.text.is_empty())
+        let range = snapshot.source_range(label.span)?;
+        Some(DiagnosticLabel { place: range, text: label.text.to_string() })
+            .filter(|label| !label.text.is_empty())
     };
-    let fixes = actions::for_diagnostic(found, &known.analysis.sources).into_iter().map(|action| Fix {
-        title: localized(&action.title),
-        safe: action.safe,
-        edits: convert_edits(known, action.edits),
-    });
-    let found = localized_diagnostic(found);
+    let fixes =
+        actions::for_diagnostic(diagnostic, &snapshot.analysis.sources).into_iter().map(|action| Fix {
+            title: localized(&action.title),
+            safe: action.safe,
+            edits: convert_edits(snapshot, action.edits),
+        });
+    let diagnostic = localized_diagnostic(diagnostic);
     Diagnostic {
-        file: place.file,
-        line: place.line,
-        from: place.from,
-        to: place.to,
-        severity: match found.severity() {
+        file: range.file,
+        line: range.line,
+        from: range.from,
+        to: range.to,
+        severity: match diagnostic.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
         }
         .to_owned(),
-        code: found.code.to_string(),
-        message: found.message.to_string(),
-        help: found.help.as_ref().map(ToString::to_string),
-        labels: found.labels.iter().filter_map(label).collect(),
+        code: diagnostic.code.to_string(),
+        message: diagnostic.message.to_string(),
+        help: diagnostic.help.as_ref().map(ToString::to_string),
+        labels: diagnostic.labels.iter().filter_map(label).collect(),
         fixes: fixes.collect(),
     }
 }
 
-fn convert_edits(known: &ProjectSnapshot, mut edits: Vec<Edit>) -> Vec<TextEdit> {
+fn convert_edits(snapshot: &ProjectSnapshot, mut edits: Vec<Edit>) -> Vec<TextEdit> {
     edits.sort();
     let edit = |edit: Edit| {
-        let (from, to) = known.utf16_range(edit.span);
-        TextEdit { file: known.file_name(edit.span.file), from, to, text: edit.replacement }
+        let (from, to) = snapshot.utf16_range(edit.span);
+        TextEdit { file: snapshot.file_name(edit.span.file), from, to, text: edit.replacement }
     };
     edits.into_iter().map(edit).collect()
 }
 
-fn token_colours(known: &ProjectSnapshot, file: FileId) -> Vec<usize> {
-    let places = known.utf16_offsets(file);
-    let found = tokens::coloured_tokens(file, known.analysis.text(file), &known.analysis.index);
-    let numbers = |token: tokens::ColouredToken| {
+fn token_colours(snapshot: &ProjectSnapshot, file: FileId) -> Vec<usize> {
+    let offsets = snapshot.utf16_offsets(file);
+    let coloured = tokens::coloured_tokens(file, snapshot.analysis.text(file), &snapshot.analysis.index);
+    let to_numbers = |token: tokens::ColouredToken| {
         let (from, to) =
-            (places.to_utf16(token.span.start as usize), places.to_utf16(token.span.end as usize));
+            (offsets.to_utf16(token.span.start as usize), offsets.to_utf16(token.span.end as usize));
         let class = TOKEN_CLASSES.iter().position(|(class, _)| *class == token.class);
         class.map(|class| [from, to - from, class])
     };
-    found.into_iter().filter_map(numbers).flatten().collect()
+    coloured.into_iter().filter_map(to_numbers).flatten().collect()
 }
 
 /// Returns rendering options for explanations in the language of the request.
@@ -125,40 +128,40 @@ fn localized_options() -> RenderOptions {
 }
 
 /// Runs all tests of a rule set.
-pub(crate) fn test_runs(known: &ProjectSnapshot, rules: &Rules) -> Vec<TestRun> {
-    let test = |outcome: TestOutcome| TestRun {
-        place: known.source_range(outcome.span),
+pub(crate) fn test_runs(snapshot: &ProjectSnapshot, rules: &Rules) -> Vec<TestRun> {
+    let to_test_run = |outcome: TestOutcome| TestRun {
+        place: snapshot.source_range(outcome.span),
         why: outcome.explanation.as_ref().map(|explanation| explanation.render(&localized_options())),
         name: outcome.name,
         passed: outcome.passed,
         expected: outcome.expected,
         actual: localized(&outcome.actual),
     };
-    run_tests(rules).into_iter().map(test).collect()
+    run_tests(rules).into_iter().map(to_test_run).collect()
 }
 
-fn outline_item(known: &ProjectSnapshot, entry: &OutlineEntry) -> Option<OutlineItem> {
+fn outline_item(snapshot: &ProjectSnapshot, entry: &OutlineEntry) -> Option<OutlineItem> {
     Some(OutlineItem {
         name: entry.name.clone(),
         kind: entry.kind.word().to_owned(),
-        place: known.source_range(entry.name_span)?,
-        inner: entry.inner.iter().filter_map(|inner| outline_item(known, inner)).collect(),
+        place: snapshot.source_range(entry.name_span)?,
+        inner: entry.inner.iter().filter_map(|inner| outline_item(snapshot, inner)).collect(),
     })
 }
 
 /// Stores the text of a request as the draft of its file. Returns the new analysis, the id of the
 /// file, and the cursor position in bytes.
-fn store_draft(studio: &Studio, asked: At) -> Answer<(Arc<ProjectSnapshot>, FileId, u32)> {
-    let known = studio.project(asked.rules)?.set_draft(&asked.file, Some(asked.text))?;
-    let file = known.find_file(&asked.file)?;
-    let offset = known.utf16_offsets(file).to_byte(asked.at) as u32;
-    Ok((known, file, offset))
+fn store_draft(studio: &Studio, request: At) -> Answer<(Arc<ProjectSnapshot>, FileId, u32)> {
+    let snapshot = studio.project(request.rules)?.set_draft(&request.file, Some(request.text))?;
+    let file = snapshot.find_file(&request.file)?;
+    let offset = snapshot.utf16_offsets(file).to_byte(request.at) as u32;
+    Ok((snapshot, file, offset))
 }
 
-pub(crate) fn complete(studio: &Arc<Studio>, asked: At) -> Answer<Completions> {
-    let (known, file, offset) = store_draft(studio, asked)?;
-    let found = known.analysis.complete(file, offset);
-    let (from, to) = known.utf16_range(found.replaces);
+pub(crate) fn complete(studio: &Arc<Studio>, request: At) -> Answer<Completions> {
+    let (snapshot, file, offset) = store_draft(studio, request)?;
+    let completions = snapshot.analysis.complete(file, offset);
+    let (from, to) = snapshot.utf16_range(completions.replaces);
     let item = |item: rulec_ide::complete::CompletionItem| CompletionItem {
         label: item.label,
         kind: match item.kind {
@@ -175,40 +178,44 @@ pub(crate) fn complete(studio: &Arc<Studio>, asked: At) -> Answer<Completions> {
         detail: item.detail,
         docs: localized(&item.docs),
     };
-    Ok(Completions { from, to, items: found.items.into_iter().map(item).collect() })
+    Ok(Completions { from, to, items: completions.items.into_iter().map(item).collect() })
 }
 
-pub(crate) fn hover(studio: &Arc<Studio>, asked: At) -> Answer<Option<Hover>> {
-    let (known, file, offset) = store_draft(studio, asked)?;
-    let found = known.analysis.hover(file, offset);
-    Ok(found.map(|found| {
-        let (from, to) = known.utf16_range(found.span);
-        Hover { from, to, code: found.code, text: localized(&found.text) }
+pub(crate) fn hover(studio: &Arc<Studio>, request: At) -> Answer<Option<Hover>> {
+    let (snapshot, file, offset) = store_draft(studio, request)?;
+    let info = snapshot.analysis.hover(file, offset);
+    Ok(info.map(|info| {
+        let (from, to) = snapshot.utf16_range(info.span);
+        Hover { from, to, code: info.code, text: localized(&info.text) }
     }))
 }
 
-pub(crate) fn definition(studio: &Arc<Studio>, asked: At) -> Answer<Option<SourceRange>> {
-    let (known, file, offset) = store_draft(studio, asked)?;
-    let index = &known.analysis.index;
-    let declared =
-        index.occurrence_at(file, offset).and_then(|found| index.symbols[found.symbol].declared.as_ref());
-    Ok(declared.and_then(|declared| known.source_range(declared.name)))
+pub(crate) fn definition(studio: &Arc<Studio>, request: At) -> Answer<Option<SourceRange>> {
+    let (snapshot, file, offset) = store_draft(studio, request)?;
+    let index = &snapshot.analysis.index;
+    let declaration = index
+        .occurrence_at(file, offset)
+        .and_then(|occurrence| index.symbols[occurrence.symbol].declared.as_ref());
+    Ok(declaration.and_then(|declaration| snapshot.source_range(declaration.name)))
 }
 
-pub(crate) fn format(_: &Arc<Studio>, asked: Format) -> Answer<Formatted> {
-    Ok(Formatted { text: formatter::format(&asked.text).ok().map(|formatted| formatted.text) })
+pub(crate) fn format(_: &Arc<Studio>, request: Format) -> Answer<Formatted> {
+    Ok(Formatted { text: formatter::format(&request.text).ok().map(|formatted| formatted.text) })
 }
 
-pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
-    studio.project(asked.rules)?.save(asked)
+pub(crate) fn save(studio: &Arc<Studio>, request: Save) -> Answer<Saved> {
+    studio.project(request.rules)?.save(request)
 }
 
 /// Returns the documentation page of a diagnostic code.
 pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
-    let found =
+    let diagnostic_code =
         Code::parse(&code).ok_or_else(|| RequestError::missing(message!("there is no code `{code}`")))?;
-    let page = found.page_in(language());
+    let page = diagnostic_code.page_in(language());
     // HTML comments in a page mark tables that are generated from the source code.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
-    Ok(Json(CodePage { code: found.to_string(), text: lines.flat_map(|line| [line, "\n"]).collect() }))
+    Ok(Json(CodePage {
+        code: diagnostic_code.to_string(),
+        text: lines.flat_map(|line| [line, "\n"]).collect(),
+    }))
 }

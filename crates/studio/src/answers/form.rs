@@ -19,19 +19,19 @@ pub(crate) struct ComparedTexts(HashMap<String, BTreeSet<String>>);
 impl ComparedTexts {
     pub fn new(program: &Program) -> ComparedTexts {
         let mut compared = ComparedTexts(HashMap::new());
-        let bodies = program.lets.iter().map(|one| match &one.body {
+        let bodies = program.lets.iter().map(|binding| match &binding.body {
             Term::Cond(cond) => Part::Cond(cond),
             Term::Expr(expr) => Part::Expr(expr),
         });
         let conditions = program.rules.iter().map(|rule| Part::Cond(&rule.condition));
-        let mut open: Vec<Part<'_>> = bodies.chain(conditions).collect();
-        while let Some(part) = open.pop() {
+        let mut pending: Vec<Part<'_>> = bodies.chain(conditions).collect();
+        while let Some(part) = pending.pop() {
             if let Part::Cond(cond) = part
                 && let rulec_sema::hir::CondKind::Test(test) = &cond.kind
             {
                 compared.add_predicate(program, test);
             }
-            open.extend(part.parts());
+            pending.extend(part.parts());
         }
         compared
     }
@@ -47,10 +47,10 @@ impl ComparedTexts {
             Json::String(value) => vec![value.clone()],
             _ => Vec::new(),
         };
-        let known = self.0.entry(program.slots[slot.index()].name()).or_default();
-        known.extend(values);
-        while known.len() > MAX_SUGGESTIONS {
-            known.pop_last();
+        let texts = self.0.entry(program.slots[slot.index()].name()).or_default();
+        texts.extend(values);
+        while texts.len() > MAX_SUGGESTIONS {
+            texts.pop_last();
         }
     }
 
@@ -59,11 +59,19 @@ impl ComparedTexts {
     }
 }
 
-/// Returns the form fields for a record type. `around` is the path of the record in the message.
-pub(crate) fn record_fields(record: &RecordType, around: &str, compared: &ComparedTexts) -> Vec<FormField> {
+/// Returns the form fields for a record type. `parent_path` is the path of the record in the
+/// message; empty for the message itself.
+pub(crate) fn record_fields(
+    record: &RecordType,
+    parent_path: &str,
+    compared: &ComparedTexts,
+) -> Vec<FormField> {
     let field = |field: &rulec_lang::ty::Field| {
-        let path =
-            if around.is_empty() { field.name.to_string() } else { format!("{around}.{}", field.name) };
+        let path = if parent_path.is_empty() {
+            field.name.to_string()
+        } else {
+            format!("{parent_path}.{}", field.name)
+        };
         FormField {
             name: field.name.to_string(),
             ty: field.ty.to_string(),
@@ -117,8 +125,8 @@ fn control_for_type(ty: &Ty) -> Control {
 /// Returns the message with which a form is initially filled. This is the message of the first test
 /// of the main routes or, without such a test, a message with default values.
 pub(crate) fn example_message(program: &Program, fields: &[FormField]) -> Json {
-    let decides = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
-    match program.tests.iter().find(decides) {
+    let is_route_test = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
+    match program.tests.iter().find(is_route_test) {
         Some(test) => test.message.clone(),
         None => default_values(fields),
     }
@@ -134,6 +142,6 @@ fn default_values(fields: &[FormField]) -> Json {
         Control::Record => default_values(&field.fields),
         Control::Json => Json::Null,
     };
-    let wanted = fields.iter().filter(|field| field.control != Control::Json);
-    Json::Object(wanted.map(|field| (field.name.clone(), value(field))).collect::<Map<_, _>>())
+    let editable_fields = fields.iter().filter(|field| field.control != Control::Json);
+    Json::Object(editable_fields.map(|field| (field.name.clone(), value(field))).collect::<Map<_, _>>())
 }

@@ -14,10 +14,10 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Decided> {
+pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json) -> Answer<Decided> {
     let mut judge =
-        Judge::new(rules, &asked.entry).map_err(|error| RequestError::missing(error.to_message()))?;
-    if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
+        Judge::new(rules, &request.entry).map_err(|error| RequestError::missing(error.to_message()))?;
+    if let Some(text) = request.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
             Err(error) => return Ok(Decided::Refused(to_mistake(text, &error, true))),
@@ -27,24 +27,26 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
         }
     }
     let judgement = judge.judge(message);
-    let whys = judge.why(message);
-    let places = Utf16Offsets::new(&asked.message);
-    let violation = |found: &payload::Violation| {
-        let why =
-            whys.iter().find(|why| why.violation.rule == found.rule && why.violation.path == found.path);
-        let place = find_value_range(&asked.message, &found.path);
+    let explanations = judge.why(message);
+    let offsets = Utf16Offsets::new(&request.message);
+    let to_violation = |violation: &payload::Violation| {
+        let explanation = explanations.iter().find(|explanation| {
+            explanation.violation.rule == violation.rule && explanation.violation.path == violation.path
+        });
+        let value_range = find_value_range(&request.message, &violation.path);
         Violation {
-            rule: found.rule.to_string(),
-            path: found.path.clone(),
-            message: localized(&found.message),
-            repair: localized(&found.repair),
-            value: place
+            rule: violation.rule.to_string(),
+            path: violation.path.clone(),
+            message: localized(&violation.message),
+            repair: localized(&violation.repair),
+            value: value_range
                 .clone()
-                .and_then(|place| serde_json::from_str(&asked.message[place]).ok())
+                .and_then(|value_range| serde_json::from_str(&request.message[value_range]).ok())
                 .unwrap_or_default(),
-            from: place.as_ref().map(|place| places.to_utf16(place.start)),
-            to: place.as_ref().map(|place| places.to_utf16(place.end)),
-            why: why.map(|why| why.lines().iter().map(localized).collect::<Vec<_>>().join("\n")),
+            from: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.start)),
+            to: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.end)),
+            why: explanation
+                .map(|explanation| explanation.lines().iter().map(localized).collect::<Vec<_>>().join("\n")),
         }
     };
     let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default();
@@ -54,41 +56,44 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
     Ok(Decided::Payload(Judged {
         outcome: judgement.outcome().name().to_owned(),
         fallback: judgement.fallback().map(str::to_owned),
-        violations: judgement.violations().iter().map(violation).collect(),
-        remaining: remaining.iter().map(violation).collect(),
-        warnings: judgement.warnings().iter().map(violation).collect(),
+        violations: judgement.violations().iter().map(to_violation).collect(),
+        remaining: remaining.iter().map(to_violation).collect(),
+        warnings: judgement.warnings().iter().map(to_violation).collect(),
         unchecked: judgement
             .unchecked()
             .iter()
-            .map(|one| Unchecked {
-                rule: one.rule.to_string(),
-                path: one.path.clone(),
-                message: localized(&one.message),
+            .map(|item| Unchecked {
+                rule: item.rule.to_string(),
+                path: item.path.clone(),
+                message: localized(&item.message),
             })
             .collect(),
         corrections: corrections
             .iter()
-            .map(|one| Correction { kind: one.kind.to_owned(), path: one.path.clone() })
+            .map(|item| Correction { kind: item.kind.to_owned(), path: item.path.clone() })
             .collect(),
         diff: diff.unwrap_or_default(),
         feedback: judgement.feedback(),
     }))
 }
 
-/// Finds the byte range of a value in a JSON text, by its path, such as `$.nodes[2]["x y"]`.
+/// Finds the byte range of a value in a JSON text, by the path of the value, such as `$.nodes[2]["x
+/// y"]`.
 fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
     let mut value = text;
     let mut rest = path.strip_prefix('$')?;
     while !rest.is_empty() {
-        let (step, behind) = split_step(rest)?;
-        rest = behind;
+        let (step, after_step) = split_step(rest)?;
+        rest = after_step;
         // A raw value borrows from the text that was parsed, so its address gives its position in
         // the text.
         let inner: &RawValue = match step {
             PathStep::Key(key) => {
                 serde_json::from_str::<HashMap<String, &RawValue>>(value).ok()?.remove(&key)?
             }
-            PathStep::Index(at) => serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(at).copied()?,
+            PathStep::Index(index) => {
+                serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(index).copied()?
+            }
         };
         value = inner.get();
     }
@@ -113,8 +118,8 @@ fn split_step(path: &str) -> Option<(PathStep, &str)> {
         let key = keys.next()?.ok()?;
         return Some((PathStep::Key(key), inner[keys.byte_offset()..].strip_prefix(']')?));
     }
-    let (digits, behind) = inner.split_once(']')?;
-    Some((PathStep::Index(digits.parse().ok()?), behind))
+    let (digits, after_bracket) = inner.split_once(']')?;
+    Some((PathStep::Index(digits.parse().ok()?), after_bracket))
 }
 
 #[cfg(test)]

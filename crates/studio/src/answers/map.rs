@@ -20,30 +20,32 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
-    let known = studio.snapshot(version)?;
-    build(&known)
+    let snapshot = studio.snapshot(version)?;
+    build(&snapshot)
 }
 
 /// Builds the map of a rule set; refuses the request if the rules do not compile.
-pub(crate) fn build(known: &ProjectSnapshot) -> Answer<Map> {
-    let rules = known.rules()?;
+pub(crate) fn build(snapshot: &ProjectSnapshot) -> Answer<Map> {
+    let rules = snapshot.rules()?;
     let program = rules.program();
-    let maker = MapBuilder::new(known, rules);
-    let entered = drawing::entered_tables(program);
-    let judged: BTreeSet<TableId> =
+    let builder = MapBuilder::new(snapshot, rules);
+    let entered_tables = drawing::entered_tables(program);
+    let payload_tables: BTreeSet<TableId> =
         program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
     let mut tables: Vec<MapTable> = Vec::new();
     for (table, id) in program.tables.iter().zip((0..).map(TableId)) {
-        let intents = table.kind == TableKind::Flows && !program.flows.is_empty();
-        if !judged.contains(&id) && (!table.order.is_empty() || table.default.is_some() || intents) {
-            tables.push(maker.map_table(id, table, entered.contains(&*table.name)));
+        let has_intents = table.kind == TableKind::Flows && !program.flows.is_empty();
+        if !payload_tables.contains(&id)
+            && (!table.order.is_empty() || table.default.is_some() || has_intents)
+        {
+            tables.push(builder.map_table(id, table, entered_tables.contains(&*table.name)));
         }
     }
     tables.sort_by_key(|table| table.entered);
     Ok(Map {
         tables,
         workflows: program.workflows.iter().map(|workflow| map_workflow(rules, workflow)).collect(),
-        payloads: program.payloads.iter().map(|payload| maker.map_payload(payload)).collect(),
+        payloads: program.payloads.iter().map(|payload| builder.map_payload(payload)).collect(),
     })
 }
 
@@ -63,15 +65,22 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
 
 /// Returns the findings about a rule. These are the findings whose span lies inside the rule's
 /// span.
-pub(crate) fn findings_in_span(known: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
-    let inside = |at: Span| at.file == span.file && span.start <= at.start && at.end <= span.end;
-    let all =
-        known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
-    let of_rule = all.filter(|found| found.span().is_some_and(inside));
-    let finding = |found: &rulec::Diagnostic| {
-        let found = localized_diagnostic(found);
+pub(crate) fn findings_in_span(snapshot: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
+    let is_inside = |diagnostic_span: Span| {
+        diagnostic_span.file == span.file
+            && span.start <= diagnostic_span.start
+            && diagnostic_span.end <= span.end
+    };
+    let diagnostics = snapshot
+        .analysis
+        .diagnostics
+        .iter()
+        .chain(snapshot.findings().iter().map(|finding| &finding.diagnostic));
+    let rule_diagnostics = diagnostics.filter(|diagnostic| diagnostic.span().is_some_and(is_inside));
+    let to_finding = |diagnostic: &rulec::Diagnostic| {
+        let diagnostic = localized_diagnostic(diagnostic);
         MapFinding {
-            kind: match found.code {
+            kind: match diagnostic.code {
                 Code::RouteHidden | Code::BranchNeverChosen | Code::PatternHidden => FindingKind::Shadowed,
                 Code::NeverMatches
                 | Code::Contradiction
@@ -80,44 +89,52 @@ pub(crate) fn findings_in_span(known: &ProjectSnapshot, span: Span) -> Vec<MapFi
                 | Code::AlwaysMissing => FindingKind::Unreachable,
                 _ => FindingKind::Other,
             },
-            code: found.code.to_string(),
-            message: found.message.to_string(),
-            help: found.help.as_ref().map(ToString::to_string),
+            code: diagnostic.code.to_string(),
+            message: diagnostic.message.to_string(),
+            help: diagnostic.help.as_ref().map(ToString::to_string),
         }
     };
-    of_rule.map(finding).collect()
+    rule_diagnostics.map(to_finding).collect()
 }
 
 struct MapBuilder<'k> {
-    known: &'k ProjectSnapshot,
+    snapshot: &'k ProjectSnapshot,
     rules: &'k Rules,
     /// Access path of each rule: how the index finds the rule.
-    found: HashMap<RuleId, HowFound>,
+    access_paths: HashMap<RuleId, HowFound>,
     /// Tables that have an index.
-    indexed: BTreeSet<TableId>,
+    indexed_tables: BTreeSet<TableId>,
     /// Worst-case number of evaluation steps of each statement, by table name and statement name.
-    steps: HashMap<(String, String), u64>,
-    defaults: HashMap<String, Span>,
+    statement_steps: HashMap<(String, String), u64>,
+    default_spans: HashMap<String, Span>,
 }
 
 impl<'k> MapBuilder<'k> {
-    fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> MapBuilder<'k> {
+    fn new(snapshot: &'k ProjectSnapshot, rules: &'k Rules) -> MapBuilder<'k> {
         let plans = rules.plan();
-        let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
-            let ((by, what), shared) = (route.found.name_and_message(), route.found.shared_route_count());
-            (RuleId(route.rule), HowFound { by: by.to_owned(), what: localized(&what), shared })
+        let access_paths = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
+            let ((by, description), shared) =
+                (route.found.name_and_message(), route.found.shared_route_count());
+            (RuleId(route.rule), HowFound { by: by.to_owned(), what: localized(&description), shared })
         });
         let steps = rules.cost().into_iter().flat_map(|table| {
             let name = table.table;
-            table.statements.into_iter().map(move |one| ((name.clone(), one.name), one.steps))
+            table
+                .statements
+                .into_iter()
+                .map(move |statement| ((name.clone(), statement.name), statement.steps))
         });
         MapBuilder {
-            known,
+            snapshot,
             rules,
-            found: found.collect(),
-            indexed: plans.iter().filter(|plan| plan.indexed).map(|plan| TableId(plan.table)).collect(),
-            steps: steps.collect(),
-            defaults: coverage::default_spans(rules),
+            access_paths: access_paths.collect(),
+            indexed_tables: plans
+                .iter()
+                .filter(|plan| plan.indexed)
+                .map(|plan| TableId(plan.table))
+                .collect(),
+            statement_steps: steps.collect(),
+            default_spans: coverage::default_spans(rules),
         }
     }
 
@@ -133,15 +150,15 @@ impl<'k> MapBuilder<'k> {
             routes.extend(self.map_intents());
         }
         routes.extend(table.default.as_ref().map(|outcome| self.map_default(table, outcome)));
-        let of_table = program.rules.iter().zip((0..).map(RuleId));
-        let disabled = of_table.filter(|(rule, _)| rule.table == id && rule.disabled);
+        let all_rules = program.rules.iter().zip((0..).map(RuleId));
+        let disabled = all_rules.filter(|(rule, _)| rule.table == id && rule.disabled);
         routes.extend(disabled.map(|(rule, id)| self.map_route(id, rule, table)));
         MapTable {
             name: table.name.to_string(),
             kind: to_entry_kind(table.kind),
             docs: table.docs.to_string(),
             entered,
-            indexed: self.indexed.contains(&id),
+            indexed: self.indexed_tables.contains(&id),
             routes,
         }
     }
@@ -156,7 +173,7 @@ impl<'k> MapBuilder<'k> {
             Outcome::Flow { pattern, .. } => pattern.to_string(),
             _ => drawing::one_line(self.rules.sources().slice(rule.condition.span)),
         };
-        let steps = self.steps.get(&(table.name.to_string(), rule.name.to_string()));
+        let steps = self.statement_steps.get(&(table.name.to_string(), rule.name.to_string()));
         MapRoute {
             key: keys::key(&table.name, &rule.name),
             name: rule.name.to_string(),
@@ -167,23 +184,23 @@ impl<'k> MapBuilder<'k> {
             docs: rule.docs.to_string(),
             to: drawing::describe_target(program, &rule.outcome, &rule.name),
             goto,
-            found: self.found.get(&id).cloned(),
+            found: self.access_paths.get(&id).cloned(),
             steps: steps.copied().unwrap_or_default(),
-            findings: findings_in_span(self.known, rule.span),
-            place: self.known.source_range(rule.span),
+            findings: findings_in_span(self.snapshot, rule.span),
+            place: self.snapshot.source_range(rule.span),
         }
     }
 
     fn map_default(&self, table: &Table, outcome: &Outcome) -> MapRoute {
         let program = self.program();
-        let span = self.defaults.get(&*table.name);
+        let span = self.default_spans.get(&*table.name);
         MapRoute {
             is_default: true,
             goto: match outcome {
                 Outcome::Goto(inner) => Some(program.tables[inner.index()].name.to_string()),
                 _ => None,
             },
-            place: span.and_then(|span| self.known.source_range(*span)),
+            place: span.and_then(|span| self.snapshot.source_range(*span)),
             ..plain_route(
                 keys::key(&table.name, "default"),
                 "default",
@@ -200,8 +217,8 @@ impl<'k> MapBuilder<'k> {
             Some(MapRoute {
                 condition: examples.join(", "),
                 docs: flow.description.to_string(),
-                findings: findings_in_span(self.known, flow.span),
-                place: self.known.source_range(flow.span),
+                findings: findings_in_span(self.snapshot, flow.span),
+                place: self.snapshot.source_range(flow.span),
                 ..plain_route(keys::key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
             })
         })
@@ -211,13 +228,13 @@ impl<'k> MapBuilder<'k> {
     fn map_payload(&self, payload: &Payload) -> MapTable {
         let program = self.program();
         let tables = payload.block.tables();
-        let mut seen = BTreeSet::new();
+        let mut distinct_names = BTreeSet::new();
         let rules = program.rules.iter().filter(|rule| tables.contains(&rule.table));
-        let routes = rules.filter(|rule| seen.insert(rule.name.clone())).map(|rule| MapRoute {
+        let routes = rules.filter(|rule| distinct_names.insert(rule.name.clone())).map(|rule| MapRoute {
             condition: drawing::one_line(self.rules.sources().slice(rule.span)),
             docs: rule.docs.to_string(),
-            findings: findings_in_span(self.known, rule.span),
-            place: self.known.source_range(rule.span),
+            findings: findings_in_span(self.snapshot, rule.span),
+            place: self.snapshot.source_range(rule.span),
             ..plain_route(keys::key(&payload.name, &rule.name), &rule.name, String::new())
         });
         MapTable {

@@ -20,72 +20,72 @@ use std::time::{Duration, Instant};
 const MAX_SEARCHED: usize = 12;
 /// Maximum number of near misses that are returned.
 const MAX_RETURNED: usize = 6;
-/// Time limit of the search, because a user waits. After this time, no further statement is
-/// searched for a change.
+/// Time limit of the search, because a user waits for the result. After this time, the remaining
+/// statements are not searched.
 const SEARCH_TIME_LIMIT: Duration = Duration::from_secs(2);
 
-pub(crate) fn near_misses(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
+pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<Near>> {
     // While the user types, the page sends many requests, and only the result of the newest one is
     // shown.
     let is_newest = studio.register_newest();
-    let known = studio.snapshot(asked.version)?;
-    let rules = known.rules()?;
-    let entry = find_entry(rules, &asked.entry)?;
-    let message = request_message(studio, &asked.message, asked.row.as_ref())?
+    let snapshot = studio.snapshot(request.version)?;
+    let rules = snapshot.rules()?;
+    let entry = find_entry(rules, &request.entry)?;
+    let message = request_message(studio, &request.message, request.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
-    let tell = |found: WhyNot| to_near(if studio.show_private { found } else { found.masked() });
-    if let Some(route) = &asked.route {
-        return Ok(vec![tell(
+    let to_visible = |why_not: WhyNot| to_near(if studio.show_private { why_not } else { why_not.masked() });
+    if let Some(route) = &request.route {
+        return Ok(vec![to_visible(
             entry.why_not(route, &message).map_err(|error| RequestError::missing(error.to_message()))?,
         )]);
     }
-    let begun = Instant::now();
-    let mut found: Vec<Near> = Vec::new();
-    let trace = explain(&known, rules, entry, &message, true).trace;
-    for name in candidates(&trace, rules.program(), entry.id()) {
-        if begun.elapsed() > SEARCH_TIME_LIMIT || !is_newest() {
+    let started = Instant::now();
+    let mut results: Vec<Near> = Vec::new();
+    let trace = explain(&snapshot, rules, entry, &message, true).trace;
+    for name in candidate_names(&trace, rules.program(), entry.id()) {
+        if started.elapsed() > SEARCH_TIME_LIMIT || !is_newest() {
             break;
         }
         let Ok(why_not) = entry.why_not(&name, &message) else { continue };
-        let change = matches!(why_not.remedy, Remedy::Change { .. });
-        if change && !found.iter().any(|other| other.route == why_not.route) {
-            found.push(tell(why_not));
+        let is_change = matches!(why_not.remedy, Remedy::Change { .. });
+        if is_change && !results.iter().any(|other| other.route == why_not.route) {
+            results.push(to_visible(why_not));
         }
     }
-    found.sort_by_key(|near| near.fields.len());
-    found.truncate(MAX_RETURNED);
-    Ok(found)
+    results.sort_by_key(|near| near.fields.len());
+    results.truncate(MAX_RETURNED);
+    Ok(results)
 }
 
 /// Returns the names of the statements for which a change of the message should be searched.
 /// Statements with the fewest failed predicates come first.
-fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
-    let mut tried = Vec::new();
-    collect_failed(trace, &mut tried);
-    tried.sort_by_key(|(_, parts)| *parts);
-    let mut names: Vec<String> = tried.into_iter().map(|(name, _)| name).collect();
+fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
+    let mut failed = Vec::new();
+    collect_failed(trace, &mut failed);
+    failed.sort_by_key(|(_, failed_predicates)| *failed_predicates);
+    let mut names: Vec<String> = failed.into_iter().map(|(name, _)| name).collect();
     // Statements after the chosen one were not evaluated.
     let table = &program.tables[entry.index()];
     names.extend(table.order.iter().map(|id| program.rules[id.index()].name.to_string()));
     names.extend(table.default.iter().map(|_| "default".to_owned()));
-    let mut seen = BTreeSet::new();
-    names.retain(|name| seen.insert(name.clone()));
+    let mut distinct_names = BTreeSet::new();
+    names.retain(|name| distinct_names.insert(name.clone()));
     names.truncate(MAX_SEARCHED);
     names
 }
 
-/// Adds to `found` the statements that were tried but did not match. Each comes with the number of
+/// Adds to `failed` the statements that were tried but did not match. Each comes with the number of
 /// its predicates that are false or unknown.
-fn collect_failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
+fn collect_failed(table: &TableTrace, failed: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {
-            (Some(inner), _) => collect_failed(inner, found),
-            (None, false) => found.push((route.route.clone(), count_failed_predicates(&route.when))),
+            (Some(inner), _) => collect_failed(inner, failed),
+            (None, false) => failed.push((route.route.clone(), count_failed_predicates(&route.when))),
             (None, true) => {}
         }
     }
     if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_ref()) {
-        collect_failed(inner, found);
+        collect_failed(inner, failed);
     }
 }
 
@@ -96,8 +96,8 @@ fn count_failed_predicates(node: &TraceNode) -> usize {
     }
 }
 
-fn to_near(found: WhyNot) -> Near {
-    let (remedy, fields, message, smallest) = match found.remedy {
+fn to_near(why_not: WhyNot) -> Near {
+    let (remedy, fields, message, smallest) = match why_not.remedy {
         Remedy::Chosen => (NearKind::Chosen, Vec::new(), Json::Null, true),
         Remedy::Change { fields, message, smallest } => (NearKind::Change, fields, message, smallest),
         Remedy::Never => (NearKind::Never, Vec::new(), Json::Null, true),
@@ -110,5 +110,5 @@ fn to_near(found: WhyNot) -> Near {
         needs: field.needs.iter().map(localized).collect(),
         private: field.private,
     });
-    Near { route: found.route, remedy, fields: fields.collect(), message, smallest }
+    Near { route: why_not.route, remedy, fields: fields.collect(), message, smallest }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The query parameters of a request without parameters.
+/// Query parameters of a request that has no parameters.
 #[derive(Deserialize)]
 pub(crate) struct NoParameters {}
 
@@ -24,20 +24,20 @@ pub(crate) fn session(studio: &Arc<Studio>, _: NoParameters) -> Answer<Session> 
     Ok(studio.session())
 }
 
-pub(crate) fn upload_rules(studio: &Arc<Studio>, asked: UploadRules) -> Answer<RuleSet> {
-    let name = if asked.name.trim().is_empty() { "uploaded.rules".to_owned() } else { asked.name };
-    Ok(studio.upload_rules(name, asked.text)?.describe())
+pub(crate) fn upload_rules(studio: &Arc<Studio>, request: UploadRules) -> Answer<RuleSet> {
+    let name = if request.name.trim().is_empty() { "uploaded.rules".to_owned() } else { request.name };
+    Ok(studio.upload_rules(name, request.text)?.describe())
 }
 
 pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overview> {
-    let known = studio.snapshot(version)?;
-    let (errors, first_error) = (known.error_count(), known.first_error());
-    let Some(rules) = known.analysis.rules.as_ref() else {
+    let snapshot = studio.snapshot(version)?;
+    let (errors, first_error) = (snapshot.error_count(), snapshot.first_error());
+    let Some(rules) = snapshot.analysis.rules.as_ref() else {
         return Ok(Overview { entries: Vec::new(), errors, first_error, example: serde_json::json!({}) });
     };
     let program = rules.program();
-    let compared = ComparedTexts::new(program);
-    let fields = form::record_fields(&program.known_fields(), "", &compared);
+    let compared_texts = ComparedTexts::new(program);
+    let fields = form::record_fields(&program.known_fields(), "", &compared_texts);
     let example = form::example_message(program, &fields);
     let mut entries: Vec<EntryInfo> = Vec::new();
     for table in &program.tables {
@@ -105,8 +105,8 @@ fn read_saved_messages(project: &Project) -> Answer<(Option<PathBuf>, String)> {
     }
 }
 
-pub(crate) fn saved_messages(studio: &Arc<Studio>, asked: RulesQuery) -> Answer<KeptMessages> {
-    let project = studio.project(asked.rules)?;
+pub(crate) fn saved_messages(studio: &Arc<Studio>, request: RulesQuery) -> Answer<KeptMessages> {
+    let project = studio.project(request.rules)?;
     let (path, text) = read_saved_messages(&project)?;
     let messages: Vec<KeptMessage> = if text.trim().is_empty() {
         Vec::new()
@@ -125,17 +125,17 @@ pub(crate) fn saved_messages(studio: &Arc<Studio>, asked: RulesQuery) -> Answer<
     })
 }
 
-pub(crate) fn save_messages(studio: &Arc<Studio>, asked: KeepMessages) -> Answer<KeptMessages> {
-    let project = studio.project(asked.rules)?;
+pub(crate) fn save_messages(studio: &Arc<Studio>, request: KeepMessages) -> Answer<KeptMessages> {
+    let project = studio.project(request.rules)?;
     let (path, text) = read_saved_messages(&project)?;
     let Some(path) = path else {
         return Err(RequestError::invalid(message!("uploaded rules have no folder to save messages in")));
     };
-    if text_fingerprint(&text) != asked.stamp {
+    if text_fingerprint(&text) != request.stamp {
         let name = crate::state::file_name(&path);
         return Err(RequestError::changed(message!("`{name}` has changed since it was read; read it again")));
     }
-    let mut text = serde_json::to_string_pretty(&asked.messages)
+    let mut text = serde_json::to_string_pretty(&request.messages)
         .map_err(|error| RequestError::broken(verbatim_message(error)))?;
     text.push('\n');
     rulec_report::files::replace_file(&path, text.as_bytes()).map_err(|error| {
@@ -144,6 +144,6 @@ pub(crate) fn save_messages(studio: &Arc<Studio>, asked: KeepMessages) -> Answer
     Ok(KeptMessages {
         file: Some(crate::state::file_name(&path)),
         stamp: text_fingerprint(&text),
-        messages: asked.messages,
+        messages: request.messages,
     })
 }

@@ -34,8 +34,8 @@ pub(crate) fn replay_routes() -> Router<Arc<Studio>> {
 }
 
 /// Starts a replay on a new thread, and returns its id.
-fn start_replay(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
-    let (replay, entry) = prepare_replay(studio, &asked)?;
+fn start_replay(studio: &Arc<Studio>, request: StartReplay) -> Answer<Started> {
+    let (replay, entry) = prepare_replay(studio, &request)?;
     let running = replay.clone();
     let thread = std::thread::Builder::new().name("replay".to_owned());
     if let Err(error) = thread.spawn(move || running.run(&entry)) {
@@ -45,27 +45,28 @@ fn start_replay(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
 }
 
 /// Runs a replay on this thread, and returns the replay after it has ended.
-pub(crate) fn run_replay(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay>> {
-    let (replay, entry) = prepare_replay(studio, asked)?;
+pub(crate) fn run_replay(studio: &Studio, request: &StartReplay) -> Answer<Arc<Replay>> {
+    let (replay, entry) = prepare_replay(studio, request)?;
     replay.run(&entry);
     Ok(replay)
 }
 
 /// Creates a replay without starting it. Returns the replay and the name of the entry that should
 /// decide messages.
-fn prepare_replay(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
-    let known = studio.snapshot(asked.version)?;
-    let rules = known.rules()?;
-    let entry = asked.entry.clone().unwrap_or_else(|| ROUTES_TABLE.to_owned());
-    if !ReplayDecider::new(&known, rules).has_entry(&entry) {
+fn prepare_replay(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
+    let snapshot = studio.snapshot(request.version)?;
+    let rules = snapshot.rules()?;
+    let entry = request.entry.clone().unwrap_or_else(|| ROUTES_TABLE.to_owned());
+    if !ReplayDecider::new(&snapshot, rules).has_entry(&entry) {
         super::find_entry(rules, &entry)?;
     }
-    let before = asked.against.map(|version| studio.snapshot(version)).transpose()?;
-    if let Some(before) = &before {
-        before.rules()?;
+    let older_snapshot = request.against.map(|version| studio.snapshot(version)).transpose()?;
+    if let Some(older_snapshot) = &older_snapshot {
+        older_snapshot.rules()?;
     }
-    let source = studio.message_file(asked.source)?;
-    let replay = studio.add_replay(|id| Replay::new(id, source, (known, before), studio.show_private));
+    let source = studio.message_file(request.source)?;
+    let replay =
+        studio.add_replay(|id| Replay::new(id, source, (snapshot, older_snapshot), studio.show_private));
     Ok((replay, entry))
 }
 
@@ -78,33 +79,33 @@ struct UploadQuery {
 /// Stores an uploaded file on disk, part by part, without keeping the whole file in memory.
 async fn upload(
     State(studio): State<Arc<Studio>>,
-    Query(named): Query<UploadQuery>,
+    Query(query): Query<UploadQuery>,
     body: Body,
 ) -> Answer<Json<Source>> {
-    let refused =
+    let storage_error =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
-    let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
+    let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(storage_error)?;
     // The folder is deleted, with all its files, when the studio ends.
-    let (_, path) = file.keep().map_err(|error| refused(error.error))?;
-    let mut to = tokio::fs::File::create(&path).await.map_err(refused)?;
+    let (_, path) = file.keep().map_err(|error| storage_error(error.error))?;
+    let mut output = tokio::fs::File::create(&path).await.map_err(storage_error)?;
     let (mut bytes, mut parts) = (0, body.into_data_stream());
     while let Some(part) = parts.next().await {
-        let written = match part {
+        let result = match part {
             Ok(part) => {
                 bytes += part.len() as u64;
-                to.write_all(&part).await.map_err(refused)
+                output.write_all(&part).await.map_err(storage_error)
             }
             Err(error) => {
                 Err(RequestError::invalid(message!("the file was not uploaded: {}", error.to_string())))
             }
         };
-        if let Err(refused) = written {
+        if let Err(storage_error) = result {
             let _ = tokio::fs::remove_file(&path).await;
-            return Err(refused);
+            return Err(storage_error);
         }
     }
-    to.flush().await.map_err(refused)?;
-    let name = if named.name.is_empty() { "messages.jsonl".to_owned() } else { named.name };
+    output.flush().await.map_err(storage_error)?;
+    let name = if query.name.is_empty() { "messages.jsonl".to_owned() } else { query.name };
     Ok(Json(studio.add_messages(name, path, bytes, "upload").about.clone()))
 }
 
@@ -133,10 +134,10 @@ async fn stream_progress(
     let stream = stream::unfold(Some((progress, replay)), |open| async {
         let (mut progress, replay) = open?;
         progress.changed().await.ok()?;
-        let now: Progress = progress.borrow_and_update().clone();
-        let event = Event::default().json_data(&now).unwrap_or_default();
-        let rest = (now.state == ReplayState::Running).then_some((progress, replay));
-        Some((Ok(event), rest))
+        let current: Progress = progress.borrow_and_update().clone();
+        let event = Event::default().json_data(&current).unwrap_or_default();
+        let next_state = (current.state == ReplayState::Running).then_some((progress, replay));
+        Some((Ok(event), next_state))
     });
     Ok(Sse::new(stream).keep_alive(KeepAlive::default()))
 }
@@ -146,9 +147,9 @@ async fn find_rows(
     Path(id): Path<usize>,
     body: Result<Json<AskRows>, axum::extract::rejection::JsonRejection>,
 ) -> Answer<Json<Rows>> {
-    let Json(asked) = body.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
+    let Json(request) = body.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
     let replay = studio.replay(id)?;
-    run_blocking(move || replay.rows(&asked)).await.map(Json)
+    run_blocking(move || replay.rows(&request)).await.map(Json)
 }
 
 async fn row_message(
@@ -175,14 +176,14 @@ mod tests {
         let options = Options { rules, input: Some(input), ..Default::default() };
         let studio = Arc::new(Studio::new(&options).expect("a studio opens"));
         let version = Version { rules: 0, draft: false };
-        let asked = StartReplay { version, source: 0, entry: None, against: None };
-        let (replay, entry) = prepare_replay(&studio, &asked).expect("it can begin");
+        let request = StartReplay { version, source: 0, entry: None, against: None };
+        let (replay, entry) = prepare_replay(&studio, &request).expect("it can begin");
         replay.cancel();
         replay.run(&entry);
         let progress = replay.progress();
         assert_eq!((progress.state, progress.messages), (ReplayState::Cancelled, 1));
         assert_eq!(replay.sums().counts[0].count, 1);
-        let ended = run_replay(&studio, &asked).expect("another one runs").progress();
+        let ended = run_replay(&studio, &request).expect("another one runs").progress();
         assert_eq!((ended.state, ended.messages), (ReplayState::Done, 1000));
     }
 }

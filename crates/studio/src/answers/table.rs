@@ -29,9 +29,9 @@ pub(crate) struct TableQuery {
     table: String,
 }
 
-pub(crate) fn table(studio: &Arc<Studio>, asked: TableQuery) -> Answer<DecisionTable> {
-    let known = studio.snapshot(crate::api::Version { rules: asked.rules, draft: asked.draft })?;
-    build_table(&known, &asked.table)
+pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<DecisionTable> {
+    let snapshot = studio.snapshot(crate::api::Version { rules: request.rules, draft: request.draft })?;
+    build_table(&snapshot, &request.table)
 }
 
 /// A conjunct of a route's condition: the fields that the conjunct reads, and its text.
@@ -41,34 +41,34 @@ struct Conjunct {
 }
 
 /// Builds the decision table for the table, choice or router of this name.
-pub(crate) fn build_table(known: &ProjectSnapshot, name: &str) -> Answer<DecisionTable> {
-    let rules = known.rules()?;
+pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str) -> Answer<DecisionTable> {
+    let rules = snapshot.rules()?;
     let program = rules.program();
-    let found = program.table_named(name).map(|id| &program.tables[id.index()]);
-    let table = found
+    let named_table = program.table_named(name).map(|id| &program.tables[id.index()]);
+    let table = named_table
         .filter(|table| table.kind != TableKind::Requirements)
         .ok_or_else(|| RequestError::missing(message!("there is no table `{name}`")))?;
     let rows: Vec<&Rule> = table.order.iter().map(|id| &program.rules[id.index()]).collect();
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| rule_conjuncts(rules, rule)).collect();
     let columns = choose_columns(&conjuncts);
-    let places: HashMap<&str, usize> =
-        columns.iter().enumerate().map(|(at, column)| (column.field.as_str(), at)).collect();
-    let mut made: Vec<TableRow> = rows
+    let column_indexes: HashMap<&str, usize> =
+        columns.iter().enumerate().map(|(index, column)| (column.field.as_str(), index)).collect();
+    let mut table_rows: Vec<TableRow> = rows
         .iter()
         .zip(&conjuncts)
         .map(|(rule, conjuncts)| {
-            let (cells, others) = row_cells(conjuncts, &places, columns.len());
+            let (cells, others) = row_cells(conjuncts, &column_indexes, columns.len());
             TableRow {
                 key: keys::key(&table.name, &rule.name),
                 name: rule.name.to_string(),
                 cells,
                 others,
                 to: describe_target(program, &rule.outcome, &rule.name),
-                findings: findings_in_span(known, rule.span),
+                findings: findings_in_span(snapshot, rule.span),
             }
         })
         .collect();
-    made.extend(table.default.as_ref().map(|outcome| TableRow {
+    table_rows.extend(table.default.as_ref().map(|outcome| TableRow {
         key: keys::key(&table.name, "default"),
         name: "default".to_owned(),
         cells: vec![None; columns.len()],
@@ -80,11 +80,11 @@ pub(crate) fn build_table(known: &ProjectSnapshot, name: &str) -> Answer<Decisio
         TableKind::Flows | TableKind::Requirements => Default::default(),
         _ => rules.overlaps(name).map_err(|error| RequestError::missing(error.to_message()))?,
     };
-    let gap = overlaps.untaken.iter().map(|message| Gap {
+    let uncovered = overlaps.untaken.iter().map(|message| Gap {
         message: localized(&message!("no row matches this message")),
         example: Some(message.to_string()),
     });
-    let gap = gap.collect();
+    let uncovered = uncovered.collect();
     let more_overlaps = !overlaps.all && table.kind != TableKind::Flows;
     let overlaps = overlaps.pairs.into_iter().map(|pair| Overlap {
         first: keys::key(&table.name, &pair.first),
@@ -93,22 +93,22 @@ pub(crate) fn build_table(known: &ProjectSnapshot, name: &str) -> Answer<Decisio
         differs: pair.differs,
     });
     let overlaps = overlaps.collect();
-    let gaps = if name == ROUTES_TABLE { find_gaps(known) } else { gap };
-    Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
+    let gaps = if name == ROUTES_TABLE { find_gaps(snapshot) } else { uncovered };
+    Ok(DecisionTable { table: name.to_owned(), columns, rows: table_rows, gaps, overlaps, more_overlaps })
 }
 
 /// Returns the conjuncts of a rule's condition (its parts joined by `and`).
 fn rule_conjuncts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
-    let mut found = Vec::new();
-    collect_conjuncts(rules, &rule.condition, &mut found);
-    found
+    let mut conjuncts = Vec::new();
+    collect_conjuncts(rules, &rule.condition, &mut conjuncts);
+    conjuncts
 }
 
-fn collect_conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
+fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) {
     match &cond.kind {
-        CondKind::And(parts) => parts.iter().for_each(|part| collect_conjuncts(rules, part, found)),
+        CondKind::And(parts) => parts.iter().for_each(|part| collect_conjuncts(rules, part, conjuncts)),
         CondKind::Branch { all: true, conditions } => {
-            conditions.iter().for_each(|part| collect_conjuncts(rules, &part.cond, found));
+            conditions.iter().for_each(|part| collect_conjuncts(rules, &part.cond, conjuncts));
         }
         CondKind::Const(true) => {}
         kind => {
@@ -122,7 +122,7 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
             fields.dedup();
             let text = one_line(rules.sources().slice(cond.span));
             let text = if matches!(kind, CondKind::NotTrue(_)) { format!("unless {text}") } else { text };
-            found.push(Conjunct { fields, text });
+            conjuncts.push(Conjunct { fields, text });
         }
     }
 }
@@ -132,13 +132,13 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
 fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for row in rows {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut row_fields: Vec<&str> = Vec::new();
         for conjunct in row {
             let [field] = conjunct.fields.as_slice() else { continue };
-            if seen.contains(&field.as_str()) {
+            if row_fields.contains(&field.as_str()) {
                 continue;
             }
-            seen.push(field);
+            row_fields.push(field);
             match columns.iter_mut().find(|column| column.field == *field) {
                 Some(column) => column.rows += 1,
                 None => columns.push(Column { field: field.clone(), rows: 1 }),
@@ -154,25 +154,25 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
 /// column.
 fn row_cells(
     conjuncts: &[Conjunct],
-    places: &HashMap<&str, usize>,
+    column_indexes: &HashMap<&str, usize>,
     columns: usize,
 ) -> (Vec<Option<String>>, Vec<String>) {
     let (mut cells, mut others) = (vec![None; columns], Vec::new());
     for Conjunct { fields, text } in conjuncts {
-        let place = match fields.as_slice() {
-            [field] => places.get(field.as_str()).map(|at| (*at, field)),
+        let column = match fields.as_slice() {
+            [field] => column_indexes.get(field.as_str()).map(|index| (*index, field)),
             _ => None,
         };
-        let Some((at, field)) = place else {
+        let Some((index, field)) = column else {
             others.push(text.clone());
             continue;
         };
         // The column header already names the field, so the cell omits it.
-        let behind = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
-        let text = behind.map_or(text.as_str(), str::trim_start);
-        let cell: &mut Option<String> = &mut cells[at];
+        let after_field = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
+        let text = after_field.map_or(text.as_str(), str::trim_start);
+        let cell: &mut Option<String> = &mut cells[index];
         *cell = Some(match cell.take() {
-            Some(before) => format!("{before} and {text}"),
+            Some(earlier_text) => format!("{earlier_text} and {text}"),
             None => text.to_owned(),
         });
     }
@@ -180,11 +180,12 @@ fn row_cells(
 }
 
 /// Returns the gaps of the routes outside any table: messages that no route matches.
-fn find_gaps(known: &ProjectSnapshot) -> Vec<Gap> {
-    let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
-    let gap = |finding: &rulec::Finding| Gap {
+fn find_gaps(snapshot: &ProjectSnapshot) -> Vec<Gap> {
+    let no_default_findings =
+        snapshot.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
+    let to_gap = |finding: &rulec::Finding| Gap {
         message: localized_diagnostic(&finding.diagnostic).message.to_string(),
         example: finding.witness.as_ref().map(ToString::to_string),
     };
-    of_code.map(gap).collect()
+    no_default_findings.map(to_gap).collect()
 }

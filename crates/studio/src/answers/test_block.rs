@@ -21,11 +21,11 @@ use std::sync::Arc;
 /// Maximum number of characters of the message's text that are used in the name of the test.
 const MAX_NAME_CHARS: usize = 48;
 
-pub(crate) fn make_test(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
-    let project = studio.project(asked.version.rules)?;
-    let known = project.snapshot(asked.version.draft);
-    let rules = known.rules()?;
-    let message = request_message(studio, &asked.message, asked.row.as_ref())?
+pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeTest> {
+    let project = studio.project(request.version.rules)?;
+    let snapshot = project.snapshot(request.version.draft);
+    let rules = snapshot.rules()?;
+    let message = request_message(studio, &request.message, request.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
         return Err(RequestError::invalid(message!(
@@ -34,25 +34,28 @@ pub(crate) fn make_test(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTes
         )));
     }
     let file = project.main_file().to_owned();
-    let before = known.analysis.text(
-        known.analysis.file(&file).ok_or_else(|| RequestError::missing(message!("there is no main file")))?,
+    let main_text = snapshot.analysis.text(
+        snapshot
+            .analysis
+            .file(&file)
+            .ok_or_else(|| RequestError::missing(message!("there is no main file")))?,
     );
-    let mut tried: Option<MadeTest> = None;
-    for (given, expected) in candidate_messages(&known, rules, &asked, &message)? {
-        let name = unused_test_name(rules, asked.name.as_deref(), &message, &expected);
-        let block = write_test_block(&name, &given, &expected);
-        let text = format!("{}\n\n{block}", before.trim_end());
-        let after = project.snapshot_with_text(&file, &text, asked.version.draft);
-        let outcomes = after.analysis.rules.as_ref().map(run_tests).unwrap_or_default();
+    let mut first_attempt: Option<MadeTest> = None;
+    for (test_message, expected) in candidate_messages(&snapshot, rules, &request, &message)? {
+        let name = unused_test_name(rules, request.name.as_deref(), &message, &expected);
+        let block = write_test_block(&name, &test_message, &expected);
+        let text = format!("{}\n\n{block}", main_text.trim_end());
+        let changed_snapshot = project.snapshot_with_text(&file, &text, request.version.draft);
+        let outcomes = changed_snapshot.analysis.rules.as_ref().map(run_tests).unwrap_or_default();
         let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == name) else { continue };
-        let made = MadeTest { block, file: file.clone(), text, passes: outcome.passed };
-        if made.passes {
-            return Ok(made);
+        let made_test = MadeTest { block, file: file.clone(), text, passes: outcome.passed };
+        if made_test.passes {
+            return Ok(made_test);
         }
-        tried.get_or_insert(made);
+        first_attempt.get_or_insert(made_test);
     }
     // A failing test is returned as well: the user may state an outcome that the rules should have.
-    tried.ok_or_else(|| {
+    first_attempt.ok_or_else(|| {
         RequestError::invalid(message!(
             "this message cannot be written as a `test` block: its values do not fit the `input` of the rules"
         ))
@@ -62,29 +65,30 @@ pub(crate) fn make_test(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTes
 /// Returns candidate messages for the test, the most complete one first. Each comes with the
 /// outcome that the test should expect, in rule syntax.
 fn candidate_messages(
-    known: &crate::snapshot::ProjectSnapshot,
+    snapshot: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
-    asked: &MakeTest,
+    request: &MakeTest,
     message: &Json,
 ) -> Answer<Vec<(Json, String)>> {
     let program = rules.program();
-    if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
+    if program.payloads.iter().any(|payload| *payload.name == *request.entry) {
         let judge =
-            Judge::new(rules, &asked.entry).map_err(|error| RequestError::missing(error.to_message()))?;
+            Judge::new(rules, &request.entry).map_err(|error| RequestError::missing(error.to_message()))?;
         let judgement = judge.judge(message);
-        let outcome = asked.expect.as_deref().unwrap_or(judgement.outcome().name());
-        let mut expected = format!("{}.{outcome}", write::quote_name(&asked.entry));
-        let mut broken: Vec<&str> = judgement.violations().iter().map(|one| &*one.rule).collect();
-        broken.dedup();
-        broken.iter().for_each(|rule| {
+        let outcome = request.expect.as_deref().unwrap_or(judgement.outcome().name());
+        let mut expected = format!("{}.{outcome}", write::quote_name(&request.entry));
+        let mut violated_rules: Vec<&str> =
+            judgement.violations().iter().map(|violation| &*violation.rule).collect();
+        violated_rules.dedup();
+        violated_rules.iter().for_each(|rule| {
             let _ = write!(expected, " {}", write::quote_string(rule));
         });
-        let given = Json::Object(Map::from_iter([("payload".to_owned(), message.clone())]));
-        return Ok(vec![(given, expected)]);
+        let test_message = Json::Object(Map::from_iter([("payload".to_owned(), message.clone())]));
+        return Ok(vec![(test_message, expected)]);
     }
-    let entry = find_entry(rules, &asked.entry)?;
-    let explanation = explain(known, rules, entry, message, true);
-    let expected = expected_statement(entry, &explanation, asked.expect.as_deref());
+    let entry = find_entry(rules, &request.entry)?;
+    let explanation = explain(snapshot, rules, entry, message, true);
+    let expected = expected_statement(entry, &explanation, request.expect.as_deref());
     // A router reads fields that `input` does not declare, so its message is not reduced to the
     // input.
     let fitting = match &program.input {
@@ -93,7 +97,7 @@ fn candidate_messages(
     };
     // The second candidate drops fields that the rules never read, because the rules may reject
     // them.
-    let read = Json::Object(
+    let read_fields = Json::Object(
         fitting
             .as_object()
             .into_iter()
@@ -102,7 +106,7 @@ fn candidate_messages(
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
     );
-    Ok(vec![(fitting, expected.clone()), (read, expected)])
+    Ok(vec![(fitting, expected.clone()), (read_fields, expected)])
 }
 
 fn reads_field(explanation: &Explanation, name: &str) -> bool {
@@ -113,14 +117,14 @@ fn reads_field(explanation: &Explanation, name: &str) -> bool {
 }
 
 /// Returns the statement that the test expects, in rule syntax.
-fn expected_statement(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -> String {
+fn expected_statement(entry: Entry<'_>, explanation: &Explanation, requested_name: Option<&str>) -> String {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
-    let chosen = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
-    let table = match (wanted, explanation.tables.last()) {
+    let chosen_name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
+    let table = match (requested_name, explanation.tables.last()) {
         (None, Some(table)) => table.as_str(),
         _ => entry.name(),
     };
-    let name = wanted.or(chosen).unwrap_or("none");
+    let name = requested_name.or(chosen_name).unwrap_or("none");
     // As the name of a statement, `default`, `none` and `otherwise` are keywords that must not be
     // quoted.
     let name = if matches!(name, "default" | "none" | "otherwise") {
@@ -158,24 +162,27 @@ fn fit_to_type(value: &Json, ty: &Ty) -> Option<Json> {
 }
 
 /// Returns a name for the test that no other test has.
-fn unused_test_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str) -> String {
+fn unused_test_name(rules: &Rules, requested_name: Option<&str>, message: &Json, expected: &str) -> String {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
-    let short: String =
+    let short_text: String =
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_NAME_CHARS).collect();
-    let plain = expected.replace(['`', '"'], "");
-    let wanted = match wanted.map(str::trim).filter(|name| !name.is_empty()) {
-        Some(wanted) => wanted.to_owned(),
-        None if short.is_empty() => format!("a message goes to {plain}"),
-        None => format!("{short}: {plain}"),
+    let plain_outcome = expected.replace(['`', '"'], "");
+    let requested_name = match requested_name.map(str::trim).filter(|name| !name.is_empty()) {
+        Some(requested_name) => requested_name.to_owned(),
+        None if short_text.is_empty() => format!("a message goes to {plain_outcome}"),
+        None => format!("{short_text}: {plain_outcome}"),
     };
     let is_taken = |name: &str| rules.program().tests.iter().any(|test| *test.name == *name);
-    let numbered = (2..).map(|number| format!("{wanted} ({number})"));
-    std::iter::once(wanted.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(wanted)
+    let numbered = (2..).map(|number| format!("{requested_name} ({number})"));
+    std::iter::once(requested_name.clone())
+        .chain(numbered)
+        .find(|name| !is_taken(name))
+        .unwrap_or(requested_name)
 }
 
-fn write_test_block(name: &str, given: &Json, expected: &str) -> String {
+fn write_test_block(name: &str, message: &Json, expected: &str) -> String {
     let mut block = format!("test {} {{\n", write::quote_string(name));
-    for (name, value) in given.as_object().into_iter().flatten() {
+    for (name, value) in message.as_object().into_iter().flatten() {
         let _ = writeln!(block, "  given {} = {}", write::quote_name(name), write::format_value(value));
     }
     let _ = writeln!(block, "  expect {expected}\n}}");

@@ -19,7 +19,7 @@ use tokio::runtime::Builder;
 const MAX_STEPS: usize = 1_000;
 
 pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun> {
-    let declared = rules
+    let declaration = rules
         .program()
         .workflow_named(name)
         .ok_or_else(|| RequestError::missing(message!("there is no workflow `{name}`")))?;
@@ -30,16 +30,20 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory)
         .step_limit(MAX_STEPS);
-    let known = ["echo", "loop", "vote", PARALLEL_KIND];
-    let stand_ins: BTreeSet<&str> =
-        declared.nodes.iter().map(|node| &*node.kind).filter(|kind| !known.contains(kind)).collect();
+    let built_in_kinds = ["echo", "loop", "vote", PARALLEL_KIND];
+    let stand_ins: BTreeSet<&str> = declaration
+        .nodes
+        .iter()
+        .map(|node| &*node.kind)
+        .filter(|kind| !built_in_kinds.contains(kind))
+        .collect();
     for kind in &stand_ins {
         builder = builder.kind(*kind, echo);
     }
-    let noted = RecordedDecisions::default();
-    for node in &declared.nodes {
+    let recorded = RecordedDecisions::default();
+    for node in &declaration.nodes {
         let Some(table) = node.router else { continue };
-        builder = builder.router(node.id.clone(), RecordingRouter::new(rules, &node.id, table, &noted)?);
+        builder = builder.router(node.id.clone(), RecordingRouter::new(rules, &node.id, table, &recorded)?);
     }
     let workflow = builder.build().map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
@@ -54,11 +58,13 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
     let mut rounds: HashMap<(String, String), usize> = HashMap::new();
     runtime.block_on(async {
         loop {
-            let (ran, delivered) = (run.report().executed.len(), run.report().deliveries.len());
-            let goes_on = run.step().await;
+            let (executed_before, deliveries_before) =
+                (run.report().executed.len(), run.report().deliveries.len());
+            let has_more = run.step().await;
             let report = run.report();
-            let nodes: Vec<String> = report.executed[ran..].iter().map(ToString::to_string).collect();
-            let deliveries = report.deliveries[delivered..].iter().map(|delivery| {
+            let nodes: Vec<String> =
+                report.executed[executed_before..].iter().map(ToString::to_string).collect();
+            let deliveries = report.deliveries[deliveries_before..].iter().map(|delivery| {
                 let (from, to) = (delivery.from.to_string(), delivery.to.to_string());
                 let round = rounds.entry((from.clone(), to.clone())).or_default();
                 *round += 1;
@@ -71,11 +77,11 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
                 }
             });
             let deliveries: Vec<WorkflowDelivery> = deliveries.collect();
-            let decisions = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));
+            let decisions = std::mem::take(&mut *recorded.lock().unwrap_or_else(PoisonError::into_inner));
             if !(nodes.is_empty() && deliveries.is_empty()) {
                 steps.push(WorkflowStep { nodes, deliveries, decisions });
             }
-            if !goes_on {
+            if !has_more {
                 break;
             }
         }
@@ -99,21 +105,26 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
 /// The router decisions of the current step. After each step, the list is emptied.
 type RecordedDecisions = Arc<Mutex<Vec<RouterDecision>>>;
 
-/// Wrapper of a router from the rules that records each decision. The page can open a recorded
-/// decision or turn it into a test.
+/// Wraps a router of the rules, and records each decision of this router. The page can open a
+/// recorded decision or turn it into a test.
 struct RecordingRouter {
     node: String,
     name: String,
     router: RulesRouter,
-    noted: RecordedDecisions,
+    recorded: RecordedDecisions,
 }
 
 impl RecordingRouter {
-    fn new(rules: &Rules, node: &str, table: TableId, noted: &RecordedDecisions) -> Answer<RecordingRouter> {
+    fn new(
+        rules: &Rules,
+        node: &str,
+        table: TableId,
+        recorded: &RecordedDecisions,
+    ) -> Answer<RecordingRouter> {
         let name = rules.program().tables[table.index()].name.to_string();
         let router =
             RulesRouter::new(rules, &name).map_err(|error| RequestError::missing(error.to_message()))?;
-        Ok(RecordingRouter { node: node.to_owned(), name, router, noted: noted.clone() })
+        Ok(RecordingRouter { node: node.to_owned(), name, router, recorded: recorded.clone() })
     }
 }
 
@@ -122,7 +133,7 @@ impl ConditionalRouter for RecordingRouter {
         let next_names: Vec<&str> = next.iter().map(|id| &**id).collect();
         let message = json!({ OUTPUT_FIELD: output, NEXT_FIELD: next_names }).to_string();
         let decision = RouterDecision { node: self.node.clone(), router: self.name.clone(), message };
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
         self.router.route(output, next)
     }
 

@@ -331,7 +331,8 @@ pub struct WorkflowStep {
     pub decisions: Vec<RouterDecision>,
 }
 
-/// A recorded decision of a node's router. The page can open the decision and decide it again.
+/// A recorded decision of a node's router. The page can open the decision and decide its message
+/// again.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RouterDecision {

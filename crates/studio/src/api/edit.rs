@@ -190,9 +190,9 @@ pub struct At {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Completions {
-    /// Start of the text range that a chosen item replaces, in UTF-16 units.
+    /// Start of the text range that the chosen completion item replaces, in UTF-16 units.
     pub from: usize,
-    /// End of the text range that a chosen item replaces, in UTF-16 units.
+    /// End of the text range that the chosen completion item replaces, in UTF-16 units.
     pub to: usize,
     /// Completion items, most likely first.
     pub items: Vec<CompletionItem>,

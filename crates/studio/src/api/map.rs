@@ -201,7 +201,8 @@ pub struct TableRow {
     pub key: String,
     /// Name of the row's statement.
     pub name: String,
-    /// Condition of the row on each column's field; null if the row does not test the field.
+    /// One entry for each column: the row's condition on the column's field, or null if the row
+    /// does not test the field.
     pub cells: Vec<Option<String>>,
     /// Conditions of the row that fit no single column.
     pub others: Vec<String>,

@@ -1,5 +1,5 @@
-//! Decides messages with one version of the rules. Each message is decided by the entry (such as a
-//! table) given for it.
+//! Decides messages with one version of the rules. The caller names the entry (such as a table)
+//! that decides each message.
 
 use crate::keys::{self, NO_STATEMENT, StatementKeys};
 use crate::snapshot::ProjectSnapshot;
@@ -34,16 +34,16 @@ pub(crate) struct MessageResult {
 }
 
 impl<'k> ReplayDecider<'k> {
-    pub fn new(known: &'k ProjectSnapshot, rules: &'k Rules) -> ReplayDecider<'k> {
+    pub fn new(snapshot: &'k ProjectSnapshot, rules: &'k Rules) -> ReplayDecider<'k> {
         ReplayDecider {
             rules,
-            keys: known.keys(rules),
-            matcher: known.intent_matcher(rules),
+            keys: snapshot.keys(rules),
+            matcher: snapshot.intent_matcher(rules),
             by_entry: HashMap::new(),
         }
     }
 
-    /// Reports whether the rules have an entry of this name.
+    /// True if the rules have an entry of this name.
     pub fn has_entry(&mut self, entry: &str) -> bool {
         self.entry_decider(entry).is_some()
     }
@@ -52,25 +52,27 @@ impl<'k> ReplayDecider<'k> {
         if !self.by_entry.contains_key(entry) {
             let judge =
                 || Judge::new(self.rules, entry).ok().map(|judge| EntryDecider::Judge(Box::new(judge)));
-            let way = match self.rules.entry(entry) {
-                Ok(found) => Some(EntryDecider::Session(Box::new(found.session()), found.kind())),
+            let decider = match self.rules.entry(entry) {
+                Ok(named_entry) => {
+                    Some(EntryDecider::Session(Box::new(named_entry.session()), named_entry.kind()))
+                }
                 Err(_) => judge(),
             };
-            self.by_entry.insert(entry.to_owned(), way);
+            self.by_entry.insert(entry.to_owned(), decider);
         }
         self.by_entry.get_mut(entry).and_then(Option::as_mut)
     }
 
-    /// Decides a message by the named entry; `None` if there is no such entry. With `whole`, the
-    /// result includes the parts of the decision that a service acts on.
-    pub fn decide(&mut self, entry: &str, message: &Json, whole: bool) -> Option<MessageResult> {
-        let (program, all, matcher) = (self.rules.program(), self.keys, self.matcher);
+    /// Decides a message by the named entry; `None` if there is no such entry. With `with_answer`,
+    /// the result includes the parts of the decision that a service acts on.
+    pub fn decide(&mut self, entry: &str, message: &Json, with_answer: bool) -> Option<MessageResult> {
+        let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
         match self.entry_decider(entry)? {
             EntryDecider::Judge(judge) => {
                 let judgement = judge.judge(message);
-                let fate = judgement.outcome().name();
-                let answer = if whole { json!([fate, judgement.corrected()]) } else { Json::Null };
-                Some(MessageResult { key: keys::key(entry, fate), answer })
+                let outcome = judgement.outcome().name();
+                let answer = if with_answer { json!([outcome, judgement.corrected()]) } else { Json::Null };
+                Some(MessageResult { key: keys::key(entry, outcome), answer })
             }
             EntryDecider::Session(session, kind) => {
                 let decision = session.decide(message);
@@ -79,11 +81,11 @@ impl<'k> ReplayDecider<'k> {
                         .filter(|_| *kind == TableKind::Flows)
                         .and_then(|matcher| matched_intent(matcher, message))
                 {
-                    let answer = if whole { Json::from(name.as_str()) } else { Json::Null };
+                    let answer = if with_answer { Json::from(name.as_str()) } else { Json::Null };
                     return Some(MessageResult { key: keys::key(entry, &name), answer });
                 }
-                let key = all.chosen_key(program, entry, decision.statement());
-                let answer = match whole {
+                let key = statement_keys.chosen_key(program, entry, decision.statement());
+                let answer = match with_answer {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
                 };

@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// Maximum number of invalid lines whose error message is kept.
-const MAX_MISTAKES: usize = 20;
+const MAX_LINE_ERRORS: usize = 20;
 /// Interval between two progress updates.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// Message fields that may contain the time of the message, in the order in which they are checked.
@@ -29,11 +29,11 @@ impl Replay {
     /// Decides every line of the file; a line without an entry of its own is decided by `entry`.
     /// Returns when the replay has ended.
     pub fn run(&self, entry: &str) {
-        let ended = catch_unwind(AssertUnwindSafe(|| ReplayJob::run(self, entry)));
-        match ended {
+        let result = catch_unwind(AssertUnwindSafe(|| ReplayJob::run(self, entry)));
+        match result {
             Ok(Ok(true)) => self.finish(ReplayState::Done, None),
             Ok(Ok(false)) => self.finish(ReplayState::Cancelled, None),
-            Ok(Err(why)) => self.fail(why),
+            Ok(Err(reason)) => self.fail(reason),
             Err(_) => self.fail(message!(
                 "the studio failed on one of the messages because of an internal error; please report it"
             )),
@@ -41,16 +41,16 @@ impl Replay {
     }
 
     /// Ends the replay in the state `failed`, for this reason.
-    pub fn fail(&self, why: Message) {
-        self.finish(ReplayState::Failed, Some(why));
+    pub fn fail(&self, reason: Message) {
+        self.finish(ReplayState::Failed, Some(reason));
     }
 
     fn finish(&self, state: ReplayState, failure: Option<Message>) {
-        let elapsed = self.begun.elapsed();
+        let elapsed = self.started.elapsed();
         {
-            let mut tally = self.lock_results();
-            tally.elapsed = elapsed;
-            tally.failure = failure;
+            let mut results = self.lock_results();
+            results.elapsed = elapsed;
+            results.failure = failure;
         }
         self.progress.send_modify(|progress| progress.state = state);
     }
@@ -84,8 +84,8 @@ fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Opti
 struct ReplayJob<'r> {
     replay: &'r Replay,
     entry: &'r str,
-    after: ReplayDecider<'r>,
-    before: Option<ReplayDecider<'r>>,
+    decider: ReplayDecider<'r>,
+    older_decider: Option<ReplayDecider<'r>>,
     /// Results that are not yet merged into the results of the replay.
     batch: ReplayResults,
 }
@@ -93,34 +93,34 @@ struct ReplayJob<'r> {
 impl<'r> ReplayJob<'r> {
     /// Decides every line of the file; returns false if the replay was cancelled.
     fn run(replay: &'r Replay, entry: &'r str) -> Result<bool, Message> {
-        let missing = |_| message!("the rules do not compile");
-        let decider = |known: &'r crate::snapshot::ProjectSnapshot| {
-            known.rules().map(|rules| ReplayDecider::new(known, rules)).map_err(missing)
+        let not_compiled = |_| message!("the rules do not compile");
+        let to_decider = |snapshot: &'r crate::snapshot::ProjectSnapshot| {
+            snapshot.rules().map(|rules| ReplayDecider::new(snapshot, rules)).map_err(not_compiled)
         };
-        let after = decider(&replay.known)?;
-        let before = replay.before.as_deref().map(decider).transpose()?;
-        let job = ReplayJob { replay, entry, after, before, batch: ReplayResults::default() };
+        let decider = to_decider(&replay.snapshot)?;
+        let older_decider = replay.older_snapshot.as_deref().map(to_decider).transpose()?;
+        let job = ReplayJob { replay, entry, decider, older_decider, batch: ReplayResults::default() };
         job.run_lines().map_err(|error| message!("`{}` cannot be read: {error}", replay.source.about.name))
     }
 
     fn run_lines(mut self) -> io::Result<bool> {
         let replay = self.replay;
         let mut reader = BufReader::with_capacity(1 << 20, File::open(&replay.source.path)?);
-        let (mut offset, mut number, mut buffer, mut told) = (0, 0, Vec::new(), Instant::now());
-        while let Some(read) = next_line(&mut reader, &mut buffer)? {
+        let (mut offset, mut number, mut buffer, mut last_update) = (0, 0, Vec::new(), Instant::now());
+        while let Some(line) = next_line(&mut reader, &mut buffer)? {
             number += 1;
             // Only the first line can have a byte order mark.
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
-            if read.too_long {
+            if line.too_long {
                 self.refuse_line(number, message!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
                 self.decide_line(offset, number, text);
             }
-            offset += read.bytes;
-            if told.elapsed() > PROGRESS_INTERVAL || replay.is_cancelled() {
+            offset += line.bytes;
+            if last_update.elapsed() > PROGRESS_INTERVAL || replay.is_cancelled() {
                 self.publish_rows(offset);
-                told = Instant::now();
+                last_update = Instant::now();
             }
             if replay.is_cancelled() {
                 return Ok(false);
@@ -131,9 +131,9 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn refuse_line(&mut self, line: u64, message: Message) {
-        self.batch.refused += 1;
-        if self.batch.refusals.len() < MAX_MISTAKES {
-            self.batch.refusals.push((line, message));
+        self.batch.invalid_lines += 1;
+        if self.batch.line_errors.len() < MAX_LINE_ERRORS {
+            self.batch.line_errors.push((line, message));
         }
     }
 
@@ -148,7 +148,7 @@ impl<'r> ReplayJob<'r> {
             false => log::parse_line(object),
         };
         match line {
-            ParsedLine::Message(Json::Null) => self.batch.foreign += 1,
+            ParsedLine::Message(Json::Null) => self.batch.unknown_entries += 1,
             ParsedLine::Message(message) => {
                 let time = TIME_FIELDS
                     .iter()
@@ -160,18 +160,20 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn decide_message(&mut self, offset: u64, line: u64, message: &Json, time: Option<f64>) {
-        let Some(came) = self.after.decide(self.entry, message, self.before.is_some()) else { return };
+        let Some(result) = self.decider.decide(self.entry, message, self.older_decider.is_some()) else {
+            return;
+        };
         let entry = self.entry;
-        let before = self.before.as_mut().map(|before| before.decide(entry, message, true));
-        let flipped = before.as_ref().is_some_and(|before| is_different_result(before.as_ref(), &came));
-        let before = before.map(|before| before.map_or_else(String::new, |before| before.key));
+        let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
+        let flipped = older_result.as_ref().is_some_and(|older| is_different_result(older.as_ref(), &result));
+        let older_key = older_result.map(|older| older.map_or_else(String::new, |older| older.key));
         self.add_row(DecidedMessage {
             offset,
             line,
             time,
             entry,
-            key: &came.key,
-            before: before.as_deref(),
+            key: &result.key,
+            older_key: older_key.as_deref(),
             flipped,
             elapsed: None,
         });
@@ -179,49 +181,48 @@ impl<'r> ReplayJob<'r> {
 
     fn decide_logged(&mut self, offset: u64, line: u64, logged: &LoggedDecision) {
         self.batch.is_log = true;
-        if !self.after.has_entry(&logged.entry) {
-            self.batch.foreign += 1;
+        if !self.decider.has_entry(&logged.entry) {
+            self.batch.unknown_entries += 1;
             return;
         }
         let table = logged.path.last().unwrap_or(&logged.entry);
-        let said = self.after.logged_key(table, logged.route.as_deref());
+        let logged_key = self.decider.logged_key(table, logged.route.as_deref());
         let time = logged.time.as_deref().and_then(parse_milliseconds);
         let (elapsed, entry) = (logged.elapsed_us, &*logged.entry);
         let Some(message) = &logged.message else {
-            self.batch.bare += 1;
-            let before = Some(&*said);
+            self.batch.without_message += 1;
+            let older_key = Some(&*logged_key);
             return self.add_row(DecidedMessage {
                 offset,
                 line,
                 time,
                 entry,
-                key: &said,
-                before,
+                key: &logged_key,
+                older_key,
                 flipped: false,
                 elapsed,
             });
         };
         if message.to_string().contains(MASK) {
-            self.batch.masked += 1;
+            self.batch.masked_messages += 1;
         }
-        let Some(came) = self.after.decide(entry, message, self.before.is_some()) else { return };
-        let otherwise = came.key != said;
-        self.batch.otherwise += usize::from(otherwise);
-        let compared = self.before.as_mut().map(|before| before.decide(entry, message, true));
-        let (before, flipped) = match &compared {
-            Some(before) => (
-                before.as_ref().map_or("", |before| &*before.key),
-                is_different_result(before.as_ref(), &came),
-            ),
-            None => (&*said, otherwise),
+        let Some(result) = self.decider.decide(entry, message, self.older_decider.is_some()) else { return };
+        let otherwise = result.key != logged_key;
+        self.batch.changed_from_log += usize::from(otherwise);
+        let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
+        let (older_key, flipped) = match &older_result {
+            Some(older) => {
+                (older.as_ref().map_or("", |older| &*older.key), is_different_result(older.as_ref(), &result))
+            }
+            None => (&*logged_key, otherwise),
         };
         self.add_row(DecidedMessage {
             offset,
             line,
             time,
             entry,
-            key: &came.key,
-            before: Some(before),
+            key: &result.key,
+            older_key: Some(older_key),
             flipped,
             elapsed,
         });
@@ -229,8 +230,8 @@ impl<'r> ReplayJob<'r> {
 
     fn add_row(&mut self, decided: DecidedMessage<'_>) {
         let batch = &mut self.batch;
-        let (entry, key) = (batch.number_of_name(decided.entry), batch.number_of_name(decided.key));
-        let before = decided.before.map_or(UNKNOWN_NUMBER, |before| batch.number_of_name(before));
+        let (entry, key) = (batch.index_of_name(decided.entry), batch.index_of_name(decided.key));
+        let older_key = decided.older_key.map_or(UNKNOWN_NUMBER, |key| batch.index_of_name(key));
         batch.flipped += usize::from(decided.flipped);
         batch.rows.push(Row {
             offset: decided.offset,
@@ -238,7 +239,7 @@ impl<'r> ReplayJob<'r> {
             time: decided.time.unwrap_or(f64::NAN),
             entry,
             key,
-            before,
+            older_key,
             flipped: decided.flipped,
             elapsed: decided
                 .elapsed
@@ -247,51 +248,52 @@ impl<'r> ReplayJob<'r> {
     }
 
     /// Merges the current batch of results into the results of the replay, and reports the
-    /// progress. `read` is the number of bytes read.
-    fn publish_rows(&mut self, read: u64) {
+    /// progress. `bytes_read` is the number of bytes of the file that were read so far.
+    fn publish_rows(&mut self, bytes_read: u64) {
         let batch = mem::take(&mut self.batch);
-        let mut tally = self.replay.lock_results();
-        let numbers: Vec<u32> = batch.names.iter().map(|name| tally.number_of_name(name)).collect();
-        let number = |number: u32| numbers.get(number as usize).copied().unwrap_or(UNKNOWN_NUMBER);
-        tally.rows.extend(batch.rows.into_iter().map(|row| Row {
-            entry: number(row.entry),
-            key: number(row.key),
-            before: number(row.before),
+        let mut results = self.replay.lock_results();
+        let name_indexes: Vec<u32> = batch.names.iter().map(|name| results.index_of_name(name)).collect();
+        let index_of =
+            |batch_index: u32| name_indexes.get(batch_index as usize).copied().unwrap_or(UNKNOWN_NUMBER);
+        results.rows.extend(batch.rows.into_iter().map(|row| Row {
+            entry: index_of(row.entry),
+            key: index_of(row.key),
+            older_key: index_of(row.older_key),
             ..row
         }));
-        tally.refused += batch.refused;
-        let room = MAX_MISTAKES - tally.refusals.len().min(MAX_MISTAKES);
-        tally.refusals.extend(batch.refusals.into_iter().take(room));
-        tally.foreign += batch.foreign;
-        tally.bare += batch.bare;
-        tally.masked += batch.masked;
-        tally.otherwise += batch.otherwise;
-        tally.flipped += batch.flipped;
-        tally.is_log |= batch.is_log;
-        let (messages, flipped) = (tally.rows.len(), tally.flipped);
-        drop(tally);
+        results.invalid_lines += batch.invalid_lines;
+        let remaining = MAX_LINE_ERRORS - results.line_errors.len().min(MAX_LINE_ERRORS);
+        results.line_errors.extend(batch.line_errors.into_iter().take(remaining));
+        results.unknown_entries += batch.unknown_entries;
+        results.without_message += batch.without_message;
+        results.masked_messages += batch.masked_messages;
+        results.changed_from_log += batch.changed_from_log;
+        results.flipped += batch.flipped;
+        results.is_log |= batch.is_log;
+        let (messages, flipped) = (results.rows.len(), results.flipped);
+        drop(results);
         self.replay.progress.send_modify(|progress| {
-            (progress.read, progress.messages, progress.flipped) = (read, messages, flipped);
+            (progress.read, progress.messages, progress.flipped) = (bytes_read, messages, flipped);
         });
     }
 }
 
-/// A row of the replay before its names are replaced by indices.
+/// A row of the replay, before the names in the row are replaced by indices.
 struct DecidedMessage<'d> {
     offset: u64,
     line: u64,
     time: Option<f64>,
     entry: &'d str,
     key: &'d str,
-    before: Option<&'d str>,
+    older_key: Option<&'d str>,
     flipped: bool,
     elapsed: Option<u64>,
 }
 
 /// True if the two results differ in the chosen statement or in a part that a service acts on. Also
-/// true if `before` is `None`.
-fn is_different_result(before: Option<&MessageResult>, after: &MessageResult) -> bool {
-    before.is_none_or(|before| before.answer != after.answer || before.key != after.key)
+/// true if `older` is `None`.
+fn is_different_result(older: Option<&MessageResult>, newer: &MessageResult) -> bool {
+    older.is_none_or(|older| older.answer != newer.answer || older.key != newer.key)
 }
 
 fn parse_milliseconds(text: &str) -> Option<f64> {

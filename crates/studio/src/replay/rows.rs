@@ -16,103 +16,107 @@ use std::sync::{Arc, PoisonError};
 /// Maximum number of rows in a response.
 const MAX_ROWS: usize = 200;
 /// Maximum number of characters in the preview of a row.
-const MAX_TEXT_CHARS: usize = 240;
+const MAX_PREVIEW_CHARS: usize = 240;
 
 impl Replay {
     /// Returns one page of the rows that match a filter, in the requested order.
-    pub fn rows(&self, asked: &AskRows) -> Answer<Rows> {
-        let found = self.find_rows(asked)?;
-        let wanted = found.iter().skip(asked.offset).take(asked.limit.min(MAX_ROWS));
+    pub fn rows(&self, request: &AskRows) -> Answer<Rows> {
+        let matching = self.find_rows(request)?;
+        let page = matching.iter().skip(request.offset).take(request.limit.min(MAX_ROWS));
         let rows: Vec<Row> = {
-            let tally = self.lock_results();
-            wanted.filter_map(|at| tally.rows.get(*at as usize).copied()).collect()
+            let results = self.lock_results();
+            page.filter_map(|index| results.rows.get(*index as usize).copied()).collect()
         };
         let mut file = self.open_file()?;
         let rows = rows.into_iter().map(|row| self.to_api_row(row, &mut file)).collect::<Answer<_>>()?;
-        Ok(Rows { total: found.len(), rows })
+        Ok(Rows { total: matching.len(), rows })
     }
 
     /// Returns the indices of all rows that match a filter, in the requested order. The last result
     /// is cached, because the page requests the rows of one query in several parts.
-    fn find_rows(&self, asked: &AskRows) -> Answer<Arc<Vec<u32>>> {
-        let filter = AskRows { offset: 0, limit: 0, ..asked.clone() };
-        let known = self.lock_results().rows.len();
-        let kept = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((of, rows, found)) = kept
-            && of == filter
-            && rows == known
+    fn find_rows(&self, request: &AskRows) -> Answer<Arc<Vec<u32>>> {
+        let filter = AskRows { offset: 0, limit: 0, ..request.clone() };
+        let row_count = self.lock_results().rows.len();
+        let cached = self.last_query.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((query, rows, matching)) = cached
+            && query == filter
+            && rows == row_count
         {
-            return Ok(found);
+            return Ok(matching);
         }
         let (rows, names) = {
-            let tally = self.lock_results();
-            (tally.rows.clone(), tally.names.clone())
+            let results = self.lock_results();
+            (results.rows.clone(), results.names.clone())
         };
-        let timed = has_times(&rows);
-        let number =
-            |key: &String| names.iter().position(|name| name == key).map_or(UNKNOWN_NUMBER, |at| at as u32);
-        let (key, before) = (filter.key.as_ref().map(number), filter.before.as_ref().map(number));
-        let fits = |row: &Row| {
-            let at = row_time(row, timed);
+        let by_time = has_times(&rows);
+        let name_index = |key: &String| {
+            names.iter().position(|name| name == key).map_or(UNKNOWN_NUMBER, |index| index as u32)
+        };
+        let (key, older_key) = (filter.key.as_ref().map(name_index), filter.before.as_ref().map(name_index));
+        let matches_filter = |row: &Row| {
+            let position = row_time(row, by_time);
             key.is_none_or(|key| row.key == key)
-                && before.is_none_or(|before| row.before == before)
+                && older_key.is_none_or(|older_key| row.older_key == older_key)
                 && (!filter.flipped || row.flipped)
-                && filter.since.is_none_or(|since| at >= since)
-                && filter.until.is_none_or(|until| at < until)
+                && filter.since.is_none_or(|since| position >= since)
+                && filter.until.is_none_or(|until| position < until)
         };
-        let mut found: Vec<u32> = (0..rows.len() as u32).filter(|at| fits(&rows[*at as usize])).collect();
+        let mut matching: Vec<u32> =
+            (0..rows.len() as u32).filter(|index| matches_filter(&rows[*index as usize])).collect();
         if let Some(text) = filter.text.as_deref().filter(|text| !text.is_empty()) {
-            found = self.rows_with_text(&rows, found, text)?;
+            matching = self.rows_with_text(&rows, matching, text)?;
         }
-        let name = |number: u32| names.get(number as usize).map_or("", String::as_str);
-        let of = |at: &u32| &rows[*at as usize];
+        let name = |index: u32| names.get(index as usize).map_or("", String::as_str);
+        let row_at = |index: &u32| &rows[*index as usize];
         match filter.sort {
             RowSort::Line => {}
-            RowSort::Time => found.sort_by(|a, b| of(a).time.total_cmp(&of(b).time)),
-            RowSort::Route => found.sort_by(|a, b| name(of(a).key).cmp(name(of(b).key))),
-            RowSort::Before => found.sort_by(|a, b| name(of(a).before).cmp(name(of(b).before))),
+            RowSort::Time => matching.sort_by(|a, b| row_at(a).time.total_cmp(&row_at(b).time)),
+            RowSort::Route => matching.sort_by(|a, b| name(row_at(a).key).cmp(name(row_at(b).key))),
+            RowSort::Before => {
+                matching.sort_by(|a, b| name(row_at(a).older_key).cmp(name(row_at(b).older_key)))
+            }
             // The value for an unknown time wraps to 0. So unknown times come last in descending
             // order, which shows the longest times first.
-            RowSort::Elapsed => found.sort_by_key(|at| of(at).elapsed.wrapping_add(1)),
+            RowSort::Elapsed => matching.sort_by_key(|index| row_at(index).elapsed.wrapping_add(1)),
         }
         if filter.descending {
-            found.reverse();
+            matching.reverse();
         }
-        let found = Arc::new(found);
-        let kept = Some((filter, rows.len(), found.clone()));
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = kept;
-        Ok(found)
+        let matching = Arc::new(matching);
+        let cached = Some((filter, rows.len(), matching.clone()));
+        *self.last_query.lock().unwrap_or_else(PoisonError::into_inner) = cached;
+        Ok(matching)
     }
 
-    /// Returns the indices in `among` whose rows have a line with the text in the file, ignoring
+    /// Returns the row indices in `candidates` whose line in the file contains the text, ignoring
     /// case.
-    fn rows_with_text(&self, rows: &[Row], among: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
-        let wanted = text.to_lowercase();
+    fn rows_with_text(&self, rows: &[Row], candidates: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
+        let lowercase_text = text.to_lowercase();
         let mut file = self.open_file()?;
-        let mut found = Vec::new();
-        for at in among {
-            let line = self.read_line(&mut file, rows[at as usize].offset)?;
-            if String::from_utf8_lossy(&line).to_lowercase().contains(&wanted) {
-                found.push(at);
+        let mut matching = Vec::new();
+        for index in candidates {
+            let line = self.read_line(&mut file, rows[index as usize].offset)?;
+            if String::from_utf8_lossy(&line).to_lowercase().contains(&lowercase_text) {
+                matching.push(index);
             }
         }
-        Ok(found)
+        Ok(matching)
     }
 
     fn open_file(&self) -> Answer<BufReader<File>> {
-        let refused =
+        let to_error =
             |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
-        File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(refused)
+        File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(to_error)
     }
 
     fn read_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
-        let refused =
+        let to_error =
             |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
         // Consecutive lines need no seek, which would discard the buffer.
-        let now = file.stream_position().map_err(refused)?;
-        file.seek_relative(offset as i64 - now as i64).map_err(refused)?;
+        let position = file.stream_position().map_err(to_error)?;
+        file.seek_relative(offset as i64 - position as i64).map_err(to_error)?;
         let mut line = Vec::new();
-        file.by_ref().take(json::MAX_BYTES as u64 + 1).read_until(b'\n', &mut line).map_err(refused)?;
+        file.by_ref().take(json::MAX_BYTES as u64 + 1).read_until(b'\n', &mut line).map_err(to_error)?;
         Ok(line)
     }
 
@@ -120,25 +124,25 @@ impl Replay {
     /// message), and the message if there is one.
     fn parse_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
         let line = self.read_line(file, offset)?;
-        let changed = |_| {
+        let file_changed = |_| {
             RequestError::changed(message!(
                 "`{}` has changed since it was replayed; replay it again",
                 self.source.about.name
             ))
         };
         let bytes = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
-        let object = json::parse_object_bytes(bytes).map_err(changed)?;
-        let whole = Json::Object(object.clone());
+        let object = json::parse_object_bytes(bytes).map_err(file_changed)?;
+        let line_json = Json::Object(object.clone());
         Ok(match (self.source.is_log, log::parse_line(object.clone())) {
-            (true, _) => (whole, log::parse_decision(object).and_then(|logged| logged.message)),
-            (false, ParsedLine::LoggedDecision(logged)) => (whole, logged.message),
+            (true, _) => (line_json, log::parse_decision(object).and_then(|logged| logged.message)),
+            (false, ParsedLine::LoggedDecision(logged)) => (line_json, logged.message),
             (false, ParsedLine::Message(message)) => (Json::Null, Some(message)),
         })
     }
 
     /// Masks a message's private values, unless the replay shows private values.
     fn mask_private(&self, message: &Json) -> Json {
-        match &self.known.analysis.rules {
+        match &self.snapshot.analysis.rules {
             Some(rules) if !self.show_private => rules.masked_message(message),
             _ => message.clone(),
         }
@@ -146,15 +150,16 @@ impl Replay {
 
     fn to_api_row(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
         let (logged, message) = self.parse_line(file, row.offset)?;
-        let shown = message.map_or(logged, |message| self.mask_private(&message));
-        let preview: String = shown.to_string().chars().take(MAX_TEXT_CHARS).collect();
-        let tally = self.lock_results();
+        let preview_json = message.map_or(logged, |message| self.mask_private(&message));
+        let preview: String = preview_json.to_string().chars().take(MAX_PREVIEW_CHARS).collect();
+        let results = self.lock_results();
         Ok(api::Row {
             line: row.line,
             time: Some(row.time).filter(|time| !time.is_nan()),
-            entry: tally.name_of_number(row.entry).to_owned(),
-            key: tally.name_of_number(row.key).to_owned(),
-            before: (row.before != UNKNOWN_NUMBER).then(|| tally.name_of_number(row.before).to_owned()),
+            entry: results.name_at_index(row.entry).to_owned(),
+            key: results.name_at_index(row.key).to_owned(),
+            before: (row.older_key != UNKNOWN_NUMBER)
+                .then(|| results.name_at_index(row.older_key).to_owned()),
             flipped: row.flipped,
             elapsed_us: (row.elapsed != UNKNOWN_NUMBER).then_some(u64::from(row.elapsed)),
             preview,
@@ -162,37 +167,38 @@ impl Replay {
     }
 
     fn row_of_line(&self, line: u64) -> Answer<Row> {
-        let tally = self.lock_results();
-        let found = tally.rows.binary_search_by_key(&line, |row| row.line);
-        let at = found
+        let results = self.lock_results();
+        let search_result = results.rows.binary_search_by_key(&line, |row| row.line);
+        let index = search_result
             .map_err(|_| RequestError::missing(message!("line {line} is not a message of this replay")))?;
-        Ok(tally.rows[at])
+        Ok(results.rows[index])
     }
 
-    /// Returns the line numbers of at most `most` messages that are evenly spaced over the replay.
-    pub fn evenly_spaced_lines(&self, most: usize) -> Vec<u64> {
-        let tally = self.lock_results();
-        let step = tally.rows.len().div_ceil(most).max(1);
-        tally.rows.iter().step_by(step).map(|row| row.line).collect()
+    /// Returns the line numbers of at most `max_lines` messages that are evenly spaced over the
+    /// replay.
+    pub fn evenly_spaced_lines(&self, max_lines: usize) -> Vec<u64> {
+        let results = self.lock_results();
+        let step = results.rows.len().div_ceil(max_lines).max(1);
+        results.rows.iter().step_by(step).map(|row| row.line).collect()
     }
 
-    /// Returns one line number for each of the `most` statements that are chosen most often. The
-    /// line's message chose the statement.
-    pub fn one_line_per_statement(&self, most: usize) -> Vec<u64> {
-        let tally = self.lock_results();
-        let mut first: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
-        for row in &tally.rows {
-            first.entry(row.key).or_insert((0, row.line)).0 += 1;
+    /// Returns one line number for each of the `max_statements` statements that are chosen most
+    /// often. The message on that line chose the statement.
+    pub fn one_line_per_statement(&self, max_statements: usize) -> Vec<u64> {
+        let results = self.lock_results();
+        let mut counts_and_lines: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
+        for row in &results.rows {
+            counts_and_lines.entry(row.key).or_insert((0, row.line)).0 += 1;
         }
-        let mut lines: Vec<(usize, u64)> = first.into_values().collect();
+        let mut lines: Vec<(usize, u64)> = counts_and_lines.into_values().collect();
         lines.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        lines.into_iter().take(most).map(|(_, line)| line).collect()
+        lines.into_iter().take(max_statements).map(|(_, line)| line).collect()
     }
 
     /// Returns the name of the entry that decided the message on a line.
     pub fn entry_of_line(&self, line: u64) -> Answer<String> {
         let row = self.row_of_line(line)?;
-        Ok(self.lock_results().name_of_number(row.entry).to_owned())
+        Ok(self.lock_results().name_at_index(row.entry).to_owned())
     }
 
     /// Returns the unmasked message on a line, to decide it again.
@@ -209,7 +215,7 @@ impl Replay {
         if let (Some(field), Some(message)) = (logged.get_mut("message"), &message) {
             *field = message.clone();
         }
-        let entry = self.lock_results().name_of_number(row.entry).to_owned();
+        let entry = self.lock_results().name_at_index(row.entry).to_owned();
         let message = message.and_then(|message| serde_json::to_string_pretty(&message).ok());
         Ok(RowMessage { entry, message, logged })
     }

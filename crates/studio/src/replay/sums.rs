@@ -18,36 +18,36 @@ impl Replay {
     pub fn sums(&self) -> ReplaySums {
         let elapsed = self.elapsed();
         let progress = self.progress();
-        let tally = self.lock_results();
-        let counts = count_rows(&tally.rows, tally.names.len());
-        let refusals = tally
+        let results = self.lock_results();
+        let counts = count_rows(&results.rows, results.names.len());
+        let refusals = results
             .refusals
             .iter()
             .map(|(line, message)| LineMistake { line: *line, message: localized(message) });
         ReplaySums {
             source: self.source.about.name.clone(),
-            is_log: tally.is_log,
-            failure: tally.failure.as_ref().map(localized),
-            refused: tally.refused,
+            is_log: results.is_log,
+            failure: results.failure.as_ref().map(localized),
+            refused: results.invalid_lines,
             refusals: refusals.collect(),
-            foreign: tally.foreign,
-            bare: tally.bare,
-            masked: tally.masked,
-            otherwise: tally.otherwise,
-            timeline: timeline(&tally, &counts),
-            flips: count_flips(&tally),
-            compares: self.before.is_some(),
+            foreign: results.unknown_entries,
+            bare: results.without_message,
+            masked: results.masked_messages,
+            otherwise: results.changed_from_log,
+            timeline: timeline(&results, &counts),
+            flips: count_flips(&results),
+            compares: self.older_snapshot.is_some(),
             elapsed_ms: elapsed.as_millis() as u64,
-            counts: self.statement_counts(&tally, &counts),
+            counts: self.statement_counts(&results, &counts),
             progress,
         }
     }
 
-    fn statement_counts(&self, tally: &ReplayResults, counts: &[usize]) -> Vec<StatementCount> {
-        let mut before = vec![0; tally.names.len()];
+    fn statement_counts(&self, results: &ReplayResults, counts: &[usize]) -> Vec<StatementCount> {
+        let mut older_counts = vec![0; results.names.len()];
         let mut times: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for row in &tally.rows {
-            if let Some(count) = before.get_mut(row.before as usize) {
+        for row in &results.rows {
+            if let Some(count) = older_counts.get_mut(row.older_key as usize) {
                 *count += 1;
             }
             if row.elapsed != UNKNOWN_NUMBER {
@@ -55,59 +55,69 @@ impl Replay {
             }
         }
         times.values_mut().for_each(|times| times.sort_unstable());
-        let compares = tally.is_log || self.before.is_some();
-        let seen = tally.names.iter().zip(0_u32..).map(|(name, number)| (name.as_str(), number));
-        let seen: BTreeMap<&str, u32> = seen.collect();
-        let keys = self.known.analysis.rules.as_ref().map(|rules| self.known.keys(rules));
+        let compares = results.is_log || self.older_snapshot.is_some();
+        let key_indexes = results.names.iter().zip(0_u32..).map(|(name, number)| (name.as_str(), number));
+        let key_indexes: BTreeMap<&str, u32> = key_indexes.collect();
+        let keys = self.snapshot.analysis.rules.as_ref().map(|rules| self.snapshot.keys(rules));
         let statements = keys.map(|keys| keys.statements.as_slice()).unwrap_or_default();
         // Statements that were never chosen are listed only for tables that some message reached.
-        let entered: BTreeSet<&str> = tally
+        let entry_tables: BTreeSet<&str> = results
             .rows
             .iter()
             .map(|row| row.entry)
             .collect::<BTreeSet<u32>>()
             .into_iter()
-            .map(|entry| tally.name_of_number(entry))
+            .map(|entry| results.name_at_index(entry))
             .collect();
-        let reached = self.reached_tables(&entered);
-        let count = |key: &str| seen.get(key).map_or(0, |number| counts[*number as usize]);
-        let timing = |key: &str| seen.get(key).and_then(|number| times.get(number));
-        let make = |key: &str, table: &str, name: &str, to: &str, never: Option<String>| StatementCount {
+        let reached_tables = self.reached_tables(&entry_tables);
+        let count = |key: &str| key_indexes.get(key).map_or(0, |number| counts[*number as usize]);
+        let timing = |key: &str| key_indexes.get(key).and_then(|number| times.get(number));
+        let to_count = |key: &str, table: &str, name: &str, to: &str, never: Option<String>| StatementCount {
             key: key.to_owned(),
             table: table.to_owned(),
             name: name.to_owned(),
             to: to.to_owned(),
             count: count(key),
-            before: compares.then(|| seen.get(key).map_or(0, |number| before[*number as usize])),
+            before: compares.then(|| key_indexes.get(key).map_or(0, |number| older_counts[*number as usize])),
             never,
             median_us: timing(key).map(|times| u64::from(times[times.len() / 2])),
             longest_us: timing(key).and_then(|times| times.last()).map(|time| u64::from(*time)),
         };
-        let mut all: Vec<StatementCount> = Vec::new();
-        for statement in statements.iter().filter(|one| one.answers && reached.contains(&*one.table)) {
+        let mut statement_counts: Vec<StatementCount> = Vec::new();
+        for statement in statements
+            .iter()
+            .filter(|statement| statement.can_be_chosen && reached_tables.contains(&*statement.table))
+        {
             let never = (count(&statement.key) == 0).then(|| self.never_chosen_reason(statement));
-            all.push(make(&statement.key, &statement.table, &statement.name, &statement.to, never));
+            statement_counts.push(to_count(
+                &statement.key,
+                &statement.table,
+                &statement.name,
+                &statement.target,
+                never,
+            ));
         }
-        let known: BTreeSet<String> = all.iter().map(|one| one.key.clone()).collect();
-        for (number, key) in tally.names.iter().enumerate().filter(|(_, name)| !known.contains(*name)) {
+        let listed_keys: BTreeSet<String> = statement_counts.iter().map(|count| count.key.clone()).collect();
+        for (number, key) in results.names.iter().enumerate().filter(|(_, name)| !listed_keys.contains(*name))
+        {
             // A key may belong to no statement of these rules: nothing was chosen, or only the
             // older version has the statement.
-            if counts[number] + before[number] > 0 {
+            if counts[number] + older_counts[number] > 0 {
                 let (table, name) = key.split_once('/').unwrap_or((key, NO_STATEMENT));
-                all.push(make(key, table, name, "", None));
+                statement_counts.push(to_count(key, table, name, "", None));
             }
         }
-        all.sort_by_key(|one| std::cmp::Reverse(one.count));
-        all
+        statement_counts.sort_by_key(|count| std::cmp::Reverse(count.count));
+        statement_counts
     }
 
-    /// Returns the given tables, and all tables that they reach by `goto`.
+    /// Returns the tables in `entered`, and all tables that they reach by `goto`.
     fn reached_tables(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
-        let Some(rules) = &self.known.analysis.rules else { return reached };
+        let Some(rules) = &self.snapshot.analysis.rules else { return reached };
         let program = rules.program();
-        let mut open: Vec<String> = reached.iter().cloned().collect();
-        while let Some(name) = open.pop() {
+        let mut pending: Vec<String> = reached.iter().cloned().collect();
+        while let Some(name) = pending.pop() {
             let Some(id) = program.table_named(&name) else { continue };
             let table = &program.tables[id.index()];
             let outcomes =
@@ -116,7 +126,7 @@ impl Replay {
                 if let rulec_sema::hir::Outcome::Goto(inner) = outcome {
                     let inner = program.tables[inner.index()].name.to_string();
                     if reached.insert(inner.clone()) {
-                        open.push(inner);
+                        pending.push(inner);
                     }
                 }
             }
@@ -126,22 +136,22 @@ impl Replay {
 
     /// Returns the reason why no message of this replay chose a statement.
     fn never_chosen_reason(&self, statement: &crate::keys::Statement) -> String {
-        let Some(rules) = &self.known.analysis.rules else { return String::new() };
+        let Some(rules) = &self.snapshot.analysis.rules else { return String::new() };
         let program = rules.program();
         let rule = program.rules.iter().find(|rule| {
             *rule.name == *statement.name && *program.tables[rule.table.index()].name == *statement.table
         });
-        let about = |finding: &&Finding| {
+        let is_reason = |finding: &&Finding| {
             let hides = matches!(
                 finding.diagnostic.code,
                 Code::RouteHidden | Code::NeverMatches | Code::Contradiction
             );
             hides
-                && rule.zip(finding.diagnostic.span()).is_some_and(|(rule, at)| {
-                    at.file == rule.span.file && rule.span.start <= at.start && at.end <= rule.span.end
+                && rule.zip(finding.diagnostic.span()).is_some_and(|(rule, span)| {
+                    span.file == rule.span.file && rule.span.start <= span.start && span.end <= rule.span.end
                 })
         };
-        match self.known.findings_so_far().iter().find(about) {
+        match self.snapshot.findings_so_far().iter().find(is_reason) {
             Some(finding) => localized_diagnostic(&finding.diagnostic).message.to_string(),
             None => localized(&message!("none of these messages reached it")),
         }
@@ -156,14 +166,14 @@ fn count_rows(rows: &[Row], names: usize) -> Vec<usize> {
     counts
 }
 
-fn count_flips(tally: &ReplayResults) -> Vec<Flip> {
+fn count_flips(results: &ReplayResults) -> Vec<Flip> {
     let mut flips: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for row in tally.rows.iter().filter(|row| row.flipped) {
-        *flips.entry((row.before, row.key)).or_default() += 1;
+    for row in results.rows.iter().filter(|row| row.flipped) {
+        *flips.entry((row.older_key, row.key)).or_default() += 1;
     }
     let flip = |((before, after), count)| Flip {
-        before: tally.name_of_number(before).to_owned(),
-        after: tally.name_of_number(after).to_owned(),
+        before: results.name_at_index(before).to_owned(),
+        after: results.name_at_index(after).to_owned(),
         count,
     };
     let mut flips: Vec<Flip> = flips.into_iter().map(flip).collect();
@@ -178,32 +188,38 @@ pub(super) fn row_time(row: &Row, by_time: bool) -> f64 {
 
 /// True if at least 90% of the rows have a time.
 pub(super) fn has_times(rows: &[Row]) -> bool {
-    let known = rows.iter().filter(|row| !row.time.is_nan()).count();
-    known > 0 && known * 10 >= rows.len() * 9
+    let timed_rows = rows.iter().filter(|row| !row.time.is_nan()).count();
+    timed_rows > 0 && timed_rows * 10 >= rows.len() * 9
 }
 
-fn timeline(tally: &ReplayResults, counts: &[usize]) -> Timeline {
-    let by_time = has_times(&tally.rows);
-    let moments =
-        || tally.rows.iter().map(|row| (row_time(row, by_time), row.key)).filter(|(at, _)| !at.is_nan());
-    let (first, last) = moments()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (at, _)| (at.min(first), at.max(last)));
+fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
+    let by_time = has_times(&results.rows);
+    let moments = || {
+        results
+            .rows
+            .iter()
+            .map(|row| (row_time(row, by_time), row.key))
+            .filter(|(position, _)| !position.is_nan())
+    };
+    let (first, last) = moments().fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (position, _)| {
+        (position.min(first), position.max(last))
+    });
     if first > last {
         return Timeline::default();
     }
     let width = ((last - first + 1.0) / BUCKET_COUNT as f64).max(1.0).ceil();
     let buckets = (((last - first) / width) as usize + 1).min(BUCKET_COUNT + 1);
-    let mut top: Vec<usize> = (0..counts.len()).filter(|number| counts[*number] > 0).collect();
-    top.sort_by_key(|number| std::cmp::Reverse(counts[*number]));
-    top.truncate(MAX_SERIES);
-    let mut places = vec![top.len(); counts.len()];
-    top.iter().enumerate().for_each(|(place, number)| places[*number] = place);
-    let mut sums = vec![vec![0; buckets]; top.len() + 1];
-    for (at, key) in moments() {
-        let bucket = (((at - first) / width) as usize).min(buckets - 1);
-        sums[places[key as usize]][bucket] += 1;
+    let mut top_keys: Vec<usize> = (0..counts.len()).filter(|number| counts[*number] > 0).collect();
+    top_keys.sort_by_key(|number| std::cmp::Reverse(counts[*number]));
+    top_keys.truncate(MAX_SERIES);
+    let mut series_indexes = vec![top_keys.len(); counts.len()];
+    top_keys.iter().enumerate().for_each(|(index, number)| series_indexes[*number] = index);
+    let mut sums = vec![vec![0; buckets]; top_keys.len() + 1];
+    for (position, key) in moments() {
+        let bucket = (((position - first) / width) as usize).min(buckets - 1);
+        sums[series_indexes[key as usize]][bucket] += 1;
     }
-    let names = top.iter().map(|number| tally.names[*number].clone()).chain(["*".to_owned()]);
+    let names = top_keys.iter().map(|number| results.names[*number].clone()).chain(["*".to_owned()]);
     let series = names.zip(sums).map(|(key, counts)| Series { key, counts });
     Timeline {
         by_time,

@@ -144,7 +144,7 @@ pub struct PathExpr {
     /// A path into the payload, such as `nodes[i].config`.
     pub path: Expr,
     /// Whether the path is marked `dotted`, as in `at dotted updates.config`. The object `updates`
-    /// then has dotted keys such as `config.url`, whose prefix is `config`.
+    /// then has dotted keys such as `config.url`. The prefix of this key is `config`.
     pub dotted: bool,
 }
 
@@ -167,8 +167,8 @@ pub struct IncludeArg {
     pub place: Option<PathExpr>,
 }
 
-/// An `each` block, whose items apply to each element of a list or dict: `each KEY, VALUE in LIST
-/// when COND { … }`.
+/// An `each` block: `each KEY, VALUE in LIST when COND { … }`. Its items apply to each element of a
+/// list or dict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EachItem {
     /// The names that the block binds: the element alone, or the index or key followed by the

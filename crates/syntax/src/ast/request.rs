@@ -10,11 +10,11 @@ pub struct Intent {
     pub name: Ident,
     /// The description of the intent's subject, as one sentence.
     pub description: Option<Spanned<String>>,
-    /// The lists after the word `keywords`, which can be written several times, with one list each.
-    /// A list is a literal or the name of a list.
+    /// The lists after each word `keywords`. The word may occur several times, each time with one
+    /// list. A list is a literal or the name of a list.
     pub keywords: Vec<Expr>,
-    /// The lists after the word `examples`, which can be written several times, with one list each.
-    /// A list is a literal or the name of a list.
+    /// The lists after each word `examples`. The word may occur several times, each time with one
+    /// list. A list is a literal or the name of a list.
     pub examples: Vec<Expr>,
 }
 

@@ -6,7 +6,7 @@ use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
-/// What a pair of braces contains.
+/// The kind of content between a pair of braces.
 #[derive(Clone, Copy, PartialEq)]
 enum BraceContent {
     /// The fields of a type, with optional commas between them.
@@ -38,7 +38,7 @@ impl LayoutBuilder<'_> {
         self.begin_group(false);
         self.add_token(open);
         if self.gaps.has_comment_before(open + 1) {
-            self.add_break(open + 1, false, BreakKind::Last);
+            self.add_break(open + 1, false, BreakKind::BeforeClosing);
         }
         self.add_token(open + 1);
         self.end_group();
@@ -56,13 +56,13 @@ impl LayoutBuilder<'_> {
             (self.closing_bracket(open), self.gaps.token_kind(open) == Some(TokenKind::OpenBrace));
         self.add_token(open);
         self.indent();
-        for (number, item) in items.into_iter().enumerate() {
-            let place = if number == 0 { BreakKind::First } else { BreakKind::Between };
-            self.add_break(item.start, number > 0 || space, place);
+        for (index, item) in items.into_iter().enumerate() {
+            let break_kind = if index == 0 { BreakKind::AfterOpening } else { BreakKind::BetweenItems };
+            self.add_break(item.start, index > 0 || space, break_kind);
             write(self, item);
         }
         self.dedent();
-        self.add_break(close, space, BreakKind::Last);
+        self.add_break(close, space, BreakKind::BeforeClosing);
         self.add_token(close);
     }
 
@@ -76,26 +76,27 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for a list. Each element has its own line if the author wrote the
-    /// list so, or if the list contains brackets. Otherwise each line takes as many elements as
-    /// fit.
+    /// Adds the layout events for a list. Each element has its own line if the author wrote one
+    /// element per line, or if the list contains brackets. Otherwise each line takes as many
+    /// elements as fit.
     fn add_list(&mut self, open: usize) {
         let close = self.closing_bracket(open);
         let elements = self.split_separated(open + 1..close);
         let has_brackets =
-            (open + 1..close).any(|at| self.gaps.token_kind(at).is_some_and(TokenKind::opens_bracket));
-        let skipped = usize::from(elements.len() > 1);
-        let one_a_line = elements.iter().skip(skipped).all(|element| self.begins_line(element.start));
+            (open + 1..close).any(|token| self.gaps.token_kind(token).is_some_and(TokenKind::opens_bracket));
+        let skip_count = usize::from(elements.len() > 1);
+        let each_on_own_line =
+            elements.iter().skip(skip_count).all(|element| self.begins_line(element.start));
         self.begin_group(false);
-        if has_brackets || one_a_line || elements.len() < 2 {
-            self.break_open_groups_if(one_a_line);
+        if has_brackets || each_on_own_line || elements.len() < 2 {
+            self.break_open_groups_if(each_on_own_line);
             self.add_items(open, elements, |builder, element| builder.add_expression(element, true));
         } else {
-            self.add_items(open, Vec::from_iter(Some(open + 1..close)), |builder, all| {
+            self.add_items(open, Vec::from_iter(Some(open + 1..close)), |builder, contents| {
                 builder.begin_group(true);
-                for (number, element) in builder.split_separated(all).into_iter().enumerate() {
+                for (number, element) in builder.split_separated(contents).into_iter().enumerate() {
                     if number > 0 {
-                        builder.add_break(element.start, true, BreakKind::Between);
+                        builder.add_break(element.start, true, BreakKind::BetweenItems);
                     }
                     builder.add_plain_tokens(element);
                 }
@@ -107,24 +108,28 @@ impl LayoutBuilder<'_> {
 
     fn add_braces(&mut self, open: usize) {
         let (close, kind) = (self.closing_bracket(open), self.brace_content(open));
-        let outside = std::mem::replace(&mut self.types, kind == BraceContent::Fields);
+        let outer_in_type = std::mem::replace(&mut self.in_type, kind == BraceContent::Fields);
         let items = match kind {
             BraceContent::Fields => self.split_fields(open + 1..close),
             _ => self.split_separated(open + 1..close),
         };
         self.begin_group(false);
-        let several = kind == BraceContent::Conditions && items.len() > 1;
-        self.break_open_groups_if(several || items.iter().any(|item| self.begins_line(item.start)));
+        let has_several = kind == BraceContent::Conditions && items.len() > 1;
+        self.break_open_groups_if(has_several || items.iter().any(|item| self.begins_line(item.start)));
         self.add_items(open, items, |builder, item| builder.add_expression(item, true));
         self.end_group();
-        self.types = outside;
+        self.in_type = outer_in_type;
     }
 
     fn brace_content(&self, open: usize) -> BraceContent {
-        let before = self.gaps.token_text(open - 1);
+        let previous_text = self.gaps.token_text(open - 1);
         // A field of a payload may have a record type.
-        let field = (2..=3).any(|back| open >= back && self.items.contains(&(open - back)));
-        let is_type = self.types || before == "as" || before == "<" || before == ":" && field;
+        let follows_field =
+            (2..=3).any(|distance| open >= distance && self.items.contains(&(open - distance)));
+        let is_type = self.in_type
+            || previous_text == "as"
+            || previous_text == "<"
+            || previous_text == ":" && follows_field;
         match () {
             () if is_type => BraceContent::Fields,
             () if self.gaps.is_key(open + 1)
@@ -138,40 +143,46 @@ impl LayoutBuilder<'_> {
 
     /// Splits a range of tokens into fields: before each key, and after each comma or semicolon.
     fn split_fields(&self, range: Range<usize>) -> Vec<Range<usize>> {
-        let mut cut: Vec<Range<usize>> = Vec::new();
+        let mut fields: Vec<Range<usize>> = Vec::new();
         for part in self.split_separated(range) {
-            let keys = self.outer_tokens(part.clone()).filter(|at| *at > part.start && self.gaps.is_key(*at));
+            let keys = self
+                .outer_tokens(part.clone())
+                .filter(|token| *token > part.start && self.gaps.is_key(*token));
             let ends: Vec<usize> = keys.chain([part.end]).collect();
             let mut start = part.start;
-            cut.extend(ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end));
+            fields.extend(ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end));
         }
-        cut
+        fields
     }
 
     /// Splits a range of tokens before each token that is one of `words`. The `branch` of `default
     /// branch` does not count.
     fn split_before_words(&self, range: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
-        let begins = |at: &usize| {
-            let inner = self.gaps.token_text(*at) == "branch" && self.is_word(*at - 1, &["default"]);
-            *at > range.start && self.is_word(*at, words) && !inner
+        let is_start = |token: &usize| {
+            let is_default_branch =
+                self.gaps.token_text(*token) == "branch" && self.is_word(*token - 1, &["default"]);
+            *token > range.start && self.is_word(*token, words) && !is_default_branch
         };
-        let ends: Vec<usize> = self.outer_tokens(range.clone()).filter(begins).chain([range.end]).collect();
+        let ends: Vec<usize> = self.outer_tokens(range.clone()).filter(is_start).chain([range.end]).collect();
         let mut start = range.start;
         ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
     /// Splits a range of tokens into the nodes of a workflow. An id, a kind or a router may also be
-    /// called `node`, so not every word `node` begins a node.
+    /// called `node`, so only some of the words `node` begin a node.
     fn split_nodes(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = Vec::new();
-        for at in self.outer_tokens(range.clone()) {
-            let named = starts
+        for token in self.outer_tokens(range.clone()) {
+            let id_end = starts
                 .last()
                 .map_or(0, |start| start + if self.gaps.token_text(*start) == "node" { 2 } else { 1 });
-            let goes_on = matches!(self.gaps.token_kind(at - 1), Some(TokenKind::Comma | TokenKind::Arrow))
-                || self.is_word(at - 1, &["by"]);
-            if starts.is_empty() || at > named && !goes_on && self.is_word(at, &["node", "passthrough"]) {
-                starts.push(at);
+            let continues_node =
+                matches!(self.gaps.token_kind(token - 1), Some(TokenKind::Comma | TokenKind::Arrow))
+                    || self.is_word(token - 1, &["by"]);
+            if starts.is_empty()
+                || token > id_end && !continues_node && self.is_word(token, &["node", "passthrough"])
+            {
+                starts.push(token);
             }
         }
         let ends = starts.iter().skip(1).copied().chain([range.end]);
@@ -184,18 +195,19 @@ impl LayoutBuilder<'_> {
         if open + 1 == close {
             return self.add_bracket(open);
         }
-        let inside = open + 1..close;
+        let contents = open + 1..close;
         let items = match word {
-            "choice" => self.split_before_words(inside, &["branch", "default"]),
-            "router" => self.split_before_words(inside, &["when", "otherwise"]),
-            "test" => self.split_before_words(inside, &["given", "expect"]),
-            "intent" => self.split_before_words(inside, &["keywords", "examples"]),
-            "workflow" => self.split_nodes(inside),
-            _ => self.split_fields(inside),
+            "choice" => self.split_before_words(contents, &["branch", "default"]),
+            "router" => self.split_before_words(contents, &["when", "otherwise"]),
+            "test" => self.split_before_words(contents, &["given", "expect"]),
+            "intent" => self.split_before_words(contents, &["keywords", "examples"]),
+            "workflow" => self.split_nodes(contents),
+            _ => self.split_fields(contents),
         };
         self.begin_group(false);
-        let several = matches!(word, "choice" | "router" | "test" | "intent" | "workflow") && items.len() > 1;
-        self.break_open_groups_if(several || items.iter().any(|item| self.begins_line(item.start)));
+        let has_several =
+            matches!(word, "choice" | "router" | "test" | "intent" | "workflow") && items.len() > 1;
+        self.break_open_groups_if(has_several || items.iter().any(|item| self.begins_line(item.start)));
         self.add_items(open, items, |builder, item| match word {
             "choice" => builder.add_parts_at_words(item, &["where"]),
             "router" => builder.add_parts_at_words(item, &["where", "->"]),
@@ -215,8 +227,9 @@ impl LayoutBuilder<'_> {
         if open + 1 == close {
             return self.add_bracket(open);
         }
-        let begins = |at: &usize| *at > open + 1 && self.items.contains(at);
-        let ends: Vec<usize> = self.outer_tokens(open + 1..close).filter(begins).chain([close]).collect();
+        let is_item_start = |token: &usize| *token > open + 1 && self.items.contains(token);
+        let ends: Vec<usize> =
+            self.outer_tokens(open + 1..close).filter(is_item_start).chain([close]).collect();
         let mut start = open + 1;
         let items: Vec<Range<usize>> =
             ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect();

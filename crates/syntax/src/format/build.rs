@@ -9,7 +9,8 @@ use crate::parse::may_begin;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Returns the layout events of a statement. For a table, these are the events of its head only.
+/// Returns the layout events of a statement. For a table, these are the events of the table's head
+/// only.
 pub(super) fn statement_events(
     gaps: &Gaps<'_>,
     word: &str,
@@ -19,13 +20,13 @@ pub(super) fn statement_events(
     let mut builder = LayoutBuilder {
         gaps,
         items,
-        lists: matches!(word, "flow" | "intent" | "entity"),
-        types: matches!(word, "input" | "type" | "handler" | "extern"),
+        brackets_are_lists: matches!(word, "flow" | "intent" | "entity"),
+        in_type: matches!(word, "input" | "type" | "handler" | "extern"),
         events: Vec::with_capacity(tokens.len() * 3),
-        open: Vec::new(),
-        glued: false,
-        start: tokens.start,
-        closers: matching_brackets(gaps, &tokens),
+        open_groups: Vec::new(),
+        needs_glue: false,
+        first_token: tokens.start,
+        closing_brackets: matching_brackets(gaps, &tokens),
     };
     builder.add_statement(word, tokens);
     builder.events
@@ -41,23 +42,23 @@ pub(super) fn empty_braces_events(brace: usize) -> Vec<LayoutEvent> {
     [opening_brace_events(brace), vec![LayoutEvent::Token(brace + 1)]].concat()
 }
 
-/// Returns the matching closing bracket for each token of the range that opens a bracket. Entries
-/// for other tokens have no meaning.
+/// Returns the index of the matching closing bracket for each token of the range that opens a
+/// bracket. Entries for other tokens have no meaning.
 fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
-    let mut closers = vec![tokens.end; tokens.len()];
-    let mut open = Vec::new();
-    for at in tokens.clone() {
-        match gaps.token_kind(at) {
-            Some(kind) if kind.opens_bracket() => open.push(at),
+    let mut closing_brackets = vec![tokens.end; tokens.len()];
+    let mut open_brackets = Vec::new();
+    for token in tokens.clone() {
+        match gaps.token_kind(token) {
+            Some(kind) if kind.opens_bracket() => open_brackets.push(token),
             Some(kind) if kind.closes_bracket() => {
-                if let Some(opening) = open.pop() {
-                    closers[opening - tokens.start] = at;
+                if let Some(opening) = open_brackets.pop() {
+                    closing_brackets[opening - tokens.start] = token;
                 }
             }
             _ => {}
         }
     }
-    closers
+    closing_brackets
 }
 
 /// Indices of the tokens at which the parts of a statement or item begin.
@@ -67,16 +68,16 @@ pub(super) struct LayoutBuilder<'a> {
     pub(super) gaps: &'a Gaps<'a>,
     pub(super) items: &'a HashSet<usize>,
     /// Whether `[` always begins a list in this statement, never an index.
-    lists: bool,
+    brackets_are_lists: bool,
     /// Whether the current braces contain the fields of a type.
-    pub(super) types: bool,
+    pub(super) in_type: bool,
     events: Vec<LayoutEvent>,
     /// The open groups, as indices of their `Begin` events.
-    open: Vec<usize>,
+    open_groups: Vec<usize>,
     /// Whether `add_token` must first add an event for the gap before the token.
-    glued: bool,
-    start: usize,
-    closers: Vec<usize>,
+    needs_glue: bool,
+    first_token: usize,
+    closing_brackets: Vec<usize>,
 }
 
 impl LayoutBuilder<'_> {
@@ -84,12 +85,12 @@ impl LayoutBuilder<'_> {
 
     pub(super) fn begin_group(&mut self, fills: bool) {
         // `begin_group` does not write the gap before a group: the gap belongs outside the group.
-        self.open.push(self.events.len());
+        self.open_groups.push(self.events.len());
         self.events.push(LayoutEvent::Begin { fills, broken: false });
     }
 
     pub(super) fn end_group(&mut self) {
-        self.open.pop();
+        self.open_groups.pop();
         self.events.push(LayoutEvent::End);
     }
 
@@ -103,7 +104,7 @@ impl LayoutBuilder<'_> {
 
     /// Marks all open groups as broken over several lines.
     pub(super) fn break_open_groups(&mut self) {
-        for begin in &self.open {
+        for begin in &self.open_groups {
             if let Some(LayoutEvent::Begin { broken, .. }) = self.events.get_mut(*begin) {
                 *broken = true;
             }
@@ -118,34 +119,34 @@ impl LayoutBuilder<'_> {
     }
 
     /// True if this token begins a line in the author's text.
-    pub(super) fn begins_line(&self, at: usize) -> bool {
-        self.gaps.line_breaks_before(at) > 0
+    pub(super) fn begins_line(&self, token: usize) -> bool {
+        self.gaps.line_breaks_before(token) > 0
     }
 
-    pub(super) fn add_token(&mut self, at: usize) {
-        if self.glued {
-            let space = self.gaps.has_space(at, self.lists);
-            self.events.push(LayoutEvent::Glue { next: at, space });
-            self.break_open_groups_if(self.gaps.has_comment_before(at));
+    pub(super) fn add_token(&mut self, token: usize) {
+        if self.needs_glue {
+            let space = self.gaps.has_space(token, self.brackets_are_lists);
+            self.events.push(LayoutEvent::Glue { next: token, space });
+            self.break_open_groups_if(self.gaps.has_comment_before(token));
         }
-        self.events.push(LayoutEvent::Token(at));
-        self.glued = true;
+        self.events.push(LayoutEvent::Token(token));
+        self.needs_glue = true;
     }
 
-    pub(super) fn add_break(&mut self, next: usize, space: bool, place: BreakKind) {
-        self.events.push(LayoutEvent::Break { next, space, place });
-        let blank = place == BreakKind::Between && self.gaps.line_breaks_before(next) > 1;
-        self.break_open_groups_if(blank || self.gaps.has_comment_before(next));
-        self.glued = false;
+    pub(super) fn add_break(&mut self, next: usize, space: bool, kind: BreakKind) {
+        self.events.push(LayoutEvent::Break { next, space, kind });
+        let has_blank_line = kind == BreakKind::BetweenItems && self.gaps.line_breaks_before(next) > 1;
+        self.break_open_groups_if(has_blank_line || self.gaps.has_comment_before(next));
+        self.needs_glue = false;
     }
 
-    /// Adds a possible line break before a token. Adds none if the token, at the start of a line,
-    /// could begin a statement.
+    /// Adds a possible line break before a token. Adds none if the token could begin a statement at
+    /// the start of a line.
     pub(super) fn add_break_before_name(&mut self, next: usize) {
-        let starts =
+        let may_start_statement =
             self.gaps.token_kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.token_text(next));
-        if !starts {
-            self.add_break(next, true, BreakKind::Inner);
+        if !may_start_statement {
+            self.add_break(next, true, BreakKind::WithinStatement);
         }
     }
 
@@ -153,75 +154,80 @@ impl LayoutBuilder<'_> {
 
     /// True if the bracket opens an index, as in `list[0]`.
     pub(super) fn is_index(&self, open: usize) -> bool {
-        !self.gaps.has_space(open, self.lists)
+        !self.gaps.has_space(open, self.brackets_are_lists)
             && self.gaps.token_kind(open - 1).is_some_and(TokenKind::ends_operand)
     }
 
     pub(super) fn closing_bracket(&self, open: usize) -> usize {
-        self.closers[open - self.start]
+        self.closing_brackets[open - self.first_token]
     }
 
     /// Returns the tokens of a range that are not inside a bracket of that range. For a bracket,
     /// only its opening token is returned.
     pub(super) fn outer_tokens(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
-        let mut at = range.start;
+        let mut next = range.start;
         std::iter::from_fn(move || {
-            let this = Some(at).filter(|at| *at < range.end)?;
-            let opens = self.gaps.token_kind(this).is_some_and(TokenKind::opens_bracket);
-            at = if opens { self.closing_bracket(this) + 1 } else { this + 1 };
-            Some(this)
+            let current = Some(next).filter(|next| *next < range.end)?;
+            let is_opening = self.gaps.token_kind(current).is_some_and(TokenKind::opens_bracket);
+            next = if is_opening { self.closing_bracket(current) + 1 } else { current + 1 };
+            Some(current)
         })
     }
 
     /// Splits a range after each comma and semicolon outside brackets.
     pub(super) fn split_separated(&self, range: Range<usize>) -> Vec<Range<usize>> {
-        let separates =
-            |at: &usize| matches!(self.gaps.token_kind(*at), Some(TokenKind::Comma | TokenKind::Semicolon));
-        let ends: Vec<usize> = self.outer_tokens(range.clone()).filter(separates).map(|at| at + 1).collect();
+        let is_separator = |token: &usize| {
+            matches!(self.gaps.token_kind(*token), Some(TokenKind::Comma | TokenKind::Semicolon))
+        };
+        let ends: Vec<usize> =
+            self.outer_tokens(range.clone()).filter(is_separator).map(|token| token + 1).collect();
         let ends = ends.into_iter().filter(|end| *end < range.end).chain([range.end]);
         let mut start = range.start;
         ends.map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
-    pub(super) fn is_word(&self, at: usize, words: &[&str]) -> bool {
-        self.gaps.is_plain_word(at) && words.contains(&self.gaps.token_text(at))
+    pub(super) fn is_word(&self, token: usize, words: &[&str]) -> bool {
+        self.gaps.is_plain_word(token) && words.contains(&self.gaps.token_text(token))
     }
 
     /// True if the token begins a quantifier such as `any x in …: …`, or an `if … then … else …`.
     /// Both extend to the end of the range that contains them.
-    fn extends_to_end(&self, at: usize, end: usize) -> bool {
-        self.is_word(at, &["if"]) || self.quantifier_colon(at, end).is_some()
+    fn extends_to_end(&self, token: usize, end: usize) -> bool {
+        self.is_word(token, &["if"]) || self.quantifier_colon(token, end).is_some()
     }
 
-    fn quantifier_colon(&self, at: usize, end: usize) -> Option<usize> {
-        let is_one =
-            self.is_word(at, &["any", "all", "count"]) && at + 2 < end && self.is_word(at + 2, &["in"]);
-        let is_colon = |at: &usize| self.gaps.token_kind(*at) == Some(TokenKind::Colon);
-        if is_one { self.outer_tokens(at + 3..end).find(is_colon) } else { None }
+    fn quantifier_colon(&self, token: usize, end: usize) -> Option<usize> {
+        let is_quantifier = self.is_word(token, &["any", "all", "count"])
+            && token + 2 < end
+            && self.is_word(token + 2, &["in"]);
+        let is_colon = |token: &usize| self.gaps.token_kind(*token) == Some(TokenKind::Colon);
+        if is_quantifier { self.outer_tokens(token + 3..end).find(is_colon) } else { None }
     }
 
     /// Returns the operators with the lowest precedence in a condition or value. Lines break before
     /// these operators.
     fn joining_operators(&self, range: Range<usize>) -> Vec<usize> {
-        let (mut loosest, mut joints) = (u8::MAX, Vec::new());
-        for at in self.outer_tokens(range.clone()) {
-            if self.extends_to_end(at, range.end) {
+        let (mut lowest_level, mut operators) = (u8::MAX, Vec::new());
+        for token in self.outer_tokens(range.clone()) {
+            if self.extends_to_end(token, range.end) {
                 break;
             }
-            match self.gaps.joining_precedence(at) {
-                Some(level) if at > range.start && level < loosest => (loosest, joints) = (level, vec![at]),
-                Some(level) if at > range.start && level == loosest => joints.push(at),
+            match self.gaps.joining_precedence(token) {
+                Some(level) if token > range.start && level < lowest_level => {
+                    (lowest_level, operators) = (level, vec![token])
+                }
+                Some(level) if token > range.start && level == lowest_level => operators.push(token),
                 _ => {}
             }
         }
-        joints
+        operators
     }
 
     // --- Statements ------------------------------------------------------------------------------
 
     fn add_statement(&mut self, word: &str, tokens: Range<usize>) {
         let block = self.outer_tokens(tokens.clone()).last();
-        let block = block.filter(|at| self.gaps.token_kind(*at) == Some(TokenKind::OpenBrace));
+        let block = block.filter(|token| self.gaps.token_kind(*token) == Some(TokenKind::OpenBrace));
         match (word, block) {
             ("payload" | "group", Some(open)) => self.add_payload(tokens.start..open, open),
             (
@@ -242,8 +248,8 @@ impl LayoutBuilder<'_> {
 
     /// Adds the layout events for `NAME = VALUE`, with or without a keyword before the name.
     pub(super) fn add_definition(&mut self, range: Range<usize>) {
-        let is_equals = |at: &usize| {
-            self.gaps.token_kind(*at) == Some(TokenKind::Operator) && self.gaps.token_text(*at) == "="
+        let is_equals = |token: &usize| {
+            self.gaps.token_kind(*token) == Some(TokenKind::Operator) && self.gaps.token_text(*token) == "="
         };
         let equals = self.outer_tokens(range.clone()).find(is_equals);
         match equals {
@@ -259,13 +265,14 @@ impl LayoutBuilder<'_> {
     /// `words`. Each part has its own line unless the statement fits on one line.
     pub(super) fn add_parts_at_words(&mut self, range: Range<usize>, words: &[&str]) {
         // The name after the first word may be spelled like any of these words.
-        let starts = |at: &usize| {
-            let is_arrow = self.gaps.token_kind(*at) == Some(TokenKind::Arrow) && words.contains(&"->");
+        let is_part_start = |token: &usize| {
+            let is_arrow = self.gaps.token_kind(*token) == Some(TokenKind::Arrow) && words.contains(&"->");
             // `intent examples […]` is one part.
-            let goes_on = self.is_word(*at, &["examples", "keywords"]) && self.is_word(*at - 1, &["intent"]);
-            *at > range.start + 1 && (is_arrow || self.is_word(*at, words) && !goes_on)
+            let continues_part =
+                self.is_word(*token, &["examples", "keywords"]) && self.is_word(*token - 1, &["intent"]);
+            *token > range.start + 1 && (is_arrow || self.is_word(*token, words) && !continues_part)
         };
-        let starts = self.outer_tokens(range.clone()).filter(starts).collect();
+        let starts = self.outer_tokens(range.clone()).filter(is_part_start).collect();
         self.add_parts(range, starts, |builder, head| builder.add_part(head));
     }
 
@@ -282,7 +289,7 @@ impl LayoutBuilder<'_> {
         self.indent();
         let ends = starts.iter().skip(1).copied().chain([range.end]);
         for (start, end) in starts.iter().copied().zip(ends) {
-            self.add_break(start, true, BreakKind::Inner);
+            self.add_break(start, true, BreakKind::WithinStatement);
             self.add_part(start..end);
         }
         self.dedent();
@@ -312,8 +319,8 @@ impl LayoutBuilder<'_> {
         self.indent();
         let locals = self.split_separated(range.start + 1..range.end);
         self.break_open_groups_if(locals.iter().skip(1).any(|local| self.begins_line(local.start)));
-        for (number, local) in locals.into_iter().enumerate() {
-            if number > 0 {
+        for (index, local) in locals.into_iter().enumerate() {
+            if index > 0 {
                 self.add_break_before_name(local.start);
             }
             self.add_definition(local);
@@ -328,15 +335,15 @@ impl LayoutBuilder<'_> {
     /// begin a line; its continuation lines are then indented. A block of conditions at the end of
     /// the expression can be broken without breaking the text before the block.
     pub(super) fn add_expression(&mut self, range: Range<usize>, hangs: bool) {
-        let joints = self.joining_operators(range.clone());
-        let (Some(&first), Some(&last)) = (joints.first(), joints.last()) else {
+        let operators = self.joining_operators(range.clone());
+        let (Some(&first), Some(&last)) = (operators.first(), operators.last()) else {
             return self.add_plain_tokens(range);
         };
         let block = self.block_at_end(last + 1..range.end);
         let chain_end = block.unwrap_or(range.end);
         let group = self.events.len();
         self.begin_group(false);
-        self.break_open_groups_if(joints.iter().any(|joint| self.begins_line(*joint)));
+        self.break_open_groups_if(operators.iter().any(|joint| self.begins_line(*joint)));
         // The first operand may contain operators that bind more tightly. Its continuation lines
         // are then indented further than the lines after it. The lines of a bracket are not.
         let nested = hangs && !self.joining_operators(range.start..first).is_empty();
@@ -347,9 +354,9 @@ impl LayoutBuilder<'_> {
         if hangs && !nested {
             self.indent();
         }
-        let ends = joints.iter().skip(1).copied().chain([chain_end]);
-        for (joint, end) in joints.iter().copied().zip(ends) {
-            self.add_break(joint, true, BreakKind::Inner);
+        let ends = operators.iter().skip(1).copied().chain([chain_end]);
+        for (joint, end) in operators.iter().copied().zip(ends) {
+            self.add_break(joint, true, BreakKind::WithinStatement);
             self.add_token(joint);
             self.add_expression(joint + 1..end, true);
         }
@@ -373,28 +380,28 @@ impl LayoutBuilder<'_> {
             && open < operand.end
             && self.gaps.token_kind(open) == Some(TokenKind::OpenBrace);
         let close = if is_block { self.closing_bracket(open) } else { return None };
-        let separates =
+        let is_separator =
             matches!(self.gaps.token_kind(close + 1), Some(TokenKind::Comma | TokenKind::Semicolon));
-        (close + 1 == operand.end || separates && close + 2 == operand.end).then_some(open)
+        (close + 1 == operand.end || is_separator && close + 2 == operand.end).then_some(open)
     }
 
     /// Adds the layout events for tokens in sequence, with groups for brackets, quantifiers and
     /// `if`.
     pub(super) fn add_plain_tokens(&mut self, range: Range<usize>) {
-        let mut at = range.start;
-        while at < range.end {
-            if self.gaps.token_kind(at).is_some_and(TokenKind::opens_bracket) {
-                self.add_bracket(at);
-                at = self.closing_bracket(at) + 1;
-            } else if let Some(colon) = self.quantifier_colon(at, range.end) {
-                self.add_token(at);
-                self.add_plain_tokens(at + 1..colon);
+        let mut next = range.start;
+        while next < range.end {
+            if self.gaps.token_kind(next).is_some_and(TokenKind::opens_bracket) {
+                self.add_bracket(next);
+                next = self.closing_bracket(next) + 1;
+            } else if let Some(colon) = self.quantifier_colon(next, range.end) {
+                self.add_token(next);
+                self.add_plain_tokens(next + 1..colon);
                 return self.add_colon_and_condition(colon, range.end);
-            } else if self.is_word(at, &["if"]) && self.add_conditional(at..range.end) {
+            } else if self.is_word(next, &["if"]) && self.add_conditional(next..range.end) {
                 return;
             } else {
-                self.add_token(at);
-                at += 1;
+                self.add_token(next);
+                next += 1;
             }
         }
     }
@@ -416,11 +423,11 @@ impl LayoutBuilder<'_> {
     /// missing.
     fn add_conditional(&mut self, range: Range<usize>) -> bool {
         let (mut depth, mut words) = (0, Vec::new());
-        for at in self.outer_tokens(range.start + 1..range.end) {
+        for token in self.outer_tokens(range.start + 1..range.end) {
             match () {
-                () if self.is_word(at, &["if"]) => depth += 1,
-                () if depth == 0 && self.is_word(at, &["then", "else"]) => words.push(at),
-                () if self.is_word(at, &["else"]) => depth -= 1,
+                () if self.is_word(token, &["if"]) => depth += 1,
+                () if depth == 0 && self.is_word(token, &["then", "else"]) => words.push(token),
+                () if self.is_word(token, &["else"]) => depth -= 1,
                 () => {}
             }
         }
@@ -431,7 +438,7 @@ impl LayoutBuilder<'_> {
         self.add_expression(range.start + 1..then, true);
         self.indent();
         for (word, end) in [(then, other), (other, range.end)] {
-            self.add_break(word, true, BreakKind::Inner);
+            self.add_break(word, true, BreakKind::WithinStatement);
             self.add_token(word);
             self.add_expression(word + 1..end, true);
         }

@@ -1,5 +1,5 @@
 //! Creates the layout events for the items of payloads and groups: fields, rules, `each` blocks,
-//! and what happens after a violation.
+//! and the parts after `else`, `default` and `clamp`.
 
 use super::build::{LayoutBuilder, PartStarts};
 use super::gap::BreakKind;
@@ -35,17 +35,17 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns the indices of the words that introduce what happens after a violation, such as
-    /// `else` or `clamp`. The `else` of an `if` is excluded.
+    /// Returns the indices of the words that begin the reaction to a violation, such as `else` or
+    /// `clamp`. The `else` of an `if` is excluded.
     fn consequence_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
-        let (mut chosen, mut starts) = (0_usize, Vec::new());
-        for at in self.outer_tokens(range.start + 1..range.end) {
-            if self.is_word(at, &["if"]) {
-                chosen += 1;
-            } else if self.is_word(at, &["else"]) && chosen > 0 {
-                chosen -= 1;
-            } else if self.is_word(at, words) {
-                starts.push(at);
+        let (mut open_ifs, mut starts) = (0_usize, Vec::new());
+        for token in self.outer_tokens(range.start + 1..range.end) {
+            if self.is_word(token, &["if"]) {
+                open_ifs += 1;
+            } else if self.is_word(token, &["else"]) && open_ifs > 0 {
+                open_ifs -= 1;
+            } else if self.is_word(token, words) {
+                starts.push(token);
             }
         }
         starts
@@ -53,7 +53,7 @@ impl LayoutBuilder<'_> {
 
     /// Adds the layout events for `require "id" at PATH when CONDITION: CONDITION`.
     fn add_requirement(&mut self, range: Range<usize>) {
-        let is_colon = |at: &usize| self.gaps.token_kind(*at) == Some(TokenKind::Colon);
+        let is_colon = |token: &usize| self.gaps.token_kind(*token) == Some(TokenKind::Colon);
         let Some(colon) = self.outer_tokens(range.clone()).find(is_colon) else {
             return self.add_plain_tokens(range);
         };
@@ -63,7 +63,7 @@ impl LayoutBuilder<'_> {
 
     /// Adds the layout events for `each NAME in LIST { … }`.
     fn add_each(&mut self, range: Range<usize>) {
-        let is_brace = |at: &usize| self.gaps.token_kind(*at) == Some(TokenKind::OpenBrace);
+        let is_brace = |token: &usize| self.gaps.token_kind(*token) == Some(TokenKind::OpenBrace);
         let Some(open) = self.outer_tokens(range.clone()).filter(is_brace).last() else {
             return self.add_plain_tokens(range);
         };
@@ -74,13 +74,13 @@ impl LayoutBuilder<'_> {
 
     /// Adds the layout events for `else "message" repair "remedy"`.
     pub(super) fn add_violation_message(&mut self, range: Range<usize>) {
-        let repair = self.outer_tokens(range.clone()).find(|at| self.is_word(*at, &["repair"]));
+        let repair = self.outer_tokens(range.clone()).find(|token| self.is_word(*token, &["repair"]));
         let Some(repair) = repair else { return self.add_plain_tokens(range) };
         self.begin_group(false);
         self.break_open_groups_if(self.begins_line(repair));
         self.add_plain_tokens(range.start..repair);
         self.indent();
-        self.add_break(repair, true, BreakKind::Inner);
+        self.add_break(repair, true, BreakKind::WithinStatement);
         self.add_plain_tokens(repair..range.end);
         self.dedent();
         self.end_group();

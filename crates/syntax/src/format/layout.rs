@@ -23,7 +23,7 @@ pub(super) enum LayoutEvent {
     Break {
         next: usize,
         space: bool,
-        place: BreakKind,
+        kind: BreakKind,
     },
     /// The start of a group of tokens. A group that is `broken` is always written on several lines.
     /// A group that `fills` breaks only before tokens that do not fit on the current line.
@@ -53,19 +53,20 @@ pub(super) struct LayoutWriter<'a> {
     column: usize,
     newline: &'a str,
     /// Length in bytes of the byte order mark at the start of the text, or 0.
-    mark: usize,
+    bom_length: usize,
 }
 
 impl<'a> LayoutWriter<'a> {
-    /// Creates an empty output, with the byte order mark if the old text has one. Lines end like
-    /// the first line of the old text whose line ending is not inside a token.
+    /// Creates an empty output, with the byte order mark if the old text has one. The output uses
+    /// the first line ending of the old text that is not inside a token.
     pub(super) fn new(text: &'a str) -> Self {
-        let mark = bom_len(text);
-        let first = lex::tokenize(text, 0).find(|token| token.kind == TokenKind::Newline);
-        let ends_so = first.is_some_and(|newline| text[..newline.start as usize].ends_with('\r'));
+        let bom_length = bom_len(text);
+        let first_newline = lex::tokenize(text, 0).find(|token| token.kind == TokenKind::Newline);
+        let ends_with_cr =
+            first_newline.is_some_and(|newline| text[..newline.start as usize].ends_with('\r'));
         let mut out = String::with_capacity(text.len() + text.len() / 8);
-        out.push_str(&text[..mark]);
-        LayoutWriter { out, column: 0, newline: if ends_so { "\r\n" } else { "\n" }, mark }
+        out.push_str(&text[..bom_length]);
+        LayoutWriter { out, column: 0, newline: if ends_with_cr { "\r\n" } else { "\n" }, bom_length }
     }
 
     pub(super) fn finish(self) -> String {
@@ -73,7 +74,7 @@ impl<'a> LayoutWriter<'a> {
     }
 
     fn is_empty(&self) -> bool {
-        self.out.len() == self.mark
+        self.out.len() == self.bom_length
     }
 
     fn push_text(&mut self, text: &str, width: usize) {
@@ -97,30 +98,35 @@ impl<'a> LayoutWriter<'a> {
         self.push_text(gaps.token_text(token), 0);
     }
 
-    /// Writes a statement that does not parse, moved from column `from` to column `to`. Its other
-    /// lines move by the same distance, or by less if the least indented line has fewer columns. No
-    /// line moves to a column where it would begin a statement.
+    /// Writes a statement that does not parse, moved from column `from_column` to column
+    /// `to_column`. The other lines of the statement move by the same distance, or by less if the
+    /// least indented line has fewer columns. No line moves to a column where it would begin a
+    /// statement.
     pub(super) fn write_moved_statement(
         &mut self,
         gaps: &Gaps<'_>,
         tokens: Range<usize>,
-        from: usize,
-        to: usize,
+        from_column: usize,
+        to_column: usize,
     ) {
-        let later = tokens.start + 1..tokens.end;
-        let least = later.filter_map(|token| gaps.start_column(token)).min().unwrap_or(from);
-        let (left, right) = (from.saturating_sub(to).min(least), to.saturating_sub(from));
+        let later_tokens = tokens.start + 1..tokens.end;
+        let least_indent =
+            later_tokens.filter_map(|token| gaps.start_column(token)).min().unwrap_or(from_column);
+        let (shift_left, shift_right) =
+            (from_column.saturating_sub(to_column).min(least_indent), to_column.saturating_sub(from_column));
         for token in tokens.clone() {
             if token > tokens.start {
                 self.write_gap_unchanged(gaps, token);
-                if let Some(old) = gaps.start_column(token) {
-                    let moved = old + right - left;
-                    let would_begin =
-                        moved <= to && (to, old) != (0, 0) && starts_statement(gaps.token_text(token));
-                    let new = if would_begin { to + 1 } else { moved };
-                    let white = self.out.len() - self.out.trim_end_matches([' ', '\t']).len();
-                    self.out.truncate(self.out.len() - white.min(old.saturating_sub(new)));
-                    self.out.extend(std::iter::repeat_n(' ', new.saturating_sub(old)));
+                if let Some(old_column) = gaps.start_column(token) {
+                    let shifted_column = old_column + shift_right - shift_left;
+                    let would_begin_statement = shifted_column <= to_column
+                        && (to_column, old_column) != (0, 0)
+                        && starts_statement(gaps.token_text(token));
+                    let new_column = if would_begin_statement { to_column + 1 } else { shifted_column };
+                    let white_length = self.out.len() - self.out.trim_end_matches([' ', '\t']).len();
+                    self.out
+                        .truncate(self.out.len() - white_length.min(old_column.saturating_sub(new_column)));
+                    self.out.extend(std::iter::repeat_n(' ', new_column.saturating_sub(old_column)));
                 }
             }
             self.write_token(gaps, token);
@@ -143,9 +149,9 @@ impl<'a> LayoutWriter<'a> {
 
     /// Breaks the line before a token. A comment in the gap stays on the line of the previous token
     /// if the author wrote it there. Any other comment gets its own line.
-    pub(super) fn write_gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: BreakKind) {
+    pub(super) fn write_gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, kind: BreakKind) {
         let gap = gaps.gap_text(next);
-        let comments_at = if place == BreakKind::Last { indent + INDENT_WIDTH } else { indent };
+        let comment_indent = if kind == BreakKind::BeforeClosing { indent + INDENT_WIDTH } else { indent };
         let (mut lines, mut is_first) = (0, true);
         for token in lex::tokenize(gap, 0) {
             match token.kind {
@@ -154,36 +160,37 @@ impl<'a> LayoutWriter<'a> {
                 _ if lines == 0 && next > 0 && is_first => {
                     // An unclosed token may extend up to a carriage return. Without the `\r`, it
                     // would extend over the comment.
-                    let open = gaps.token_kind(next - 1).is_some_and(TokenKind::is_unreadable);
-                    self.out.push_str(if open { &gap[..token.start as usize] } else { "  " });
+                    let is_unclosed = gaps.token_kind(next - 1).is_some_and(TokenKind::is_unreadable);
+                    self.out.push_str(if is_unclosed { &gap[..token.start as usize] } else { "  " });
                     self.out.push_str(token.text(gap).trim_end());
                     is_first = false;
                 }
                 _ => {
-                    let blank =
-                        lines > 1 && place != BreakKind::Inner && !(is_first && place == BreakKind::First);
-                    self.begin_line(blank, comments_at);
+                    let has_blank_line = lines > 1
+                        && kind != BreakKind::WithinStatement
+                        && !(is_first && kind == BreakKind::AfterOpening);
+                    self.begin_line(has_blank_line, comment_indent);
                     self.out.push_str(token.text(gap).trim_end());
                     (lines, is_first) = (0, false);
                 }
             }
         }
-        match place {
-            BreakKind::End if self.is_empty() => {}
-            BreakKind::End => self.out.push_str(self.newline),
-            BreakKind::Between => self.begin_line(lines > 1, indent),
-            BreakKind::First => self.begin_line(lines > 1 && !is_first, indent),
-            BreakKind::Last | BreakKind::Inner => self.begin_line(false, indent),
+        match kind {
+            BreakKind::EndOfFile if self.is_empty() => {}
+            BreakKind::EndOfFile => self.out.push_str(self.newline),
+            BreakKind::BetweenItems => self.begin_line(lines > 1, indent),
+            BreakKind::AfterOpening => self.begin_line(lines > 1 && !is_first, indent),
+            BreakKind::BeforeClosing | BreakKind::WithinStatement => self.begin_line(false, indent),
         }
     }
 
     /// Writes a statement, or a part of one, at the current position of the output. `base` is the
     /// indentation of the statement.
     pub(super) fn write_events(&mut self, gaps: &Gaps<'_>, events: &[LayoutEvent], base: usize) {
-        let sizes = EventWidths::new(gaps, events);
+        let widths = EventWidths::new(gaps, events);
         let (mut modes, mut indent) = (vec![GroupMode::Broken], base);
         let mut several_lines = vec![false; events.len()];
-        for (at, event) in events.iter().enumerate() {
+        for (index, event) in events.iter().enumerate() {
             let mode = modes.last().copied().unwrap_or(GroupMode::Broken);
             match *event {
                 LayoutEvent::Token(token) => {
@@ -192,35 +199,36 @@ impl<'a> LayoutWriter<'a> {
                     self.column = last.unwrap_or(self.column);
                 }
                 LayoutEvent::Glue { next, .. } if gaps.has_comment_before(next) => {
-                    self.write_gap(gaps, next, indent + INDENT_WIDTH, BreakKind::Inner);
+                    self.write_gap(gaps, next, indent + INDENT_WIDTH, BreakKind::WithinStatement);
                 }
                 LayoutEvent::Glue { space, .. } => {
                     self.push_text(if space { " " } else { "" }, usize::from(space))
                 }
-                LayoutEvent::Break { next, space, place } => {
-                    let stays = match mode {
+                LayoutEvent::Break { next, space, kind } => {
+                    let stays_on_line = match mode {
                         GroupMode::Flat => true,
                         GroupMode::Broken => false,
                         GroupMode::Fills => {
-                            let blank = place == BreakKind::Between && gaps.line_breaks_before(next) > 1;
-                            !blank
+                            let has_blank_line =
+                                kind == BreakKind::BetweenItems && gaps.line_breaks_before(next) > 1;
+                            !has_blank_line
                                 && !gaps.has_comment_before(next)
-                                && self.column + sizes.width_until_break(at) <= MAX_LINE_WIDTH
+                                && self.column + widths.width_until_break(index) <= MAX_LINE_WIDTH
                         }
                     };
-                    match stays {
+                    match stays_on_line {
                         true => self.push_text(if space { " " } else { "" }, usize::from(space)),
-                        false => self.write_gap(gaps, next, indent, place),
+                        false => self.write_gap(gaps, next, indent, kind),
                     }
                 }
                 LayoutEvent::Begin { fills, broken } => {
-                    let fits = !broken && self.column + sizes.group_width(at) <= MAX_LINE_WIDTH;
-                    let mode = match (mode, fits, fills) {
+                    let fits_on_line = !broken && self.column + widths.group_width(index) <= MAX_LINE_WIDTH;
+                    let mode = match (mode, fits_on_line, fills) {
                         (GroupMode::Flat, ..) | (_, true, _) => GroupMode::Flat,
                         (_, false, true) => GroupMode::Fills,
                         (_, false, false) => GroupMode::Broken,
                     };
-                    several_lines[at] = mode != GroupMode::Flat;
+                    several_lines[index] = mode != GroupMode::Flat;
                     modes.push(mode);
                 }
                 LayoutEvent::End => drop(modes.pop()),
@@ -237,50 +245,51 @@ impl<'a> LayoutWriter<'a> {
 struct EventWidths {
     /// For each event, the total width in columns of the events before it. The last entry is the
     /// width of all events.
-    before: Vec<usize>,
+    widths_before: Vec<usize>,
     /// For each event, the index of the first possible break at or after the event.
     next_break: Vec<usize>,
     /// For each `Begin` event, the index of its `End` event.
-    end: Vec<usize>,
+    group_ends: Vec<usize>,
 }
 
 impl EventWidths {
     fn new(gaps: &Gaps<'_>, events: &[LayoutEvent]) -> Self {
-        let (mut before, mut end, mut open) = (vec![0], vec![events.len(); events.len()], Vec::new());
+        let (mut widths_before, mut group_ends, mut open_groups) =
+            (vec![0], vec![events.len(); events.len()], Vec::new());
         let mut columns = 0;
-        for (at, event) in events.iter().enumerate() {
+        for (index, event) in events.iter().enumerate() {
             columns += match *event {
                 LayoutEvent::Token(token) => gaps.token_width(token).0,
                 LayoutEvent::Glue { space, .. } | LayoutEvent::Break { space, .. } => usize::from(space),
                 _ => 0,
             };
-            before.push(columns);
+            widths_before.push(columns);
             match event {
-                LayoutEvent::Begin { .. } => open.push(at),
+                LayoutEvent::Begin { .. } => open_groups.push(index),
                 LayoutEvent::End => {
-                    if let Some(start) = open.pop() {
-                        end[start] = at;
+                    if let Some(start) = open_groups.pop() {
+                        group_ends[start] = index;
                     }
                 }
                 _ => {}
             }
         }
         let mut next_break = vec![events.len(); events.len() + 1];
-        for at in (0..events.len()).rev() {
-            let breaks = matches!(events[at], LayoutEvent::Break { .. });
-            next_break[at] = if breaks { at } else { next_break[at + 1] };
+        for index in (0..events.len()).rev() {
+            let is_break = matches!(events[index], LayoutEvent::Break { .. });
+            next_break[index] = if is_break { index } else { next_break[index + 1] };
         }
-        EventWidths { before, next_break, end }
+        EventWidths { widths_before, next_break, group_ends }
     }
 
     /// Returns the width in columns of a group and of the text after it, up to the next possible
     /// break.
     fn group_width(&self, begin: usize) -> usize {
-        self.before[self.next_break[self.end[begin]]] - self.before[begin]
+        self.widths_before[self.next_break[self.group_ends[begin]]] - self.widths_before[begin]
     }
 
     /// Returns the width in columns of the text from one possible break to the next.
-    fn width_until_break(&self, at: usize) -> usize {
-        self.before[self.next_break[at + 1]] - self.before[at]
+    fn width_until_break(&self, index: usize) -> usize {
+        self.widths_before[self.next_break[index + 1]] - self.widths_before[index]
     }
 }

@@ -127,12 +127,12 @@ fn build_test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
 }
 
 fn build_expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expectation> {
-    let broken = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
+    let build_violation = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         let mut texts =
             cx.build_children(&pair, Rule::string, StatementContext::read_spanned_string)?.into_iter();
         Ok((expect_part(texts.next(), "a violation has a rule's name")?, texts.next()))
     };
-    let score = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
+    let build_score = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         let number = cx.span(&required_child(&pair, Rule::number)?);
         let sign = required_child(&pair, Rule::score_sign)?;
         let sign = Spanned::new(cx.text(&sign).to_owned(), cx.span(&sign));
@@ -140,10 +140,10 @@ fn build_expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Ex
     };
     let path = children(pair, Rule::path).next().map(|path| build_keys(cx, path)).unwrap_or_default();
     let (breaks, then) = (
-        cx.build_children(pair, Rule::broken, broken),
+        cx.build_children(pair, Rule::broken, build_violation),
         cx.build_optional_child(pair, Rule::expected, build_expected_then),
     );
-    let score = cx.build_optional_child(pair, Rule::score, score);
+    let score = cx.build_optional_child(pair, Rule::score, build_score);
     let values = cx.build_optional_child(pair, Rule::case_values, |cx, pair| {
         cx.build_children(&pair, Rule::expression, expr::build_expression)
     });
@@ -211,7 +211,7 @@ pub(super) fn build_priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> B
     }
 }
 
-/// Reads the metadata of a target: constants in braces.
+/// Builds the metadata of a target: constants in braces.
 fn build_metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
     cx.build_children(&pair, Rule::entry, operand::build_entry)
 }

@@ -24,8 +24,8 @@ pub(super) struct StatementContext<'a> {
     /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
     /// The index into `sigs` of the token to which positions of tree nodes are relative.
-    from: usize,
-    /// The codes (one character per token) of the tokens from the token `from` on.
+    base: usize,
+    /// The codes (one character per token) of the tokens from the token `base` on.
     pub(super) codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
@@ -33,10 +33,10 @@ pub(super) struct StatementContext<'a> {
 
 impl<'a> StatementContext<'a> {
     /// Creates the context for a statement or item of at least one token. Positions of tree nodes
-    /// are relative to the token `from`.
-    pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, from: usize) -> Self {
+    /// are relative to the token `base`.
+    pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, base: usize) -> Self {
         let FileParser { file, text, sigs, codes, .. } = *reader;
-        let codes = &codes.as_bytes()[from..];
+        let codes = &codes.as_bytes()[base..];
         let start = sigs[tokens.start].token.start;
         let end = sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
         let span = Span { file, start, end };
@@ -45,7 +45,7 @@ impl<'a> StatementContext<'a> {
             text,
             sigs,
             tokens,
-            from,
+            base,
             codes,
             span,
             diagnostics: &mut reader.parsed.diagnostics,
@@ -62,10 +62,10 @@ impl<'a> StatementContext<'a> {
         self.span_of(pair.tokens())
     }
 
-    /// Returns the span of tokens, given by their indices relative to `from`. For an empty range,
-    /// returns the span of the token at its start.
+    /// Returns the span of tokens. The range contains token indices relative to `base`. For an
+    /// empty range, returns the span of the token at its start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
-        let token = |index: usize| self.sigs.get(self.from + index).map(|sig| sig.token);
+        let token = |index: usize| self.sigs.get(self.base + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);
         let end = token(tokens.end.max(tokens.start + 1) - 1).map_or(start, |last| last.end);
         Span { file: self.file, start, end }
@@ -75,38 +75,40 @@ impl<'a> StatementContext<'a> {
         &self.text[self.span(pair).range()]
     }
 
-    /// Returns the token at a byte offset, or the next token after the offset.
+    /// Returns the token at a byte offset, or the next token after the offset. After the last
+    /// token, returns an empty stray token at the end of the text.
     pub(super) fn token_at(&self, offset: u32) -> Token {
         let end = self.text.len() as u32;
-        let none = Token { kind: TokenKind::Stray, start: end, end };
+        let end_token = Token { kind: TokenKind::Stray, start: end, end };
         let index = self.sigs.partition_point(|sig| sig.token.end <= offset);
-        self.sigs.get(index).map_or(none, |sig| sig.token)
+        self.sigs.get(index).map_or(end_token, |sig| sig.token)
     }
 
     /// Returns the span and a description of the token at a byte offset, or of the next token. Past
     /// the end of the statement, returns the span of its last token.
-    pub(super) fn found_at(&self, offset: u32) -> (Span, Message) {
+    pub(super) fn describe_token_at(&self, offset: u32) -> (Span, Message) {
         let token = self.token_at(offset);
         if token.start < self.span.end {
             let span = token.span(self.file);
             return (span, message!("`{}`", self.shortened_source(span)));
         }
-        let last = self.token_at(self.span.end.saturating_sub(1));
-        (last.span(self.file), phrase::END_OF_STATEMENT)
+        let last_token = self.token_at(self.span.end.saturating_sub(1));
+        (last_token.span(self.file), phrase::END_OF_STATEMENT)
     }
 
-    /// Returns the innermost bracket of the statement that is open at a byte offset.
-    pub(super) fn innermost_open(&self, offset: u32) -> Option<TokenKind> {
-        let mut open = Vec::new();
+    /// Returns the kind of the innermost bracket that is open at a byte offset. Only brackets of
+    /// the statement count. `None` if no bracket is open.
+    pub(super) fn innermost_open_bracket(&self, offset: u32) -> Option<TokenKind> {
+        let mut open_brackets = Vec::new();
         let tokens = self.sigs[self.tokens.clone()].iter().map(|sig| sig.token);
         for token in tokens.take_while(|token| token.start < offset) {
             if token.kind.opens_bracket() {
-                open.push(token.kind);
+                open_brackets.push(token.kind);
             } else if token.kind.closes_bracket() {
-                open.pop();
+                open_brackets.pop();
             }
         }
-        open.pop()
+        open_brackets.pop()
     }
 
     /// Returns the source text of a span, shortened to its first line and to at most 40 characters.
@@ -114,7 +116,7 @@ impl<'a> StatementContext<'a> {
         let text = &self.text[span.range()];
         let line = text.lines().next().unwrap_or("");
         match line.char_indices().nth(40) {
-            Some((at, _)) => format!("{}…", &line[..at]),
+            Some((end, _)) => format!("{}…", &line[..end]),
             None if line.len() < text.len() => format!("{line}…"),
             None => line.to_owned(),
         }
@@ -135,8 +137,8 @@ impl<'a> StatementContext<'a> {
         Ok(self.read_ident(&pair))
     }
 
-    pub(super) fn report_reserved_word(&mut self, word: &str, span: Span, wanted: Message) -> Failed {
-        let diagnostic = reserved_word_error(word, span, wanted);
+    pub(super) fn report_reserved_word(&mut self, word: &str, span: Span, expected: Message) -> Failed {
+        let diagnostic = reserved_word_error(word, span, expected);
         self.report(diagnostic)
     }
 
@@ -146,10 +148,10 @@ impl<'a> StatementContext<'a> {
         code: Code,
         value: Result<T, literal::BadLiteral>,
     ) -> Built<T> {
-        value.map_err(|bad| {
+        value.map_err(|error| {
             let start = span.start as usize;
-            let span = Span::new(self.file, start + bad.place.start, start + bad.place.end);
-            self.report(Diagnostic::new(code, span, bad.message).help(bad.help))
+            let span = Span::new(self.file, start + error.range.start, start + error.range.end);
+            self.report(Diagnostic::new(code, span, error.message).help(error.help))
         })
     }
 
@@ -178,38 +180,38 @@ impl<'a> StatementContext<'a> {
         Ok(Spanned::new(self.read_string(span)?, span))
     }
 
-    /// Calls `read` for the child of a tree node that matched this grammar rule. Fails if there is
-    /// none.
+    /// Calls `build` for the child of a tree node that matched this grammar rule. Fails if there is
+    /// no such child.
     pub(super) fn build_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
         rule: Rule,
-        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+        build: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
     ) -> Built<T> {
-        read(self, required_child(pair, rule)?)
+        build(self, required_child(pair, rule)?)
     }
 
-    /// Calls `read` for the child of a tree node that matched this grammar rule, if there is one.
+    /// Calls `build` for the child of a tree node that matched this grammar rule, if there is one.
     pub(super) fn build_optional_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
         rule: Rule,
-        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+        build: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
     ) -> Built<Option<T>> {
-        children(pair, rule).next().map(|child| read(self, child)).transpose()
+        children(pair, rule).next().map(|child| build(self, child)).transpose()
     }
 
-    /// Calls `read` for every child of a tree node that matched this grammar rule.
+    /// Calls `build` for every child of a tree node that matched this grammar rule.
     pub(super) fn build_children<'p, T>(
         &mut self,
         pair: &Pair<'p>,
         rule: Rule,
-        mut read: impl FnMut(&mut Self, Pair<'p>) -> Built<T>,
+        mut build: impl FnMut(&mut Self, Pair<'p>) -> Built<T>,
     ) -> Built<Vec<T>> {
-        children(pair, rule).map(|child| read(self, child)).collect()
+        children(pair, rule).map(|child| build(self, child)).collect()
     }
 
-    /// Reports a token that is not spelled as `wanted`, but that the grammar accepts in its place.
+    /// Reports a token that the grammar accepts in place of the correct spelling `wanted`.
     pub(super) fn check_spelling(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
         if self.text(pair) != wanted {
             let span = self.span(pair);
@@ -282,8 +284,8 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
-/// Returns the name that a statement with errors would have declared. `None` if its keyword
-/// declares no name or no valid name follows.
+/// Returns the name that a statement with errors would have declared. `None` if the keyword of the
+/// statement declares no name, or if no valid name follows the keyword.
 pub(super) fn declared_name(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
     let word = terminals::find_word(sigs.first()?.token.text(text)).filter(|word| word.declares_name())?;
     // `extern fn NAME`

@@ -76,15 +76,15 @@ fn build_router_case(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Rou
     let condition = cx.build_optional_child(&pair, Rule::expression, expr::build_expression)?;
     let locals = build_locals(cx, &pair)?;
     cx.check_spelling(&required_child(&pair, Rule::arrow)?, "->", message!("the arrow"));
-    let behind = required_child(&pair, Rule::destinations)?;
+    let destinations_pair = required_child(&pair, Rule::destinations)?;
     let destination =
         |cx: &mut StatementContext<'_>, pair| cx.build_child(&pair, Rule::expression, expr::build_expression);
-    let destinations = cx.build_children(&behind, Rule::destination, destination)?;
-    let loopback = children(&behind, Rule::kw_loopback).next().map(|word| cx.span(&word));
+    let destinations = cx.build_children(&destinations_pair, Rule::destination, destination)?;
+    let loopback = children(&destinations_pair, Rule::kw_loopback).next().map(|word| cx.span(&word));
     Ok(RouterCase { condition, locals, destinations, loopback, span: cx.span(&pair) })
 }
 
-/// Reads `where NAME = EXPRESSION, …`, if present.
+/// Builds the local names of `where NAME = EXPRESSION, …`, if present.
 pub(super) fn build_locals(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Locals> {
     let local = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.check_spelling(
@@ -139,7 +139,7 @@ pub(super) fn build_string(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Bui
     cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)
 }
 
-/// Reads a name or a string.
+/// Builds an identifier from a name or a string.
 pub(super) fn build_text_or_name(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Ident> {
     let inner = first_child(&pair)?;
     match inner.as_rule() {
@@ -148,7 +148,7 @@ pub(super) fn build_text_or_name(cx: &mut StatementContext<'_>, pair: Pair<'_>) 
     }
 }
 
-/// Reads a list literal or the name of a list.
+/// Builds an expression from a list literal or the name of a list.
 pub(super) fn build_word_list(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let inner = first_child(&pair)?;
     let span = cx.span(&inner);

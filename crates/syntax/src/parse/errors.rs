@@ -19,19 +19,20 @@ const MAX_EXPECTED: usize = 3;
 
 /// Creates the diagnostic for a statement that the grammar cannot parse.
 pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule>) -> Diagnostic {
-    let at = match error.location {
-        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+    let offset = match error.location {
+        InputLocation::Pos(offset) | InputLocation::Span((offset, _)) => offset,
     };
     let expected = match &error.variant {
         ErrorVariant::ParsingError { positives, .. } => positives.as_slice(),
         ErrorVariant::CustomError { message } => return grammar_limit_error(cx, message),
     };
-    let at = (cx.tokens.start + at).min(cx.tokens.end);
-    let token = cx.sigs[at.min(cx.tokens.end - 1)].token;
-    let found = if at < cx.tokens.end { token.text(cx.text) } else { "" };
-    let mut failure = ParseFailure { cx, rule, expected, at, token, span: token.span(cx.file), found };
+    let token_index = (cx.tokens.start + offset).min(cx.tokens.end);
+    let token = cx.sigs[token_index.min(cx.tokens.end - 1)].token;
+    let found_text = if token_index < cx.tokens.end { token.text(cx.text) } else { "" };
+    let mut failure =
+        ParseFailure { cx, rule, expected, token_index, token, span: token.span(cx.file), found_text };
     // `list<>`: the brackets are one token, and the missing part is the type between them.
-    if failure.expects_rule(Rule::less) && found.starts_with('<') {
+    if failure.expects_rule(Rule::less) && found_text.starts_with('<') {
         failure.expected = &[Rule::type_expr];
     }
     failure.common_mistake().unwrap_or_else(|| failure.expected_found_diagnostic())
@@ -39,12 +40,12 @@ pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule
 
 /// Creates the diagnostic if the grammar reached its call limit or the stack limit.
 fn grammar_limit_error(cx: &StatementContext<'_>, message: &str) -> Diagnostic {
-    let place = cx.sigs[cx.tokens.start].token.span(cx.file);
+    let statement_span = cx.sigs[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
-        return Diagnostic::new(Code::TooDeep, place, message!("this statement is nested too deep"))
+        return Diagnostic::new(Code::TooDeep, statement_span, message!("this statement is nested too deep"))
             .help(message!("give parts of it a name with `let`"));
     }
-    Diagnostic::new(Code::TooComplex, place, message!("this statement is too complex to read"))
+    Diagnostic::new(Code::TooComplex, statement_span, message!("this statement is too complex to read"))
         .help(message!("split it, or give parts of it a name with `let`"))
 }
 
@@ -54,12 +55,12 @@ struct ParseFailure<'f, 'a> {
     expected: &'f [Rule],
     /// The index of the unexpected token. At the end of the statement, the index after its last
     /// token.
-    at: usize,
+    token_index: usize,
     /// The unexpected token. At the end of the statement, its last token.
     token: Token,
     span: Span,
     /// The text of the unexpected token. Empty at the end of the statement.
-    found: &'a str,
+    found_text: &'a str,
 }
 
 impl<'a> ParseFailure<'_, 'a> {
@@ -68,7 +69,7 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     fn is_at_end(&self) -> bool {
-        self.at >= self.cx.tokens.end
+        self.token_index >= self.cx.tokens.end
     }
 
     /// Describes the unexpected token.
@@ -85,7 +86,7 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     fn token_before(&self) -> Option<Token> {
-        let index = self.at.checked_sub(1).filter(|index| *index >= self.cx.tokens.start)?;
+        let index = self.token_index.checked_sub(1).filter(|index| *index >= self.cx.tokens.start)?;
         Some(self.cx.sigs[index].token)
     }
 
@@ -102,23 +103,24 @@ impl<'a> ParseFailure<'_, 'a> {
     fn is_value_expected(&self) -> bool {
         // If only a string or a brace is expected, the token belongs to the statement and does not
         // begin a value.
-        let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
-        self.expected.iter().all(|rule| phrase::is_expression_piece(*rule)) && !self.expected.iter().all(own)
+        let belongs_to_statement = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
+        self.expected.iter().all(|rule| phrase::is_expression_piece(*rule))
+            && !self.expected.iter().all(belongs_to_statement)
     }
 
     fn expected_found_diagnostic(&self) -> Diagnostic {
         let mut phrases: Vec<Message> = Vec::new();
-        let value_wanted = self.is_value_expected();
+        let expects_value = self.is_value_expected();
         for rule in self.expected {
             if let Some(phrase) = phrase::rule_phrase(*rule)
-                && (value_wanted || !phrase::is_expression_piece(*rule) || self.is_statement_opening(*rule))
+                && (expects_value || !phrase::is_expression_piece(*rule) || self.is_statement_opening(*rule))
                 && !phrases.contains(&phrase)
                 && !(phrase == phrase::END_OF_STATEMENT && self.is_at_end())
             {
                 phrases.push(phrase);
             }
         }
-        if value_wanted {
+        if expects_value {
             phrases =
                 vec![if self.is_preceded_by("when") { message!("a condition") } else { message!("a value") }];
         }
@@ -131,9 +133,9 @@ impl<'a> ParseFailure<'_, 'a> {
         }
         phrases.truncate(MAX_EXPECTED);
         let (expected, found) = (list_alternatives(phrases), self.describe_found());
-        let condition = self.rule == Rule::route_statement && self.expects_rule(Rule::arrow);
+        let is_after_condition = self.rule == Rule::route_statement && self.expects_rule(Rule::arrow);
         let message = match self.token_before() {
-            Some(_) if condition && !self.is_preceded_by("default") => {
+            Some(_) if is_after_condition && !self.is_preceded_by("default") => {
                 message!("expected {expected} after the condition, found {found}")
             }
             Some(before) => {
@@ -143,10 +145,10 @@ impl<'a> ParseFailure<'_, 'a> {
             None => message!("expected {expected}, found {found}"),
         };
         let diagnostic = Diagnostic::new(Code::Unexpected, self.span, message);
-        if let Some(near) = self.meant_word() {
-            return diagnostic.did_you_mean(self.span, Some(&near));
+        if let Some(nearest_word) = self.nearest_expected_word() {
+            return diagnostic.did_you_mean(self.span, Some(&nearest_word));
         }
-        if self.found == "@" && self.rule == Rule::input_statement {
+        if self.found_text == "@" && self.rule == Rule::input_statement {
             return diagnostic
                 .help(message!("write the mark of a field after its type: `phone?: string @private`"));
         }
@@ -157,14 +159,14 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     /// Returns the expected word that is nearest to the unexpected word, if one is near enough.
-    fn meant_word(&self) -> Option<String> {
+    fn nearest_expected_word(&self) -> Option<String> {
         if self.token.kind != TokenKind::Word || self.is_at_end() {
             return None;
         }
         let words: Vec<String> =
             self.expected.iter().filter_map(|rule| phrase::first_word_of_phrase(*rule)).collect();
         let words = words.iter().map(String::as_str).filter(|word| word.starts_with(char::is_alphabetic));
-        nearest(self.found, words).map(str::to_owned)
+        nearest(self.found_text, words).map(str::to_owned)
     }
 
     /// True if the expected `rule` is a bracket, string or number that belongs to the statement
@@ -236,15 +238,15 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
     fn common_mistake(&self) -> Option<Diagnostic> {
-        let (span, found, kind) = (self.span, self.found, self.token.kind);
+        let (span, found, kind) = (self.span, self.found_text, self.token.kind);
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
-        let wants_name = names.into_iter().any(|rule| self.expects_rule(rule));
-        let elsewhere = matches!(found, "input" | "else" | "otherwise" | "default");
-        if let (true, Some(diagnostic)) = (elsewhere, self.foreign_syntax()) {
+        let expects_name = names.into_iter().any(|rule| self.expects_rule(rule));
+        let is_foreign_keyword = matches!(found, "input" | "else" | "otherwise" | "default");
+        if let (true, Some(diagnostic)) = (is_foreign_keyword, self.foreign_syntax()) {
             return Some(diagnostic);
         }
         if kind == TokenKind::Word && is_reserved(found) && !self.is_at_end() {
-            if wants_name {
+            if expects_name {
                 return Some(self.reserved_name_error(span, found));
             }
             if self.is_value_expected()
@@ -254,13 +256,13 @@ impl<'a> ParseFailure<'_, 'a> {
                 return Some(reserved_value_error(found, span));
             }
         }
-        if wants_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.is_at_end() {
+        if expects_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.is_at_end() {
             return Some(self.quoted_name_error(span, found));
         }
         if found == "when" && self.rule != Rule::route_statement {
             // `let a = 1 rout b when …`: the previous two words were parsed as operator and
             // operand.
-            let word = self.at.checked_sub(2).filter(|index| *index > self.cx.tokens.start);
+            let word = self.token_index.checked_sub(2).filter(|index| *index > self.cx.tokens.start);
             let word = word.map(|index| self.cx.sigs[index].token);
             if let Some(diagnostic) = word.and_then(|word| self.misspelt_statement(word)) {
                 return Some(diagnostic);
@@ -296,12 +298,12 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// Returns a diagnostic for a mistake that is specific to one kind of statement.
     fn statement_mistake(&self) -> Option<Diagnostic> {
-        let found = self.found;
+        let found = self.found_text;
         if self.expects_rule(Rule::kw_when) {
             return self.missing_when();
         }
-        let routes = matches!(self.rule, Rule::route_statement | Rule::default_statement);
-        if routes && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
+        let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
+        if is_route && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
             return self.unexpected_token(
                 message!("arguments must be named"),
                 message!("write `-> handler(name: value)`"),
@@ -339,15 +341,15 @@ impl<'a> ParseFailure<'_, 'a> {
     /// Returns a diagnostic for a name with a hyphen, such as `show-files`.
     fn hyphened_name(&self) -> Option<Diagnostic> {
         let before = self.token_before().filter(|token| token.kind == TokenKind::Word)?;
-        let behind = self.cx.sigs.get(self.at + 1)?.token;
-        let glued = before.end == self.token.start && behind.start == self.token.end;
-        if behind.kind != TokenKind::Word || !glued {
+        let next_token = self.cx.sigs.get(self.token_index + 1)?.token;
+        let without_spaces = before.end == self.token.start && next_token.start == self.token.end;
+        if next_token.kind != TokenKind::Word || !without_spaces {
             return None;
         }
-        let name = format!("{}_{}", self.token_text(before), self.token_text(behind));
+        let name = format!("{}_{}", self.token_text(before), self.token_text(next_token));
         let help = message!("names are made of letters, digits and `_`: write `{name}`");
-        let whole = Span { start: before.start, end: behind.end, ..self.span };
-        Some(self.unexpected_token(message!("a name cannot contain `-`"), help)?.likely_fix(whole, name))
+        let name_span = Span { start: before.start, end: next_token.end, ..self.span };
+        Some(self.unexpected_token(message!("a name cannot contain `-`"), help)?.likely_fix(name_span, name))
     }
 
     fn is_after_operator(&self) -> bool {
@@ -373,7 +375,7 @@ impl<'a> ParseFailure<'_, 'a> {
 
     fn reserved_name_error(&self, span: Span, found: &str) -> Diagnostic {
         let diagnostic = reserved_word_error(found, span, message!("a name"));
-        let next = self.cx.sigs.get(self.at + 1).map(|sig| self.token_text(sig.token));
+        let next = self.cx.sigs.get(self.token_index + 1).map(|sig| self.token_text(sig.token));
         // `route when …`: a missing name is more likely than a route called `when`.
         if self.is_preceded_by("route")
             && found == "when"

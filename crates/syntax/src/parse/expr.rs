@@ -20,7 +20,7 @@ pub(super) struct ExprNode {
     pub(super) height: usize,
     /// Whether the expression is in parentheses. Its operands then do not merge with the
     /// surrounding operators.
-    pub(super) wrapped: bool,
+    pub(super) in_parentheses: bool,
 }
 
 /// Maximum height of an expression tree, because later compiler passes recurse over it. Brackets
@@ -33,16 +33,16 @@ pub(super) fn build_expression(cx: &mut StatementContext<'_>, pair: Pair<'_>) ->
 }
 
 pub(super) fn build_expr_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ExprNode> {
-    let mut climb = PrecedenceClimber::from_pair(cx, pair);
-    let node = climb.parse_at_precedence(0)?;
-    climb.expect_end(node)
+    let mut climber = PrecedenceClimber::from_pair(cx, pair);
+    let node = climber.parse_at_precedence(0)?;
+    climber.expect_end(node)
 }
 
-/// Reads an expression or a range, as allowed to the right of `in`.
+/// Builds an expression or a range, as allowed to the right of `in`.
 pub(super) fn build_range_or_expression(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
-    let mut climb = PrecedenceClimber::from_pair(cx, pair);
-    let node = climb.parse_right_of_in()?;
-    climb.expect_end(node).map(|node| node.expr)
+    let mut climber = PrecedenceClimber::from_pair(cx, pair);
+    let node = climber.parse_right_of_in()?;
+    climber.expect_end(node).map(|node| node.expr)
 }
 
 /// The kinds of pieces of an expression. A piece of one token, or a `.name`, is recognized by its
@@ -68,16 +68,19 @@ pub(super) struct ExprPiece {
     pub(super) kind: ExprPieceKind,
     /// The index into `pairs` if the piece is a tree node. Otherwise the index of the first token
     /// of the piece.
-    pub(super) at: usize,
+    pub(super) index: usize,
     pub(super) span: Span,
 }
 
 pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
     pub(super) pieces: SmallVec<[ExprPiece; 8]>,
-    /// The parse tree nodes of the pieces that `ExprPiece::at` refers to by index.
+    /// The parse tree nodes of pieces. For such a piece, `ExprPiece::index` is an index into this
+    /// vector.
     pub(super) pairs: Vec<Pair<'p>>,
-    pub(super) at: usize,
+    /// The index of the current piece.
+    pub(super) position: usize,
+    /// The byte offset of the end of the expression.
     pub(super) end: u32,
 }
 
@@ -85,7 +88,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     fn from_pair(cx: &'c mut StatementContext<'cx>, pair: Pair<'p>) -> Self {
         let end = cx.span(&pair).end;
         let pieces = SmallVec::with_capacity(pair.tokens().len());
-        let mut climb = PrecedenceClimber { cx, pieces, pairs: Vec::new(), at: 0, end };
+        let mut climber = PrecedenceClimber { cx, pieces, pairs: Vec::new(), position: 0, end };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
                 Rule::group => ExprPieceKind::Group,
@@ -95,35 +98,35 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 Rule::quantified => ExprPieceKind::Quantified,
                 Rule::conditional => ExprPieceKind::Conditional,
                 _ => {
-                    climb.push_token_pieces(pair.tokens());
+                    climber.push_token_pieces(pair.tokens());
                     continue;
                 }
             };
-            climb.pieces.push(ExprPiece { kind, at: climb.pairs.len(), span: climb.cx.span(&pair) });
-            climb.pairs.push(pair);
+            climber.pieces.push(ExprPiece { kind, index: climber.pairs.len(), span: climber.cx.span(&pair) });
+            climber.pairs.push(pair);
         }
-        climb
+        climber
     }
 
     fn push_token_pieces(&mut self, tokens: Range<usize>) {
-        let mut at = tokens.start;
-        while at < tokens.end {
-            let (kind, next) = match self.cx.codes[at] {
-                terminals::DOT | terminals::MEMBER_DOT => (ExprPieceKind::Member, at + 2),
-                terminals::STRING => (ExprPieceKind::String, at + 1),
-                terminals::NUMBER => (ExprPieceKind::Number, at + 1),
+        let mut token = tokens.start;
+        while token < tokens.end {
+            let (kind, next) = match self.cx.codes[token] {
+                terminals::DOT | terminals::MEMBER_DOT => (ExprPieceKind::Member, token + 2),
+                terminals::STRING => (ExprPieceKind::String, token + 1),
+                terminals::NUMBER => (ExprPieceKind::Number, token + 1),
                 code if terminals::terminal(code).class == TerminalClass::Operator => {
-                    (ExprPieceKind::Operator, at + 1)
+                    (ExprPieceKind::Operator, token + 1)
                 }
-                _ => (ExprPieceKind::Word, at + 1),
+                _ => (ExprPieceKind::Word, token + 1),
             };
-            self.pieces.push(ExprPiece { kind, at, span: self.cx.span_of(at..next) });
-            at = next;
+            self.pieces.push(ExprPiece { kind, index: token, span: self.cx.span_of(token..next) });
+            token = next;
         }
     }
 
     pub(super) fn peek(&self) -> Option<ExprPiece> {
-        self.pieces.get(self.at).copied()
+        self.pieces.get(self.position).copied()
     }
 
     pub(super) fn piece_text(&self, piece: ExprPiece) -> &'cx str {
@@ -132,13 +135,13 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
 
     /// Returns the inner tree nodes of a piece that is itself a tree node.
     pub(super) fn inner_pairs(&self, piece: ExprPiece) -> Pairs<'p> {
-        self.pairs[piece.at].into_inner()
+        self.pairs[piece.index].into_inner()
     }
 
-    /// Returns the word without backquotes or the symbol that is `ahead` pieces after the current
-    /// piece. `None` if that piece is of another kind.
+    /// Returns the word or symbol of the piece that is `ahead` pieces after the current piece.
+    /// `None` if that piece is of another kind, or is a name in backquotes.
     pub(super) fn word_ahead(&self, ahead: usize) -> Option<&'cx str> {
-        let piece = *self.pieces.get(self.at + ahead)?;
+        let piece = *self.pieces.get(self.position + ahead)?;
         match piece.kind {
             ExprPieceKind::Word | ExprPieceKind::Operator => {
                 Some(self.piece_text(piece)).filter(|text| !text.starts_with('`'))
@@ -161,16 +164,16 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             let diagnostic = Diagnostic::new(Code::TooDeep, span, message);
             return Err(self.report(diagnostic.help(message!("give parts of it a name with `let`"))));
         }
-        Ok(ExprNode { expr: Expr { kind, span }, height, wrapped: false })
+        Ok(ExprNode { expr: Expr { kind, span }, height, in_parentheses: false })
     }
 
-    /// Parses an expression whose operators have at least the precedence `min`.
-    pub(super) fn parse_at_precedence(&mut self, min: u8) -> Built<ExprNode> {
+    /// Parses an expression whose operators have at least the precedence `min_precedence`.
+    pub(super) fn parse_at_precedence(&mut self, min_precedence: u8) -> Built<ExprNode> {
         let mut left = self.parse_prefixed()?;
         loop {
             let Some(piece) = self.peek() else { return Ok(left) };
             if piece.kind == ExprPieceKind::Cast {
-                if Op::As.info().precedence < min {
+                if Op::As.info().precedence < min_precedence {
                     return Ok(left);
                 }
                 left = self.parse_cast(left)?;
@@ -180,7 +183,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             match word {
                 "ignoring" | "matching" | ".." | "..=" | "..." => return Ok(left),
                 "is" => {
-                    if Op::IsMissing.info().precedence < min {
+                    if Op::IsMissing.info().precedence < min_precedence {
                         return Ok(left);
                     }
                     left = self.parse_presence(left)?;
@@ -189,11 +192,11 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 _ => {}
             }
             let (op, negated) = self.peek_infix(word)?;
-            if op.info().precedence < min {
+            if op.info().precedence < min_precedence {
                 return Ok(left);
             }
             if let Some((_, message)) = foreign_operator(word) {
-                let span = self.piece_span(self.at);
+                let span = self.piece_span(self.position);
                 let _: Failed = self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
             }
             left = match op {
@@ -208,7 +211,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         if self.peek().is_none() {
             return Ok(node);
         }
-        let span = self.piece_span(self.at);
+        let span = self.piece_span(self.position);
         Err(match self.word_ahead(0) {
             Some(word @ ("ignoring" | "matching")) => {
                 let message = message!("`{word} case` is allowed only after a comparison of texts");
@@ -224,12 +227,12 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     }
 
     fn parse_logic(&mut self, left: ExprNode, op: Op) -> Built<ExprNode> {
-        self.at += 1;
+        self.position += 1;
         let right = self.parse_at_precedence(op.info().precedence + 1)?;
         let span = left.expr.span.to(right.expr.span);
         let height = left.height.max(right.height + 1);
         match left.expr.kind {
-            ExprKind::Logic(same, mut operands) if same == op && !left.wrapped => {
+            ExprKind::Logic(inner_op, mut operands) if inner_op == op && !left.in_parentheses => {
                 operands.push(right.expr);
                 self.make_node(ExprKind::Logic(op, operands), span, height)
             }
@@ -243,21 +246,22 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     fn parse_binary(&mut self, left: ExprNode, op: Op, negated: bool) -> Built<ExprNode> {
         let info = op.info();
         if negated {
-            self.at += 1;
+            self.position += 1;
         }
-        let mut op_span = self.piece_span(self.at - usize::from(negated)).to(self.piece_span(self.at));
-        self.at += 1;
+        let mut op_span =
+            self.piece_span(self.position - usize::from(negated)).to(self.piece_span(self.position));
+        self.position += 1;
         let mut modifiers = Modifiers::default();
         if is_condition_operator(op) {
-            if self.word_ahead(0) == Some("word") && self.at + 1 < self.pieces.len() {
+            if self.word_ahead(0) == Some("word") && self.position + 1 < self.pieces.len() {
                 modifiers.word = true;
-                op_span = op_span.to(self.piece_span(self.at));
-                self.at += 1;
+                op_span = op_span.to(self.piece_span(self.position));
+                self.position += 1;
             }
             if let Some(quantity) = self.peek_quantity() {
                 modifiers.quantity = Some(quantity);
-                op_span = op_span.to(self.piece_span(self.at));
-                self.at += 1;
+                op_span = op_span.to(self.piece_span(self.position));
+                self.position += 1;
             }
         }
         let right = if op == Op::In {
@@ -269,8 +273,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         if is_condition_operator(op) && matches!(self.word_ahead(0), Some("ignoring" | "matching")) {
             span = span.to(self.read_case_modifier(&mut modifiers)?);
         }
-        let chained = info.precedence == Op::Eq.info().precedence && !left.wrapped;
-        if let (true, ExprKind::Binary(inner)) = (chained, &left.expr.kind)
+        let may_be_chained = info.precedence == Op::Eq.info().precedence && !left.in_parentheses;
+        if let (true, ExprKind::Binary(inner)) = (may_be_chained, &left.expr.kind)
             && inner.op.node.info().precedence == info.precedence
         {
             let text = |span: Span| &self.cx.text[span.range()];
@@ -290,8 +294,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.make_node(ExprKind::Binary(Box::new(binary)), span, height)
     }
 
-    /// Returns the modifier `any`, `all` or `none` at the current position. `None` for another
-    /// word, or if the word has no operand after it or begins a block or quantifier.
+    /// Returns the modifier `any`, `all` or `none` at the current position. `None` for any other
+    /// word. Also `None` if no operand follows, or if the word begins a block or a quantifier.
     fn peek_quantity(&self) -> Option<Quantity> {
         let quantity = match self.word_ahead(0)? {
             "any" => Quantity::Any,
@@ -299,8 +303,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             "none" => Quantity::None,
             _ => return None,
         };
-        let next = self.pieces.get(self.at + 1)?;
-        let operand = match next.kind {
+        let next = self.pieces.get(self.position + 1)?;
+        let has_operand = match next.kind {
             ExprPieceKind::Braces | ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => {
                 false
             }
@@ -310,7 +314,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             }
             _ => true,
         };
-        operand.then_some(quantity)
+        has_operand.then_some(quantity)
     }
 
     fn parse_right_of_in(&mut self) -> Built<ExprNode> {
@@ -321,7 +325,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         let inclusive = match self.word_ahead(0) {
             Some("..=") => true,
             Some("...") => {
-                let span = self.piece_span(self.at);
+                let span = self.piece_span(self.position);
                 let _: Failed = self.report(foreign::foreign_syntax_error(
                     span,
                     message!("a range is written with `..` or `..=`"),
@@ -331,7 +335,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             }
             _ => false,
         };
-        self.at += 1;
+        self.position += 1;
         let end = self.parse_at_precedence(Op::In.info().precedence + 1)?;
         let span = start.expr.span.to(end.expr.span);
         let height = start.height.max(end.height) + 1;
@@ -341,31 +345,31 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
 
     /// Reads `ignoring case` or `matching case`.
     fn read_case_modifier(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
-        let word = self.piece_span(self.at);
+        let word_span = self.piece_span(self.position);
         modifiers.case =
             Some(if self.word_ahead(0) == Some("ignoring") { Case::Ignore } else { Case::Match });
         if self.word_ahead(1) != Some("case") {
-            let (span, found) = self.cx.found_at(word.end);
+            let (span, found) = self.cx.describe_token_at(word_span.end);
             let message = message!("expected `case`, found {found}");
             let help = message!("write `ignoring case` or `matching case`");
             return Err(self.report(unexpected_token(span, message, help)));
         }
-        self.at += 2;
-        Ok(word.to(self.piece_span(self.at - 1)))
+        self.position += 2;
+        Ok(word_span.to(self.piece_span(self.position - 1)))
     }
 
     fn parse_cast(&mut self, operand: ExprNode) -> Built<ExprNode> {
-        let piece = self.pieces[self.at];
-        self.at += 1;
+        let piece = self.pieces[self.position];
+        self.position += 1;
         let span = operand.expr.span.to(piece.span);
-        let ty = types::build_type_expr(self.cx, required_child(&self.pairs[piece.at], Rule::type_expr)?)?;
+        let ty = types::build_type_expr(self.cx, required_child(&self.pairs[piece.index], Rule::type_expr)?)?;
         self.make_node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)
     }
 
-    /// Reads `is missing` or `is present`.
+    /// Parses `is missing` or `is present` after an operand.
     fn parse_presence(&mut self, operand: ExprNode) -> Built<ExprNode> {
-        let is = self.piece_span(self.at);
-        let (op, words, exact) = match (self.word_ahead(1), self.word_ahead(2)) {
+        let is_span = self.piece_span(self.position);
+        let (op, words, is_correct) = match (self.word_ahead(1), self.word_ahead(2)) {
             (Some("missing"), _) => (Op::IsMissing, 2, true),
             (Some("present"), _) => (Op::IsPresent, 2, true),
             (Some("not"), Some("missing" | "null" | "none" | "nil" | "empty" | "None")) => {
@@ -377,7 +381,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 (Op::IsMissing, if self.word_ahead(1) == Some("not") { 3 } else { 2 }, false)
             }
             _ => {
-                let (span, found) = self.cx.found_at(is.end);
+                let (span, found) = self.cx.describe_token_at(is_span.end);
                 let message = message!("expected `missing` or `present` after `is`, found {found}");
                 let help = foreign::help_after_is(
                     self.word_ahead(1).unwrap_or(""),
@@ -386,16 +390,16 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 return Err(self.report(unexpected_token(span, message, help)));
             }
         };
-        let span = is.to(self.piece_span(self.at + words - 1));
-        if !exact {
+        let span = is_span.to(self.piece_span(self.position + words - 1));
+        if !is_correct {
             let written = &self.cx.text[span.range()];
             let message = message!("`{written}` is not an operator");
             let _: Failed = self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
         }
-        self.at += words;
-        let whole = operand.expr.span.to(span);
+        self.position += words;
+        let node_span = operand.expr.span.to(span);
         let height = operand.height + 1;
         let kind = ExprKind::Presence { operand: Box::new(operand.expr), op: Spanned::new(op, span) };
-        self.make_node(kind, whole, height)
+        self.make_node(kind, node_span, height)
     }
 }

@@ -39,10 +39,10 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
 /// or be misspelt.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
-    let known = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
+    let foreign_row = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
     let words =
         || TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word()).map(|row| row.spelling);
-    known
+    foreign_row
         .map(|row| row.spelling)
         .or_else(|| words().find(|spelling| *spelling == lower))
         .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
@@ -50,15 +50,15 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
 }
 
 /// Joins the words before `when` into one name, in case the author wrote a name of several words.
-/// `at` is the offset of the second word. `None` if the words do not end at a `when`.
-pub(super) fn joined_name(text: &str, at: usize) -> Option<String> {
-    let (before, behind) = text.split_at_checked(at)?;
+/// The second word begins at `offset`. `None` if no `when` follows the words.
+pub(super) fn joined_name(text: &str, offset: usize) -> Option<String> {
+    let (text_before, text_after) = text.split_at_checked(offset)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let first = before.split_whitespace().next_back().filter(is_word)?;
-    let more: Vec<&str> =
-        behind.split_whitespace().take_while(|word| is_word(word) && *word != "when").take(4).collect();
-    let ends = behind.split_whitespace().nth(more.len()) == Some("when");
-    (ends && !more.is_empty()).then(|| [&[first], &more[..]].concat().join("_"))
+    let first = text_before.split_whitespace().next_back().filter(is_word)?;
+    let more_words: Vec<&str> =
+        text_after.split_whitespace().take_while(|word| is_word(word) && *word != "when").take(4).collect();
+    let ends_at_when = text_after.split_whitespace().nth(more_words.len()) == Some("when");
+    (ends_at_when && !more_words.is_empty()).then(|| [&[first], &more_words[..]].concat().join("_"))
 }
 
 /// Returns the help text for a word or symbol of another language where an operator is expected.
@@ -157,7 +157,7 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 /// `lower(text)`.
 pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
-    let named = || {
+    let function_name = || {
         Function::from_name(&lower)
             .map(|function| function.info().name)
             .or_else(|| builtins::builtin_for_foreign_name(&lower))
@@ -166,7 +166,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     match base.to_lowercase().as_str() {
         "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),
         "math" | "string" | "strings" | "str" => {
-            return named().map(|function| format!("{function}({args})"));
+            return function_name().map(|function| format!("{function}({args})"));
         }
         _ => {}
     }
@@ -178,11 +178,11 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
         ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
-        (_, "") => format!("{}({base})", named()?),
+        (_, "") => format!("{}({base})", function_name()?),
         _ => match infix_operator(&lower) {
             Some("matches") if args.starts_with('/') => format!("{base} matches r\"…\""),
             Some(op) => format!("{base} {op} {args}"),
-            None => format!("{}({base}, {args})", named()?),
+            None => format!("{}({base}, {args})", function_name()?),
         },
     })
 }
@@ -190,12 +190,12 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
 /// Returns the infix operator for a word of this language or of another language. The word is in
 /// lower case.
 pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
-    let row = |row: &&rulec_lang::operators::OpInfo| {
+    let is_infix = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)
     };
     TABLE
         .iter()
-        .filter(row)
+        .filter(is_infix)
         .find(|row| row.spelling == lower || row.foreign.contains(&lower))
         .map(|row| row.spelling)
 }

@@ -20,16 +20,17 @@ impl PrecedenceClimber<'_, '_, '_> {
             return match op.map(|op| (op, op.info().negation)) {
                 Some((op, Negation::NotBefore)) => Ok((op, true)),
                 Some((op, Negation::Op(opposite))) => {
-                    let span = self.piece_span(self.at).to(self.piece_span(self.at + 1));
+                    let span = self.piece_span(self.position).to(self.piece_span(self.position + 1));
                     let message = message!("`not {}` is not an operator", op.info().spelling);
                     Err(self.report(foreign::foreign_syntax_error(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.pieces[self.at + 1].kind == ExprPieceKind::Word && !terminals::is_reserved(next)
+                    self.pieces[self.position + 1].kind == ExprPieceKind::Word
+                        && !terminals::is_reserved(next)
                 }) =>
                 {
                     let next = next.unwrap_or_default().to_owned();
-                    let span = self.piece_span(self.at + 1);
+                    let span = self.piece_span(self.position + 1);
                     Err(self.report_unknown_operator(&next, span))
                 }
                 _ => Err(self.report_missing_operator()),
@@ -38,25 +39,25 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
             return Ok((op, false));
         }
-        let span = self.piece_span(self.at);
+        let span = self.piece_span(self.position);
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
         if let Some(failed) = self.report_foreign_prefix() {
             return Err(failed);
         }
-        let symbol = self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Operator);
-        let foreign = foreign::is_ignore_case(word) || foreign::operator_help(word).is_some();
-        if symbol || foreign || self.is_operator_position() {
+        let is_symbol = self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Operator);
+        let is_foreign = foreign::is_ignore_case(word) || foreign::operator_help(word).is_some();
+        if is_symbol || is_foreign || self.is_operator_position() {
             return Err(self.report_unknown_operator(word, span));
         }
         Err(self.report_missing_operator())
     }
 
-    /// True if the word at the current position is probably meant as an operator. Either an operand
-    /// follows, or the word resembles an operator.
+    /// True if the word at the current position is probably meant as an operator. The reason is
+    /// that an operand follows, or that the word resembles an operator.
     fn is_operator_position(&self) -> bool {
-        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.kind {
+        let next_is_operand = self.pieces.get(self.position + 1).is_some_and(|piece| match piece.kind {
             ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => false,
             ExprPieceKind::Word => !matches!(self.piece_text(*piece), "and" | "or" | "is"),
             _ => true,
@@ -75,8 +76,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             ));
         }
         if foreign::is_ignore_case(word) {
-            let more = self.word_ahead(1).filter(|next| foreign::is_ignore_case(next));
-            let span = more.map_or(span, |_| span.to(self.piece_span(self.at + 1)));
+            let second_word = self.word_ahead(1).filter(|next| foreign::is_ignore_case(next));
+            let span = second_word.map_or(span, |_| span.to(self.piece_span(self.position + 1)));
             let message = message!("`{}` is not the right spelling", &self.cx.text[span.range()]);
             return self.report(foreign::foreign_syntax_error(span, message, "ignoring case"));
         }
@@ -84,8 +85,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             return self.report(diagnostic.help(help));
         }
         let candidate = meant_operator(word);
-        let statement = terminals::statement_words();
-        if candidate.is_none() && rulec_base::diag::nearest(word, statement).is_some() {
+        let statement_words = terminals::statement_words();
+        if candidate.is_none() && rulec_base::diag::nearest(word, statement_words).is_some() {
             let token = self.cx.token_at(span.start);
             return self.report(splitter::unknown_statement_error(self.cx.file, self.cx.text, token));
         }
@@ -105,18 +106,20 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Reports a piece after a complete operand, where an operator is expected.
     pub(super) fn report_missing_operator(&mut self) -> Failed {
-        let span = self.piece_span(self.at);
+        let span = self.piece_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_foreign_prefix() {
             return failed;
         }
-        let (_, found) = self.cx.found_at(span.start);
-        let behind_number = self.at > 0 && self.pieces[self.at - 1].kind == ExprPieceKind::Number;
-        let has_field = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Member);
-        let unit = self.word_ahead(0).filter(|_| behind_number && !has_field);
-        let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
+        let (_, found) = self.cx.describe_token_at(span.start);
+        let follows_number =
+            self.position > 0 && self.pieces[self.position - 1].kind == ExprPieceKind::Number;
+        let has_field =
+            self.pieces.get(self.position + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Member);
+        let unit = self.word_ahead(0).filter(|_| follows_number && !has_field);
+        let help = match (self.pieces[self.position].kind, self.cx.innermost_open_bracket(span.start)) {
             (ExprPieceKind::Group, _) => message!("only a name can be called: `name(argument)`"),
             (ExprPieceKind::Member, _) => {
                 message!(

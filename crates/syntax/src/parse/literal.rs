@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLiteral {
     /// The byte range of the error within the literal.
-    pub(super) place: Range<usize>,
+    pub(super) range: Range<usize>,
     pub(super) message: Message,
     pub(super) help: Message,
 }
@@ -31,21 +31,22 @@ pub const UNITS: &[(&str, i64, i64)] = &[
 /// Returns the value of a number literal. `negative` is true if a minus sign precedes it.
 pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
     let (digits, unit) = text.split_at(digits_end(text));
-    let whole = !digits.contains(['.', 'e', 'E']);
+    let is_integer = !digits.contains(['.', 'e', 'E']);
     let (_, factor, divisor) = match UNITS.iter().find(|(name, ..)| *name == unit) {
-        Some(known) => *known,
+        Some(row) => *row,
         None if unit.is_empty() => ("", 1, 1),
         None => return Err(unknown_unit(text, digits, unit)),
     };
     let range_error = |help: Message| BadLiteral {
-        place: 0..text.len(),
+        range: 0..text.len(),
         message: message!("the number `{text}` is out of range"),
         help,
     };
-    let plain: String = digits.chars().filter(|c| *c != '_').collect();
-    if whole && divisor == 1 {
+    let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();
+    if is_integer && divisor == 1 {
         let sign = if negative { -1 } else { 1 };
-        let value = plain.parse::<i128>().ok().and_then(|value| value.checked_mul(i128::from(factor) * sign));
+        let value =
+            plain_digits.parse::<i128>().ok().and_then(|value| value.checked_mul(i128::from(factor) * sign));
         let value = value.and_then(|value| i64::try_from(value).ok());
         return value.map(Literal::Int).ok_or_else(|| {
             range_error(message!(
@@ -54,7 +55,7 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
             ))
         });
     }
-    let value: f64 = plain.parse().unwrap_or(f64::INFINITY);
+    let value: f64 = plain_digits.parse().unwrap_or(f64::INFINITY);
     let value = value * factor as f64 / divisor as f64;
     if !value.is_finite() {
         return Err(range_error(message!("the largest float is about 1.8e308")));
@@ -66,16 +67,17 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
 /// begins a unit.
 fn digits_end(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let run =
-        |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count();
-    let mut end = run(0);
+    let run_end = |start: usize| {
+        start + bytes[start..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count()
+    };
+    let mut end = run_end(0);
     if bytes.get(end) == Some(&b'.') {
-        end = run(end + 1);
+        end = run_end(end + 1);
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
         if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
-            end = run(end + 1 + sign);
+            end = run_end(end + 1 + sign);
         }
     }
     end
@@ -112,7 +114,7 @@ fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
             )
         }
     };
-    BadLiteral { place: digits.len()..text.len(), message: message!("`{unit}` is not a unit"), help }
+    BadLiteral { range: digits.len()..text.len(), message: message!("`{unit}` is not a unit"), help }
 }
 
 /// Returns the value of a string literal, raw or not. `text` includes the quotes.
@@ -126,12 +128,12 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
         return Ok(inner.to_owned());
     }
     let mut value = String::with_capacity(inner.len());
-    let mut at = 0;
-    while let Some(found) = inner[at..].find('\\') {
-        value.push_str(&inner[at..at + found]);
-        let start = at + found;
+    let mut offset = 0;
+    while let Some(distance) = inner[offset..].find('\\') {
+        value.push_str(&inner[offset..offset + distance]);
+        let start = offset + distance;
         let (c, length) = parse_escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
-            place: start + 1..start + 1 + length,
+            range: start + 1..start + 1 + length,
             message: match length {
                 1 => message!("an escape needs a letter after the backslash"),
                 _ => message!("`{}` is not an escape", &inner[start..start + length]),
@@ -139,9 +141,9 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
             help,
         })?;
         value.push(c);
-        at = start + length;
+        offset = start + length;
     }
-    value.push_str(&inner[at..]);
+    value.push_str(&inner[offset..]);
     Ok(value)
 }
 
@@ -149,7 +151,7 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
 /// length of the invalid part and a help text.
 fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {
     let Some(kind) = text[1..].chars().next() else { return Err((1, valid_escapes_help())) };
-    let simple = match kind {
+    let character = match kind {
         'n' => '\n',
         't' => '\t',
         'r' => '\r',
@@ -169,7 +171,7 @@ fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {
         }
         _ => return Err((1 + kind.len_utf8(), valid_escapes_help())),
     };
-    Ok((simple, 2))
+    Ok((character, 2))
 }
 
 /// Like `parse_escape`, for `\u` only. On error, returns only the length of the invalid part.
@@ -180,19 +182,20 @@ fn parse_unicode_escape(text: &str) -> Result<(char, usize), usize> {
         return code.map(|c| (c, end + 4)).ok_or(end + 4);
     }
     // The JSON form `\u6587`, with surrogate pairs.
-    let unit = |at: usize| text.get(at..at + 4).and_then(parse_hex);
-    let first = unit(2).ok_or(2_usize)?;
-    if let Some(c) = char::from_u32(first) {
+    let code_unit = |offset: usize| text.get(offset..offset + 4).and_then(parse_hex);
+    let first_unit = code_unit(2).ok_or(2_usize)?;
+    if let Some(c) = char::from_u32(first_unit) {
         return Ok((c, 6));
     }
-    let second = if text.get(6..8) == Some(r"\u") { unit(8) } else { None };
-    let low = second.filter(|low| first < 0xDC00 && (0xDC00..0xE000).contains(low)).ok_or(6_usize)?;
-    char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00)).map(|c| (c, 12)).ok_or(6)
+    let second_unit = if text.get(6..8) == Some(r"\u") { code_unit(8) } else { None };
+    let low =
+        second_unit.filter(|low| first_unit < 0xDC00 && (0xDC00..0xE000).contains(low)).ok_or(6_usize)?;
+    char::from_u32(0x10000 + ((first_unit - 0xD800) << 10) + (low - 0xDC00)).map(|c| (c, 12)).ok_or(6)
 }
 
 fn parse_hex(digits: &str) -> Option<u32> {
-    let valid = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    if valid { u32::from_str_radix(digits, 16).ok() } else { None }
+    let is_valid = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_valid { u32::from_str_radix(digits, 16).ok() } else { None }
 }
 
 /// Returns the help text for an unknown escape, which lists the valid escapes.
@@ -234,7 +237,7 @@ mod tests {
     fn numbers_that_are_none() {
         let check = |text: &str, place: &str| {
             let error = parse_number(text, false).expect_err(text);
-            assert_eq!(&text[error.place], place, "{text}");
+            assert_eq!(&text[error.range], place, "{text}");
         };
         check("9223372036854775808", "9223372036854775808");
         check("9223372036854775h", "9223372036854775h");
@@ -261,7 +264,7 @@ mod tests {
     fn escapes_that_are_none() {
         let check = |text: &str, place: &str| {
             let error = parse_string(text).expect_err(text);
-            assert_eq!(&text[error.place], place, "{text}");
+            assert_eq!(&text[error.range], place, "{text}");
         };
         check(r#""a\bc""#, r"\b");
         check(r#""\文""#, r"\文");

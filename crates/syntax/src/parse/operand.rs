@@ -19,7 +19,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Parses an operand with its prefix operators.
     pub(super) fn parse_prefixed(&mut self) -> Built<ExprNode> {
         let Some(word) = self.word_ahead(0) else { return self.parse_operand() };
-        let span = self.piece_span(self.at);
+        let span = self.piece_span(self.position);
         let op = match word {
             "not" => Op::Not,
             "-" => Op::Neg,
@@ -33,20 +33,20 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             }
             _ => return self.parse_operand(),
         };
-        self.at += 1;
+        self.position += 1;
         if op == Op::Neg && self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Number) {
-            let number = self.piece_span(self.at);
-            self.at += 1;
+            let number = self.piece_span(self.position);
+            self.position += 1;
             let literal = self.cx.read_number(number, true)?;
             return self.make_node(ExprKind::Literal(literal), span.to(number), 1);
         }
         // `!a == b` negates `a`, as in languages that use `!`.
-        let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
-        let operand = self.parse_at_precedence(tight + 1)?;
-        let whole = span.to(operand.expr.span);
+        let precedence = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
+        let operand = self.parse_at_precedence(precedence + 1)?;
+        let node_span = span.to(operand.expr.span);
         self.make_node(
             ExprKind::Unary(Spanned::new(op, span), Box::new(operand.expr)),
-            whole,
+            node_span,
             operand.height + 1,
         )
     }
@@ -56,25 +56,25 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let mut node = self.parse_primary()?;
         while let Some(piece) = self.peek() {
             let span = node.expr.span.to(piece.span);
-            let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
+            let can_have_members = node.in_parentheses || !matches!(node.expr.kind, ExprKind::Literal(_));
             match piece.kind {
-                ExprPieceKind::Member if place => {
-                    let key = self.cx.span_of(piece.at + 1..piece.at + 2);
+                ExprPieceKind::Member if can_have_members => {
+                    let key = self.cx.span_of(piece.index + 1..piece.index + 2);
                     let name = Spanned::new(unquote(&self.cx.text[key.range()]).to_owned(), key);
                     let height = node.height + 1;
                     node = self.make_node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
                 }
-                ExprPieceKind::Brackets if place => {
-                    let here = piece.span;
+                ExprPieceKind::Brackets if can_have_members => {
+                    let brackets_span = piece.span;
                     // Without this check, `contains any of ["a"]` would index a field `of`, which
                     // no author means.
-                    if node.expr.span.end != here.start {
+                    if node.expr.span.end != brackets_span.start {
                         let help = message!(
                             "write an index directly after its value, as in `tags[0]`; to look for one of \
                             several values, write `contains any [\"a\", \"b\"]`"
                         );
                         return Err(self.report(unexpected_token(
-                            here,
+                            brackets_span,
                             message!("a list cannot follow a value"),
                             help,
                         )));
@@ -83,7 +83,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                     if inner.len() != 1 {
                         let message = message!("an index must be one value in brackets");
                         let help = message!("write `list[0]` or `dict[\"key\"]`");
-                        return Err(self.report(unexpected_token(here, message, help)));
+                        return Err(self.report(unexpected_token(brackets_span, message, help)));
                     }
                     let index = inner.remove(0);
                     let height = node.height.max(inner_height) + 1;
@@ -92,7 +92,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
                 _ => break,
             }
-            self.at += 1;
+            self.position += 1;
         }
         Ok(node)
     }
@@ -102,23 +102,23 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let span = piece.span;
         match piece.kind {
             ExprPieceKind::String => {
-                self.at += 1;
+                self.position += 1;
                 let text = self.cx.read_string(span)?;
                 self.make_node(ExprKind::Literal(Literal::String(text)), span, 1)
             }
             ExprPieceKind::Number => {
-                self.at += 1;
+                self.position += 1;
                 let literal = self.cx.read_number(span, false)?;
                 self.make_node(ExprKind::Literal(literal), span, 1)
             }
             ExprPieceKind::Word => self.parse_word(self.piece_text(piece), span),
             ExprPieceKind::Brackets => {
-                self.at += 1;
+                self.position += 1;
                 let (list, height) = self.parse_elements(piece)?;
                 self.make_node(ExprKind::List(list), span, height + 1)
             }
             ExprPieceKind::Group => {
-                self.at += 1;
+                self.position += 1;
                 let (mut inner, height) = self.parse_elements(piece)?;
                 if inner.len() != 1 || self.inner_pairs(piece).any(|part| part.as_rule() == Rule::argument) {
                     let message = message!("parentheses must contain exactly one expression");
@@ -128,19 +128,23 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                         message!("a list is written `[a, b]`"),
                     )));
                 }
-                Ok(ExprNode { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
+                Ok(ExprNode {
+                    expr: Expr { span, ..inner.remove(0) },
+                    height: height + 1,
+                    in_parentheses: true,
+                })
             }
             ExprPieceKind::Braces => {
-                self.at += 1;
+                self.position += 1;
                 let (entries, height) = self.parse_record(piece)?;
                 self.make_node(ExprKind::Record(entries), span, height)
             }
             ExprPieceKind::Quantified => {
-                self.at += 1;
+                self.position += 1;
                 self.parse_quantified(piece)
             }
             ExprPieceKind::Conditional => {
-                self.at += 1;
+                self.position += 1;
                 self.parse_conditional(piece)
             }
             _ => Err(self.report_missing_operand()),
@@ -149,8 +153,11 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     fn parse_word(&mut self, text: &'cx str, span: Span) -> Built<ExprNode> {
         if !text.starts_with('`') {
-            let block =
-                self.pieces.get(self.at + 1).filter(|piece| piece.kind == ExprPieceKind::Braces).copied();
+            let block = self
+                .pieces
+                .get(self.position + 1)
+                .filter(|piece| piece.kind == ExprPieceKind::Braces)
+                .copied();
             let kind = match text {
                 "any" => Some(BlockKind::Any),
                 "all" => Some(BlockKind::All),
@@ -158,7 +165,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 _ => None,
             };
             if let (Some(kind), Some(block)) = (kind, block) {
-                self.at += 2;
+                self.position += 2;
                 return self.parse_block(kind, block, span);
             }
             let literal = match text {
@@ -168,70 +175,71 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 _ => None,
             };
             if let Some(literal) = literal {
-                self.at += 1;
+                self.position += 1;
                 return self.make_node(ExprKind::Literal(literal), span, 1);
             }
             if operators::is_reserved_word(text) {
                 return Err(self.report_operator_word(text, span));
             }
         }
-        self.at += 1;
+        self.position += 1;
         let name = unquote(text).to_owned();
         if let Some(group) = self.peek().filter(|piece| piece.kind == ExprPieceKind::Group) {
-            self.at += 1;
-            let whole = span.to(group.span);
+            self.position += 1;
+            let call_span = span.to(group.span);
             let (args, height) = self.parse_arguments(group)?;
-            return self.make_node(ExprKind::Call(Spanned::new(name, span), args), whole, height + 1);
+            return self.make_node(ExprKind::Call(Spanned::new(name, span), args), call_span, height + 1);
         }
         self.make_node(ExprKind::Name(name), span, 1)
     }
 
     /// Reports an operator word where a value is expected.
     fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
-        let operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
+        let is_operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.word_ahead(1) {
             Some(next) => {
                 Op::from_spelling(next).is_some() || next == "is" || foreign_operator(next).is_some()
             }
-            None => self.at + 1 == self.pieces.len(),
+            None => self.position + 1 == self.pieces.len(),
         };
-        if operator && !next_is_operator {
+        if is_operator && !next_is_operator {
             return self.report_missing_operand();
         }
         if matches!(text, "any" | "all") {
-            let (place, found) = self.cx.found_at(span.end);
+            let (next_span, found) = self.cx.describe_token_at(span.end);
             let message = message!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
             let help = match self.word_ahead(1) {
                 Some("word") => message!("`word` comes before `{text}`: `contains word {text} […]`"),
                 _ => message!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`"),
             };
-            return self.report(unexpected_token(place, message, help));
+            return self.report(unexpected_token(next_span, message, help));
         }
         self.report(reserved_value_error(text, span))
     }
 
     /// Reports a missing operand.
     fn report_missing_operand(&mut self) -> Failed {
-        let before = self.at.checked_sub(1).map(|index| self.piece_span(index));
-        let (span, found) = self.cx.found_at(self.peek().map_or(self.end, |piece| piece.span.start));
-        let message = match before.map(|before| self.cx.shortened_source(before)) {
+        let previous_span = self.position.checked_sub(1).map(|index| self.piece_span(index));
+        let (span, found) = self.cx.describe_token_at(self.peek().map_or(self.end, |piece| piece.span.start));
+        let message = match previous_span.map(|span| self.cx.shortened_source(span)) {
             Some(before) => message!("expected a value after `{before}`, found {found}"),
             None => message!("expected a value, found {found}"),
         };
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
-        let called = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Group);
-        let logic = before.map(|before| &self.cx.text[before.range()]);
+        let is_call =
+            self.pieces.get(self.position + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Group);
+        let previous_text = previous_span.map(|span| &self.cx.text[span.range()]);
         let help = match self.word_ahead(0) {
-            Some(word) if called && Op::from_spelling(word).is_some() => {
+            Some(word) if is_call && Op::from_spelling(word).is_some() => {
                 message!("`{word}` is written between its operands: `x {word} y`")
             }
             Some(word) if word.starts_with('/') => {
                 message!("write a regular expression as a text: `x matches r\"…\"`")
             }
-            _ if matches!(logic, Some("and" | "or" | "unless")) => {
+            _ if matches!(previous_text, Some("and" | "or" | "unless")) => {
                 message!("each side of `and`, `or` and `unless` must be a whole condition: `x > 3 and x < 5`")
             }
-            word => match logic.or(word).and_then(Op::from_spelling) {
+            word => match previous_text.or(word).and_then(Op::from_spelling) {
                 Some(op) => message!("for example: `{}`", op.info().example.0),
                 None => return self.report(diagnostic),
             },
@@ -239,42 +247,44 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.report(diagnostic.help(help))
     }
 
-    /// Reports a word before an operand that is not a prefix operator, as in `exists x` or `len x`.
+    /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
+    /// x`.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<Failed> {
-        let word = self.pieces[..self.at].last().filter(|piece| piece.kind == ExprPieceKind::Word)?;
+        let word = self.pieces[..self.position].last().filter(|piece| piece.kind == ExprPieceKind::Word)?;
         let (span, word) = (word.span, self.piece_text(*word));
         let help = foreign::prefix_help(word)?;
         let message = message!("`{word}` cannot be written before a value");
         Some(self.report(unexpected_token(span, message, help)))
     }
 
-    /// Returns the diagnostic for a method call, as other languages write it, whose parentheses are
-    /// the current piece.
+    /// Returns the diagnostic for a method call, in the syntax of other languages. The current
+    /// piece is the parentheses of the call.
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
-        let (before, rest) = self.pieces.split_at(self.at);
-        let (member, base) = before.split_last()?;
+        let (pieces_before, rest) = self.pieces.split_at(self.position);
+        let (member, base) = pieces_before.split_last()?;
         let group = rest.first().filter(|piece| piece.kind == ExprPieceKind::Group)?;
         if member.kind != ExprPieceKind::Member {
             return None;
         }
-        let inner = |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
-        let first = base.iter().rposition(|piece| !inner(piece))?;
-        let called = first > 0
+        let is_suffix =
+            |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
+        let first = base.iter().rposition(|piece| !is_suffix(piece))?;
+        let is_call = first > 0
             && base[first].kind == ExprPieceKind::Group
             && base[first - 1].kind == ExprPieceKind::Word;
-        let start = base[first - usize::from(called)].span;
-        let whole = start.to(group.span);
+        let start = base[first - usize::from(is_call)].span;
+        let call_span = start.to(group.span);
         let text = |from: u32, to: u32| self.cx.text[from as usize..to as usize].trim();
         let name = text(member.span.start, member.span.end).trim_start_matches('.').trim_start();
         let args = text(group.span.start + 1, group.span.end - 1);
         let diagnostic =
-            Diagnostic::new(Code::Unexpected, whole, message!("`.{name}(…)`: values have no methods"));
+            Diagnostic::new(Code::Unexpected, call_span, message!("`.{name}(…)`: values have no methods"));
         if builtins::reads_clock(name) {
             return Some(diagnostic.help(builtins::NO_CLOCK_HELP));
         }
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
-            Some(written) => diagnostic.help(message!("write `{written}`")).likely_fix(whole, written),
+            Some(written) => diagnostic.help(message!("write `{written}`")).likely_fix(call_span, written),
             None => diagnostic.help(message!(
                 "a function is called as `name(x)`, and an operator is written between its \
                     operands, as in `x contains \"a\"`"
@@ -282,8 +292,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         })
     }
 
-    fn parse_block(&mut self, kind: BlockKind, block: ExprPiece, word: Span) -> Built<ExprNode> {
-        let span = word.to(block.span);
+    fn parse_block(&mut self, kind: BlockKind, block: ExprPiece, word_span: Span) -> Built<ExprNode> {
+        let span = word_span.to(block.span);
         let inner = self.inner_pairs(block).nth(1);
         let help = message!("conditions in braces are separated by `;` or `,`");
         match inner {
@@ -292,9 +302,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 self.make_node(ExprKind::Block(kind, conditions), span, height + 1)
             }
             Some(part) if part.as_rule() == Rule::entries => {
-                let place = self.cx.span(&part);
+                let entries_span = self.cx.span(&part);
                 Err(self.report(unexpected_token(
-                    place,
+                    entries_span,
                     message!("expected conditions, found `key: value`"),
                     help,
                 )))
@@ -308,7 +318,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     fn parse_quantified(&mut self, piece: ExprPiece) -> Built<ExprNode> {
-        let pair = self.pairs[piece.at];
+        let pair = self.pairs[piece.index];
         let kind = match self.cx.text(&required_child(&pair, Rule::quantifier)?) {
             "all" => QuantifierKind::All,
             "count" => QuantifierKind::Count,
@@ -324,7 +334,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     fn parse_conditional(&mut self, piece: ExprPiece) -> Built<ExprNode> {
-        let pair = self.pairs[piece.at];
+        let pair = self.pairs[piece.index];
         let parts = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
         let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
@@ -332,16 +342,16 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
-    /// Reads the expressions of a list, index, group or call. Returns them with the maximum height
-    /// of their trees.
+    /// Parses the expressions of a list, index, group or call. Returns the expressions and the
+    /// maximum height of their trees.
     fn parse_elements(&mut self, piece: ExprPiece) -> Built<(Vec<Expr>, usize)> {
         self.parse_expressions(self.inner_pairs(piece))
     }
 
-    fn parse_expressions(&mut self, inside: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
+    fn parse_expressions(&mut self, inner_pairs: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
         // The pairs include the brackets, and commas between the expressions.
-        let (mut elements, mut height) = (Vec::with_capacity(inside.clone().count() / 2), 0);
-        for pair in inside.filter(|pair| pair.as_rule() == Rule::expression) {
+        let (mut elements, mut height) = (Vec::with_capacity(inner_pairs.clone().count() / 2), 0);
+        for pair in inner_pairs.filter(|pair| pair.as_rule() == Rule::expression) {
             let element = build_expr_node(self.cx, pair)?;
             height = height.max(element.height);
             elements.push(element.expr);
@@ -349,9 +359,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Ok((elements, height))
     }
 
-    /// Reads the arguments of a call. Returns them with the maximum height of their trees.
+    /// Parses the arguments of a call. Returns the arguments and the maximum height of their trees.
     fn parse_arguments(&mut self, group: ExprPiece) -> Built<(Vec<Arg>, usize)> {
-        let (mut args, mut most) = (Vec::new(), 0);
+        let (mut args, mut max_height) = (Vec::new(), 0);
         for pair in self.inner_pairs(group) {
             let (name, ExprNode { expr: value, height, .. }) = match pair.as_rule() {
                 Rule::expression => (None, build_expr_node(self.cx, pair)?),
@@ -361,13 +371,13 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
                 _ => continue,
             };
-            most = most.max(height);
+            max_height = max_height.max(height);
             args.push(Arg { name, value });
         }
-        Ok((args, most))
+        Ok((args, max_height))
     }
 
-    /// Reads `{ key: value }`. Returns the entries and the height of the record's tree.
+    /// Parses `{ key: value }`. Returns the entries and the height of the record's tree.
     fn parse_record(&mut self, piece: ExprPiece) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
         match self.inner_pairs(piece).nth(1) {
@@ -399,7 +409,7 @@ fn build_entry_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ide
     Ok((key, cx.build_child(&pair, Rule::expression, build_expr_node)?))
 }
 
-/// Reads an entry of metadata or of a record, or a named argument.
+/// Builds an entry of metadata or of a record, or a named argument.
 pub(super) fn build_entry(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     build_entry_node(cx, pair).map(|(key, value)| (key, value.expr))
 }

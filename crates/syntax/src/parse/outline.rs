@@ -28,8 +28,8 @@ pub struct OutlineStatement {
     pub word: &'static str,
     /// The tokens of the statement. For a table, the tokens before its brace.
     pub tokens: Range<usize>,
-    /// Whether the statement was parsed without errors. For a table, this covers only its head and
-    /// braces.
+    /// Whether the statement was parsed without errors. For a table, only errors in its head and
+    /// braces count.
     pub is_sound: bool,
     /// The documentation of the statement, and the number of its `allow` comments.
     pub notes: (String, usize),
@@ -54,12 +54,12 @@ pub fn may_begin(word: &str) -> bool {
         || super::terminals::find_word(word).is_some_and(super::terminals::Terminal::begins_item)
 }
 
-/// True for a word that cannot be a value: an operator, the first word of a statement or clause, or
-/// a word that joins their parts.
+/// True for a word that cannot be a value. Such a word is an operator, the first word of a
+/// statement or clause, or a word that joins the parts of a statement.
 pub fn is_operator_or_connective(word: &str) -> bool {
     let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
-    let joins = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
-    !is_value && (joins || super::is_reserved(word) || operators::Op::from_spelling(word).is_some())
+    let is_connective = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
+    !is_value && (is_connective || super::is_reserved(word) || operators::Op::from_spelling(word).is_some())
 }
 
 /// Returns the outline of a file, given its text.
@@ -69,35 +69,36 @@ pub fn outline(text: &str) -> Outline {
     let stream = stream::tokenize_in_parts(text, 1);
     let raw = splitter::split_statements(file, text, &stream, &mut Vec::new());
     let tokens: Vec<Token> = stream.sigs.iter().map(|sig| sig.token).collect();
-    let mut errors: Vec<u32> = parsed
+    let mut error_starts: Vec<u32> = parsed
         .diagnostics
         .iter()
         .filter(|found| found.is_error())
         .filter_map(|found| found.span())
         .map(|span| span.start)
         .collect();
-    errors.sort_unstable();
-    let mut read = HashMap::new();
+    error_starts.sort_unstable();
+    let mut statements_by_start = HashMap::new();
     let mut starts = Vec::new();
-    collect_starts(&parsed.statements, &mut read, &mut starts);
-    let numbers =
+    collect_starts(&parsed.statements, &mut statements_by_start, &mut starts);
+    let item_tokens =
         starts.into_iter().filter_map(|start| tokens.binary_search_by_key(&start, |token| token.start).ok());
-    let items = numbers.collect();
-    let statements = OutlineBuilder { tokens: &tokens, errors, read }.outline_statements(raw);
+    let items = item_tokens.collect();
+    let statements =
+        OutlineBuilder { tokens: &tokens, error_starts, statements_by_start }.outline_statements(raw);
     Outline { tokens, statements, items }
 }
 
-/// Adds each statement to `read` by its start offset, and the start offset of each of its items to
-/// `items`.
+/// Adds each statement to `statements_by_start`, keyed by its start offset. Adds the start offset
+/// of each payload or group item to `items`.
 fn collect_starts<'a>(
     statements: &'a [Statement],
-    read: &mut HashMap<u32, &'a Statement>,
+    statements_by_start: &mut HashMap<u32, &'a Statement>,
     items: &mut Vec<u32>,
 ) {
     for statement in statements {
-        read.insert(statement.span.start, statement);
+        statements_by_start.insert(statement.span.start, statement);
         match &statement.kind {
-            StatementKind::Table { statements, .. } => collect_starts(statements, read, items),
+            StatementKind::Table { statements, .. } => collect_starts(statements, statements_by_start, items),
             StatementKind::Payload(payload) => item_starts(&payload.body, items),
             StatementKind::Group(group) => item_starts(&group.body, items),
             _ => {}
@@ -117,8 +118,8 @@ fn item_starts(body: &[Item], starts: &mut Vec<u32>) {
 struct OutlineBuilder<'a> {
     tokens: &'a [Token],
     /// The offsets at which errors in the file start, sorted.
-    errors: Vec<u32>,
-    read: HashMap<u32, &'a Statement>,
+    error_starts: Vec<u32>,
+    statements_by_start: HashMap<u32, &'a Statement>,
 }
 
 impl OutlineBuilder<'_> {
@@ -128,13 +129,13 @@ impl OutlineBuilder<'_> {
 
     fn outline_statement(&self, raw: splitter::RawStatement) -> OutlineStatement {
         let (start, end) = (self.tokens[raw.tokens.start].start, self.tokens[raw.tokens.end - 1].end);
-        let statement = self.read.get(&start);
-        let first_error = self.errors.partition_point(|error| *error < start);
-        let has_error = self.errors.get(first_error).is_some_and(|error| *error < end);
-        let closes =
+        let statement = self.statements_by_start.get(&start);
+        let first_error = self.error_starts.partition_point(|error| *error < start);
+        let has_error = self.error_starts.get(first_error).is_some_and(|error| *error < end);
+        let is_closing =
             |close: &usize| self.tokens.get(*close).is_some_and(|token| token.kind == TokenKind::CloseBrace);
         let table =
-            raw.table.map(|(inner, close)| (self.outline_statements(inner), Some(close).filter(closes)));
+            raw.table.map(|(inner, close)| (self.outline_statements(inner), Some(close).filter(is_closing)));
         let is_closed = table.as_ref().is_none_or(|(_, close)| close.is_some());
         OutlineStatement {
             word: raw.word.map_or("", |word| word.text),

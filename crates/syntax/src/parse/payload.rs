@@ -20,9 +20,9 @@ use std::ops::Range;
 impl FileParser<'_> {
     pub(super) fn parse_payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
         let (head, body) = self.split_at_braces(raw.tokens.clone(), rule)?;
-        let read = self.parse_alone(rule, head, |cx, pair| build_payload_statement(cx, pair, rule));
+        let parsed_head = self.parse_alone(rule, head, |cx, pair| build_payload_statement(cx, pair, rule));
         let items = self.parse_items(body);
-        let mut kind = read?;
+        let mut kind = parsed_head?;
         match &mut kind {
             StatementKind::Payload(payload) => payload.body = items,
             StatementKind::Group(group) => group.body = items,
@@ -46,7 +46,7 @@ impl FileParser<'_> {
         if let Some(open) = open.filter(|open| kind(*open) == TokenKind::OpenBrace) {
             return Some((tokens.start..open, open + 1..tokens.end - 1));
         }
-        let place = self.sigs[tokens.end - 1].token.span(self.file);
+        let last_span = self.sigs[tokens.end - 1].token.span(self.file);
         let example = match rule {
             Rule::each_item => "`each node in nodes { require … }`",
             Rule::group_statement => "`group general { action_type: string }`",
@@ -54,7 +54,7 @@ impl FileParser<'_> {
         };
         let help = message!("for example: {example}");
         self.parsed.diagnostics.push(unexpected_token(
-            place,
+            last_span,
             message!("expected `{{` and then rules in braces"),
             help,
         ));
@@ -67,12 +67,12 @@ impl FileParser<'_> {
         let mut depth = 0_usize;
         for index in body.clone() {
             let token = self.sigs[index].token;
-            let separates = depth == 0 && matches!(token.kind, TokenKind::Semicolon);
-            let begins =
+            let is_separator = depth == 0 && matches!(token.kind, TokenKind::Semicolon);
+            let is_item_start =
                 depth == 0 && index > start && self.sigs[index].indent().is_some() && self.begins_item(index);
-            if separates || begins {
+            if is_separator || is_item_start {
                 items.extend(self.parse_item(start..index));
-                start = if separates { index + 1 } else { index };
+                start = if is_separator { index + 1 } else { index };
             }
             if token.kind.opens_bracket() {
                 depth += 1;
@@ -84,8 +84,8 @@ impl FileParser<'_> {
         items
     }
 
-    /// True if a token that starts a line begins an item: an item keyword of the table of
-    /// terminals, or a field name.
+    /// True if a token at the start of a line begins an item. Such a token is an item keyword or a
+    /// field name.
     fn begins_item(&self, index: usize) -> bool {
         let token = self.sigs[index].token;
         let text = |index: usize| self.sigs.get(index).map_or("", |sig| sig.token.text(self.text));
@@ -122,9 +122,9 @@ impl FileParser<'_> {
             "let" => self.parse_alone(Rule::let_item, tokens, build_local),
             "each" => {
                 let (head, body) = self.split_at_braces(tokens, Rule::each_item)?;
-                let read = self.parse_alone(Rule::each_item, head, build_each);
+                let parsed_head = self.parse_alone(Rule::each_item, head, build_each);
                 let body = self.parse_items(body);
-                read.map(|each| ItemKind::Each(EachItem { body, ..each }))
+                parsed_head.map(|each| ItemKind::Each(EachItem { body, ..each }))
             }
             _ => self.parse_alone(Rule::field_item, tokens, build_field_item),
         }?;
@@ -186,8 +186,8 @@ fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> 
     Ok(Limits { values, clamp: has_child(&pair, Rule::kw_clamp) })
 }
 
-/// Reads a clause that describes how to report or correct a violation: `else`, `repair`, `default`,
-/// `clamp`, `remove` or `warning`.
+/// Applies a clause to `notice`. The clause describes how to report or correct a violation: `else`,
+/// `repair`, `default`, `clamp`, `remove` or `warning`.
 fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
@@ -216,8 +216,8 @@ fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: 
     Ok(())
 }
 
-/// Reads the clauses of an item that describe how to report or correct a violation: its message,
-/// correction and severity.
+/// Builds the notice of an item from its clauses. The notice describes how to report or correct a
+/// violation: the message, correction and severity.
 fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
     let mut notice = Notice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {
@@ -226,7 +226,7 @@ fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice>
     Ok(notice)
 }
 
-/// Reads the expression of a clause.
+/// Builds the expression of a clause.
 fn build_clause_value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
     expr::build_expression(cx, expect_part(pair.into_inner().find(is_value), "a clause has a value")?)
@@ -265,13 +265,13 @@ fn build_include(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKin
     let include_args = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.build_children(&pair, Rule::include_arg, build_include_arg)
     };
-    let renamed = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
+    let build_name = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)
     };
     Ok(ItemKind::Include(IncludeItem {
         group: cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?,
         args: cx.build_optional_child(&pair, Rule::include_args, include_args)?.unwrap_or_default(),
-        renamed: cx.build_optional_child(&pair, Rule::renamed, renamed)?,
+        renamed: cx.build_optional_child(&pair, Rule::renamed, build_name)?,
         guard: cx.build_optional_child(&pair, Rule::guard, build_clause_value)?,
     }))
 }

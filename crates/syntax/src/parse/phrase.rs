@@ -10,7 +10,8 @@ use rulec_base::message;
 /// The phrase for the end of a statement.
 pub(super) const END_OF_STATEMENT: Message = message!("the end of the statement");
 
-/// Returns the phrase for a token or construct. `None` if the rule is never reported as expected.
+/// Returns the phrase that describes a grammar rule in messages. `None` if the rule is never
+/// reported as expected.
 pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     use Rule as R;
     Some(match rule {
@@ -93,7 +94,8 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     })
 }
 
-/// Returns the first keyword or symbol in the phrase of a rule.
+/// Returns the first keyword or symbol in the phrase of a rule. `None` if the phrase quotes no
+/// keyword or symbol.
 pub(super) fn first_word_of_phrase(rule: Rule) -> Option<String> {
     Some(rule_phrase(rule)?.split('`').nth(1)?.to_owned())
 }

@@ -46,7 +46,7 @@ fn build_weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> 
     Ok(Weight { word, weight: Spanned::new(value, span) })
 }
 
-/// Reads the list after `keywords` or `examples`.
+/// Builds the list after `keywords` or `examples`.
 pub(super) fn build_words(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     cx.build_child(&pair, Rule::words, decide::build_word_list)
 }

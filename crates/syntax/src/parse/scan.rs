@@ -19,12 +19,12 @@ pub(super) struct CharacterChecker<'d, 'a> {
     diagnostics: &'d mut Vec<Diagnostic>,
     /// The names with non-ASCII characters that were checked so far.
     names: HashSet<&'a str>,
-    strays: usize,
+    stray_count: usize,
 }
 
 impl<'d, 'a> CharacterChecker<'d, 'a> {
     pub(super) fn new(file: FileId, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
-        CharacterChecker { file, diagnostics, names: HashSet::new(), strays: 0 }
+        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0 }
     }
 
     /// Checks the next token, whose text is `slice`.
@@ -36,8 +36,8 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
         let (file, span, diagnostics) = (self.file, token.span(self.file), &mut *self.diagnostics);
         match token.kind {
             Stray => {
-                self.strays += 1;
-                if self.strays <= MAX_STRAYS {
+                self.stray_count += 1;
+                if self.stray_count <= MAX_STRAYS {
                     diagnostics.push(stray_character_error(span, slice));
                 }
             }
@@ -47,9 +47,9 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
             }
             SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes_error(span, slice)),
             SlashComment => {
-                let marks = Span { end: span.start + 2, ..span };
+                let slashes_span = Span { end: span.start + 2, ..span };
                 diagnostics.push(foreign::foreign_syntax_error(
-                    marks,
+                    slashes_span,
                     message!("comments start with `#`"),
                     "#",
                 ));
@@ -81,8 +81,8 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
     if slice.is_ascii() {
         return;
     }
-    if let Some((at, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
-        let start = token.start as usize + at;
+    if let Some((offset, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
+        let start = token.start as usize + offset;
         let (message, help) = match code {
             Code::BidiInString => (
                 message!(
@@ -107,7 +107,8 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
     }
 }
 
-/// Returns the ASCII text meant by a full-width or typographic character.
+/// Returns the ASCII text meant by a full-width or typographic character. `None` for any other
+/// character.
 pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     Some(match c {
         '（' => "(",
@@ -201,14 +202,14 @@ fn wrong_quotes_error(span: Span, slice: &str) -> Diagnostic {
         return diagnostic.help(message!("write `\"…\"`"));
     }
     let replacement = format!("\"{inner}\"");
-    let short = inner.chars().count() <= 40;
-    let help = if short { message!("write `{replacement}`") } else { message!("write `\"…\"`") };
+    let is_short = inner.chars().count() <= 40;
+    let help = if is_short { message!("write `{replacement}`") } else { message!("write `\"…\"`") };
     diagnostic.help(help).fix(span, replacement)
 }
 
 fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
     if name.detect_restriction_level() > RestrictionLevel::ModeratelyRestrictive {
-        let odd: Vec<String> = name
+        let foreign_letters: Vec<String> = name
             .chars()
             .filter(|c| !c.is_ascii())
             .take(3)
@@ -220,7 +221,7 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
                 span,
                 message!("`{name}` mixes letters of different scripts that look alike"),
             )
-            .help(message!("not Latin: {}", odd.join(", "))),
+            .help(message!("not Latin: {}", foreign_letters.join(", "))),
         );
     }
 }
@@ -232,58 +233,59 @@ pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Tok
     if sigs.len() <= MAX_BRACKET_DEPTH {
         return None;
     }
-    // For each open bracket: its level, and the numbers of open quantifiers and open types around
-    // it.
-    let mut around: Vec<(usize, usize, usize)> = Vec::new();
+    // For each open bracket: its level, and the numbers of open quantifiers and open types before
+    // the bracket.
+    let mut open_brackets: Vec<(usize, usize, usize)> = Vec::new();
     let (mut depth, mut quantifiers, mut types) = (0, 0, 0);
     // Number of consecutive prefix operators before the next operand.
-    let mut run = 0;
+    let mut prefix_count = 0;
     for (index, sig) in sigs.iter().enumerate() {
         let token = sig.token;
-        let before = index.checked_sub(1).map(|before| sigs[before].token);
-        let before_text = before.map_or("", |token| token.text(text));
+        let previous = index.checked_sub(1).map(|previous| sigs[previous].token);
+        let before_text = previous.map_or("", |token| token.text(text));
         match token.kind {
             kind if kind.opens_bracket() => {
-                let level = quantifiers + types + run + 1;
-                around.push((level, quantifiers, types));
+                let level = quantifiers + types + prefix_count + 1;
+                open_brackets.push((level, quantifiers, types));
                 depth += level;
-                (quantifiers, types, run) = (0, 0, 0);
+                (quantifiers, types, prefix_count) = (0, 0, 0);
             }
             kind if kind.closes_bracket() => {
-                let (level, outer_quantifiers, outer_types) = around.pop().unwrap_or_default();
+                let (level, outer_quantifiers, outer_types) = open_brackets.pop().unwrap_or_default();
                 depth -= level;
-                (quantifiers, types, run) = (outer_quantifiers, outer_types, 0);
+                (quantifiers, types, prefix_count) = (outer_quantifiers, outer_types, 0);
             }
             TokenKind::Comma | TokenKind::Semicolon | TokenKind::Arrow => {
-                (quantifiers, types, run) = (0, 0, 0)
+                (quantifiers, types, prefix_count) = (0, 0, 0)
             }
             TokenKind::Word => match token.text(text) {
-                "not" => run += 1,
+                "not" => prefix_count += 1,
                 "any" | "all" | "count" => {
-                    let word = sigs.get(index + 2).map(|sig| sig.token.text(text));
-                    quantifiers += usize::from(word == Some("in")) + run;
-                    run = 0;
+                    let word_after_name = sigs.get(index + 2).map(|sig| sig.token.text(text));
+                    quantifiers += usize::from(word_after_name == Some("in")) + prefix_count;
+                    prefix_count = 0;
                 }
                 // `if` extends as far as a quantifier does.
                 "if" if before_text != "." => {
-                    quantifiers += 1 + run;
-                    run = 0;
+                    quantifiers += 1 + prefix_count;
+                    prefix_count = 0;
                 }
-                _ => run = 0,
+                _ => prefix_count = 0,
             },
             TokenKind::Operator => match token.text(text) {
                 "-" | "!"
-                    if before_text == "not" || !before.is_some_and(|before| before.kind.ends_operand()) =>
+                    if before_text == "not"
+                        || !previous.is_some_and(|previous| previous.kind.ends_operand()) =>
                 {
-                    run += 1
+                    prefix_count += 1
                 }
                 "<" if matches!(before_text, "list" | "dict") => types += 1,
-                ">" => (types, run) = (types.saturating_sub(1), 0),
-                _ => run = 0,
+                ">" => (types, prefix_count) = (types.saturating_sub(1), 0),
+                _ => prefix_count = 0,
             },
-            _ => run = 0,
+            _ => prefix_count = 0,
         }
-        if depth + quantifiers + types + run > MAX_BRACKET_DEPTH {
+        if depth + quantifiers + types + prefix_count > MAX_BRACKET_DEPTH {
             return Some(token);
         }
     }

@@ -43,11 +43,11 @@ pub(super) fn split_statements(
         sigs,
         codes: stream.codes.as_bytes(),
         diagnostics,
-        balanced: has_balanced_brackets(sigs),
-        open: Vec::new(),
+        is_balanced: has_balanced_brackets(sigs),
+        open_brackets: Vec::new(),
         current: None,
         table: None,
-        done: Vec::new(),
+        statements: Vec::new(),
     };
     for index in 0..sigs.len() {
         splitter.visit_token(index);
@@ -55,19 +55,21 @@ pub(super) fn split_statements(
     splitter.report_open_brackets(0, None);
     splitter.finish_statement(sigs.len());
     splitter.end_table(sigs.len());
-    splitter.done
+    splitter.statements
 }
 
 fn has_balanced_brackets(sigs: &[SignificantToken]) -> bool {
-    let mut open = Vec::new();
+    let mut open_brackets = Vec::new();
     for sig in sigs {
         if sig.token.kind.opens_bracket() {
-            open.push(sig.token.kind);
-        } else if sig.token.kind.closes_bracket() && open.pop().map(closing_kind) != Some(sig.token.kind) {
+            open_brackets.push(sig.token.kind);
+        } else if sig.token.kind.closes_bracket()
+            && open_brackets.pop().map(closing_kind) != Some(sig.token.kind)
+        {
             return false;
         }
     }
-    open.is_empty()
+    open_brackets.is_empty()
 }
 
 fn closing_kind(kind: TokenKind) -> TokenKind {
@@ -80,11 +82,11 @@ fn closing_kind(kind: TokenKind) -> TokenKind {
 
 struct CurrentStatement {
     word: Option<&'static Terminal>,
-    first: usize,
+    first_token: usize,
     damaged: bool,
     /// Whether an unclosed string, a stray character or too deep nesting was found. Unclosed
     /// brackets are then not reported.
-    swallowed: bool,
+    hides_brackets: bool,
 }
 
 impl CurrentStatement {
@@ -94,7 +96,7 @@ impl CurrentStatement {
     }
 
     fn end_at(self, end: usize) -> RawStatement {
-        RawStatement { word: self.word, tokens: self.first..end, damaged: self.damaged, table: None }
+        RawStatement { word: self.word, tokens: self.first_token..end, damaged: self.damaged, table: None }
     }
 }
 
@@ -111,12 +113,12 @@ struct Splitter<'a> {
     sigs: &'a [SignificantToken],
     codes: &'a [u8],
     diagnostics: &'a mut Vec<Diagnostic>,
-    balanced: bool,
+    is_balanced: bool,
     /// The indices of the open brackets. The brace of a table comes first.
-    open: Vec<usize>,
+    open_brackets: Vec<usize>,
     current: Option<CurrentStatement>,
     table: Option<OpenTable>,
-    done: Vec<RawStatement>,
+    statements: Vec<RawStatement>,
 }
 
 impl<'a> Splitter<'a> {
@@ -143,7 +145,7 @@ impl<'a> Splitter<'a> {
             if let (Some(word), Some(indent)) = (word, indent) {
                 self.reset_brackets(index, word, indent);
             }
-            if self.open.len() == self.base_bracket_count() {
+            if self.open_brackets.len() == self.base_bracket_count() {
                 match word {
                     Some(word) if indent.is_some() || !self.expects_continuation(index) => {
                         return self.start_statement(index, Some(word));
@@ -155,14 +157,14 @@ impl<'a> Splitter<'a> {
                 }
             }
         }
-        let at_base = self.open.len() == self.base_bracket_count();
+        let at_base = self.open_brackets.len() == self.base_bracket_count();
         match token.kind {
             TokenKind::Semicolon if at_base => return self.report_semicolon(index),
             // This token was already reported. It may hide a bracket or replace one, so a missing
             // bracket is not reported again.
             TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
                 if let Some(current) = &mut self.current {
-                    (current.damaged, current.swallowed) = (true, true);
+                    (current.damaged, current.hides_brackets) = (true, true);
                 }
             }
             kind if kind.opens_bracket() => return self.open_bracket(index, at_base),
@@ -181,7 +183,8 @@ impl<'a> Splitter<'a> {
         {
             table.indent = self.sigs[index].indent();
         }
-        self.current = Some(CurrentStatement { word, first: index, damaged: false, swallowed: false });
+        self.current =
+            Some(CurrentStatement { word, first_token: index, damaged: false, hides_brackets: false });
     }
 
     fn finish_statement(&mut self, end: usize) {
@@ -189,22 +192,22 @@ impl<'a> Splitter<'a> {
             let statement = current.end_at(end);
             match &mut self.table {
                 Some(table) => table.statements.push(statement),
-                None => self.done.push(statement),
+                None => self.statements.push(statement),
             }
         }
     }
 
     fn end_table(&mut self, close: usize) {
         if let Some(table) = self.table.take() {
-            self.done.push(RawStatement { table: Some((table.statements, close)), ..table.head });
+            self.statements.push(RawStatement { table: Some((table.statements, close)), ..table.head });
         }
     }
 
-    /// True if a statement keyword is a name at this position.
+    /// True if the statement keyword at `index` is used as a name.
     fn is_name(&self, index: usize) -> bool {
         let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
-        let before = index.checked_sub(1).and_then(kind);
-        if before == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
+        let previous_kind = index.checked_sub(1).and_then(kind);
+        if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
         }
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
@@ -223,7 +226,7 @@ impl<'a> Splitter<'a> {
                 !self.is_followed_by_named_block(index)
                     && self.current.as_ref().is_some_and(|current| {
                         current.is_one_of(&[Rule::flow_statement])
-                            && (before == Some(TokenKind::String) || current.first + 2 == index)
+                            && (previous_kind == Some(TokenKind::String) || current.first_token + 2 == index)
                     })
             }
             _ => false,
@@ -233,7 +236,8 @@ impl<'a> Splitter<'a> {
     /// True if the word begins a statement: a name and a brace follow, or the word cannot continue
     /// the current statement.
     fn starts_block(&self, index: usize) -> bool {
-        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base_bracket_count());
+        let indent =
+            self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());
         self.is_followed_by_named_block(index)
             || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
     }
@@ -241,34 +245,35 @@ impl<'a> Splitter<'a> {
     /// True if a name and a brace follow the word, with at most a description between them.
     fn is_followed_by_named_block(&self, index: usize) -> bool {
         let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
-        let is = |index, kind| token(index).is_some_and(|token| token.kind == kind);
+        let has_kind = |index, kind| token(index).is_some_and(|token| token.kind == kind);
         let is_name = match token(index + 1) {
             Some(next) if next.kind == TokenKind::Word => !super::is_reserved(next.text(self.text)),
             next => next.is_some_and(|next| next.kind == TokenKind::Quoted),
         };
-        let described = usize::from(is(index + 2, TokenKind::String));
-        is_name && is(index + 2 + described, TokenKind::OpenBrace)
+        let description_count = usize::from(has_kind(index + 2, TokenKind::String));
+        is_name && has_kind(index + 2 + description_count, TokenKind::OpenBrace)
     }
 
     /// True if the previous token cannot end a statement. A statement keyword after it on the same
     /// line is then meant as a name.
     fn expects_continuation(&self, index: usize) -> bool {
-        let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
+        let (Some(previous), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
         use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
-        match self.sigs[before].token.kind {
+        match self.sigs[previous].token.kind {
             // `type Names = list<string>` is complete.
-            Operator if self.is_terminal(before, terminals::GREATER) => {
+            Operator if self.is_terminal(previous, terminals::GREATER) => {
                 let ends_with_type = [Rule::type_statement, Rule::extern_statement];
                 !self.current.as_ref().is_some_and(|current| current.is_one_of(&ends_with_type))
             }
             Arrow | Operator | Comma | Dot | At => true,
             Word => {
-                let (word, text) = (terminals::terminal(self.codes[before]), self.token_text(before));
-                let starts = self.current.as_ref().is_some_and(|current| current.first == before);
+                let (word, text) = (terminals::terminal(self.codes[previous]), self.token_text(previous));
+                let is_statement_start =
+                    self.current.as_ref().is_some_and(|current| current.first_token == previous);
                 // Only the keyword of the statement counts, not a name with the same spelling.
-                let wants_name = word.wants_name() && (starts || !word.starts_statement());
+                let wants_name = word.wants_name() && (is_statement_start || !word.starts_statement());
                 wants_name
-                    || self.is_terminal(before, terminals::NOT)
+                    || self.is_terminal(previous, terminals::NOT)
                     || operators::Op::from_spelling(text).is_some()
                     || text == "is"
             }
@@ -280,7 +285,7 @@ impl<'a> Splitter<'a> {
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.token_text(index);
-        let margin = self.sigs[current.first].indent();
+        let margin = self.sigs[current.first_token].indent();
         margin.is_some_and(|margin| indent <= margin)
             && !self.expects_continuation(index)
             && !terminals::terminal(self.codes[index]).continues_statement()
@@ -294,41 +299,41 @@ impl<'a> Splitter<'a> {
     /// table's statements. In text without errors, no bracket is open before such a keyword.
     fn reset_brackets(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
-            let first = table.statements.is_empty() && self.current.is_none();
-            if word.is_in_table() && (first || table.indent == Some(indent)) {
+            let is_first = table.statements.is_empty() && self.current.is_none();
+            if word.is_in_table() && (is_first || table.indent == Some(indent)) {
                 return self.report_open_brackets(1, Some(index));
             }
             // If the statements of a table are not indented, this keyword ends the table only if
             // brackets are unbalanced.
-            if table.indent == Some(0) && self.balanced {
+            if table.indent == Some(0) && self.is_balanced {
                 return;
             }
         }
-        if indent == 0 && !self.open.is_empty() {
+        if indent == 0 && !self.open_brackets.is_empty() {
             self.report_open_brackets(0, Some(index));
             self.finish_statement(index);
             self.end_table(index);
         }
     }
 
-    /// Reports all open brackets except the outermost `keep`, and removes them from `open`. `next`
-    /// is the token that begins the next statement, if any.
+    /// Reports all open brackets except the outermost `keep` ones, and removes the reported
+    /// brackets from `open_brackets`. `next` is the token that begins the next statement, if any.
     fn report_open_brackets(&mut self, keep: usize, next: Option<usize>) {
-        while self.open.len() > keep {
-            let bracket = self.open[self.open.len() - 1];
+        while self.open_brackets.len() > keep {
+            let bracket = self.open_brackets[self.open_brackets.len() - 1];
             self.report_unclosed(
                 bracket,
                 next.map(|next| (next, message!("the next statement begins here"))),
             );
-            self.open.pop();
+            self.open_brackets.pop();
         }
     }
 
-    fn report_unclosed(&mut self, bracket: usize, other: Option<(usize, Message)>) {
-        let is_table = self.table.is_some() && self.open.first() == Some(&bracket);
+    fn report_unclosed(&mut self, bracket: usize, related: Option<(usize, Message)>) {
+        let is_table = self.table.is_some() && self.open_brackets.first() == Some(&bracket);
         if !is_table && let Some(current) = &mut self.current {
             current.damaged = true;
-            if current.swallowed {
+            if current.hides_brackets {
                 return;
             }
         }
@@ -341,55 +346,55 @@ impl<'a> Splitter<'a> {
         let span = self.sigs[bracket].token.span(self.file);
         let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, message!("`{opening}` is not closed"))
             .here(message!("`{closing}` is missing"));
-        self.diagnostics.push(match other {
-            Some((index, words)) => diagnostic.label(self.sigs[index].token.span(self.file), words),
+        self.diagnostics.push(match related {
+            Some((index, label)) => diagnostic.label(self.sigs[index].token.span(self.file), label),
             None => diagnostic.help(message!("the file ends before its `{closing}`")),
         });
     }
 
     fn open_bracket(&mut self, index: usize, at_base: bool) {
         let is_table = |current: &mut CurrentStatement| current.is_one_of(&[Rule::table_statement]);
-        let brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
+        let is_brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
         if self.table.is_none()
             && at_base
-            && brace
+            && is_brace
             && let Some(current) = self.current.take_if(is_table)
         {
             self.table =
                 Some(OpenTable { head: current.end_at(index), indent: None, statements: Vec::new() });
-            self.open.push(index);
+            self.open_brackets.push(index);
             return;
         }
         if self.current.is_none() {
             self.start_statement(index, None);
         }
-        self.open.push(index);
-        if self.open.len() > MAX_BRACKET_DEPTH + 1
+        self.open_brackets.push(index);
+        if self.open_brackets.len() > MAX_BRACKET_DEPTH + 1
             && let Some(current) = &mut self.current
         {
-            current.swallowed = true;
+            current.hides_brackets = true;
         }
     }
 
     fn close_bracket(&mut self, index: usize) {
         let kind = self.sigs[index].token.kind;
-        let fits = |open: &usize| closing_kind(self.sigs[*open].token.kind) == kind;
-        match self.open.iter().rposition(fits) {
+        let matches_kind = |open: &usize| closing_kind(self.sigs[*open].token.kind) == kind;
+        match self.open_brackets.iter().rposition(matches_kind) {
             // A closing bracket may match a bracket that is not the innermost open one. The match
             // is accepted only within the current statement, or for a brace, which may end the
             // table.
-            Some(at)
-                if at + 1 == self.open.len()
-                    || at >= self.base_bracket_count()
+            Some(open_index)
+                if open_index + 1 == self.open_brackets.len()
+                    || open_index >= self.base_bracket_count()
                     || kind == TokenKind::CloseBrace =>
             {
-                while self.open.len() > at + 1 {
-                    let bracket = self.open[self.open.len() - 1];
+                while self.open_brackets.len() > open_index + 1 {
+                    let bracket = self.open_brackets[self.open_brackets.len() - 1];
                     self.report_unclosed(bracket, Some((index, message!("an outer bracket is closed here"))));
-                    self.open.pop();
+                    self.open_brackets.pop();
                 }
-                self.open.pop();
-                if at == 0 && self.table.is_some() {
+                self.open_brackets.pop();
+                if open_index == 0 && self.table.is_some() {
                     self.finish_statement(index);
                     self.end_table(index);
                 }
@@ -398,9 +403,9 @@ impl<'a> Splitter<'a> {
                 if self.current.is_none() {
                     self.start_statement(index, None);
                 }
-                let known =
+                let was_damaged =
                     self.current.as_mut().map(|current| std::mem::replace(&mut current.damaged, true));
-                if known != Some(true) {
+                if was_damaged != Some(true) {
                     let closing = self.token_text(index);
                     let span = self.sigs[index].token.span(self.file);
                     let message = message!("`{closing}` has no opening bracket");
@@ -427,30 +432,30 @@ impl<'a> Splitter<'a> {
 /// Creates the diagnostic for a word that begins no statement.
 pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) -> Diagnostic {
     let span = token.span(file);
-    let found = token.text(text);
-    let shown: String = found.chars().take(40).collect();
+    let token_text = token.text(text);
+    let shown: String = token_text.chars().take(40).collect();
     let diagnostic =
         Diagnostic::new(Code::UnknownStatement, span, message!("no statement starts with `{shown}`"));
     let rest = &text[token.start as usize..];
     if rest.starts_with("--") || rest.starts_with("/*") {
         return diagnostic.help(message!("comments start with `#`"));
     }
-    if found == "-" {
+    if token_text == "-" {
         return diagnostic
             .help(message!("write statements without list marks: `route NAME when CONDITION -> HANDLER`"));
     }
-    let lower = found.to_lowercase();
+    let lower = token_text.to_lowercase();
     if lower == "if" {
         return diagnostic.help(message!(
             "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
         ));
     }
-    if terminals::statement_words().any(|word| word == found) {
+    if terminals::statement_words().any(|word| word == token_text) {
         return diagnostic.help(message!("write `{shown}` without the `:` after it"));
     }
     let similar = match lower.as_str() {
-        word if terminals::statement_words().any(|known| known == word) => {
-            terminals::statement_words().find(|known| *known == word)
+        word if terminals::statement_words().any(|keyword| keyword == word) => {
+            terminals::statement_words().find(|keyword| *keyword == word)
         }
         "rule" | "when" | "case" | "match" => terminals::statement_word(Rule::route_statement),
         "var" | "const" | "set" | "define" => terminals::statement_word(Rule::let_statement),

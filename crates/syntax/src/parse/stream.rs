@@ -44,25 +44,29 @@ pub(super) const MEAN_STATEMENT_BYTES: usize = 100;
 pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     let mut starts: Vec<usize> = (0..parts)
         .map(|part| text.len() / parts * part)
-        .map(|near| {
-            memchr::memchr(b'\n', &text.as_bytes()[near..]).map_or(text.len(), |line| near + line + 1)
+        .map(|offset| {
+            memchr::memchr(b'\n', &text.as_bytes()[offset..]).map_or(text.len(), |line| offset + line + 1)
         })
         .collect();
     starts[0] = 0;
     starts.dedup();
-    let until = |part: usize| starts.get(part + 1).copied().unwrap_or(text.len());
+    let part_end = |part: usize| starts.get(part + 1).copied().unwrap_or(text.len());
     let parts = parallel::map_in_parallel(0..starts.len(), |part| {
-        TokenizedPart::tokenize(text, starts[part], until(part))
+        TokenizedPart::tokenize(text, starts[part], part_end(part))
     });
     let mut parts = parts.into_iter().enumerate();
-    let mut whole = parts.next().map(|(_, first)| first).unwrap_or_default();
-    for (number, part) in parts {
-        let is_right = whole.end == starts[number];
-        whole.append(if is_right { part } else { TokenizedPart::tokenize(text, whole.end, until(number)) });
+    let mut merged = parts.next().map(|(_, first)| first).unwrap_or_default();
+    for (index, part) in parts {
+        let is_aligned = merged.end == starts[index];
+        merged.append(if is_aligned {
+            part
+        } else {
+            TokenizedPart::tokenize(text, merged.end, part_end(index))
+        });
     }
     // The codes are ASCII characters.
-    let codes = String::from_utf8(whole.codes).unwrap_or_default();
-    TokenStream { sigs: whole.sigs, codes, suspicious: whole.suspicious }
+    let codes = String::from_utf8(merged.codes).unwrap_or_default();
+    TokenStream { sigs: merged.sigs, codes, suspicious: merged.suspicious }
 }
 
 /// The tokens of one part of a text, which one thread tokenizes.
@@ -75,25 +79,26 @@ struct TokenizedPart {
 }
 
 impl TokenizedPart {
-    /// Tokenizes one part of a text: all tokens that begin between two offsets. A token must begin
-    /// at `from`.
-    fn tokenize(text: &str, from: usize, until: usize) -> TokenizedPart {
+    /// Tokenizes one part of a text: all tokens that begin from `start_offset` up to `end_offset`,
+    /// exclusive. A token must begin at `start_offset`.
+    fn tokenize(text: &str, start_offset: usize, end_offset: usize) -> TokenizedPart {
         // White space separates most tokens, and few tokens are shorter than two bytes.
-        let room = until.saturating_sub(from) / 5 + 1;
+        let capacity = end_offset.saturating_sub(start_offset) / 5 + 1;
         let mut part = TokenizedPart {
-            sigs: Vec::with_capacity(room),
-            codes: Vec::with_capacity(room),
+            sigs: Vec::with_capacity(capacity),
+            codes: Vec::with_capacity(capacity),
             ..TokenizedPart::default()
         };
-        part.end = from;
-        let starts_line = from == 0 || text.as_bytes()[from - 1] == b'\n';
-        let mut line_start = starts_line.then_some(from as u32);
-        let mut before = None;
-        let mut beyond_ascii = find_non_ascii(text, from);
-        for token in lex::tokenize(text, from).take_while(|token| (token.start as usize) < until) {
-            let is_ascii = token.end as usize <= beyond_ascii;
+        part.end = start_offset;
+        let starts_line = start_offset == 0 || text.as_bytes()[start_offset - 1] == b'\n';
+        let mut line_start = starts_line.then_some(start_offset as u32);
+        let mut previous = None;
+        let mut next_non_ascii = find_non_ascii(text, start_offset);
+        for token in lex::tokenize(text, start_offset).take_while(|token| (token.start as usize) < end_offset)
+        {
+            let is_ascii = token.end as usize <= next_non_ascii;
             if !is_ascii {
-                beyond_ascii = self::find_non_ascii(text, token.end as usize);
+                next_non_ascii = self::find_non_ascii(text, token.end as usize);
             }
             if !is_ascii || token.kind.is_unreadable() || token.kind == TokenKind::SlashComment {
                 part.suspicious.push(token);
@@ -105,13 +110,13 @@ impl TokenizedPart {
                     let indent = line_start
                         .take()
                         .map_or(SignificantToken::NOT_AT_LINE_START, |start| token.start - start);
-                    let code = terminals::token_code(token, token.text(text), before);
+                    let code = terminals::token_code(token, token.text(text), previous);
                     part.mark_member_dot(code);
                     part.sigs.push(SignificantToken { token, indent });
                     part.codes.push(code);
                 }
             }
-            before = Some(token);
+            previous = Some(token);
             part.end = token.end as usize;
         }
         part
@@ -140,10 +145,12 @@ impl TokenizedPart {
 }
 
 /// Returns the offset of the next non-ASCII byte.
-fn find_non_ascii(text: &str, from: usize) -> usize {
-    let rest = &text.as_bytes()[from..];
+fn find_non_ascii(text: &str, offset: usize) -> usize {
+    let rest = &text.as_bytes()[offset..];
     // Whole ASCII blocks are skipped quickly.
     let blocks = rest.chunks(64).take_while(|block| block.is_ascii()).count();
     let rest = rest.get(blocks * 64..).unwrap_or_default();
-    rest.iter().position(|byte| !byte.is_ascii()).map_or(text.len(), |at| from + blocks * 64 + at)
+    rest.iter()
+        .position(|byte| !byte.is_ascii())
+        .map_or(text.len(), |position| offset + blocks * 64 + position)
 }

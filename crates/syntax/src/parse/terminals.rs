@@ -56,10 +56,10 @@ pub(super) struct Terminal {
     pub(super) statement: Option<Rule>,
     /// The phrase that names the terminal in messages.
     pub(super) phrase: Message,
-    traits: u8,
+    flags: u8,
 }
 
-/// Flag of a word whose statement is allowed in a table.
+/// Flag of a word whose statement is allowed inside a `table` statement.
 const ALLOWED_IN_TABLE: u8 = 1;
 /// Flag of a word whose statement declares the name after the word.
 const DECLARES_NAME: u8 = 2;
@@ -93,39 +93,39 @@ impl Terminal {
         }
     }
 
-    const fn has_trait(&self, traits: u8) -> bool {
-        self.traits & traits != 0
+    const fn has_any_flag(&self, flags: u8) -> bool {
+        self.flags & flags != 0
     }
 
-    /// True if the statement that begins with this word is allowed in a table.
+    /// True if the statement that begins with this word is allowed inside a `table` statement.
     pub(super) fn is_in_table(&self) -> bool {
-        self.has_trait(ALLOWED_IN_TABLE)
+        self.has_any_flag(ALLOWED_IN_TABLE)
     }
 
     /// True if the statement that begins with this word declares the name after the word.
     pub(super) fn declares_name(&self) -> bool {
-        self.has_trait(DECLARES_NAME)
+        self.has_any_flag(DECLARES_NAME)
     }
 
     /// True if a name must follow this word.
     pub(super) fn wants_name(&self) -> bool {
-        self.has_trait(DECLARES_NAME | WANTS_NAME)
+        self.has_any_flag(DECLARES_NAME | WANTS_NAME)
     }
 
     /// True if a line that begins with this word continues the previous statement.
     pub(super) fn continues_statement(&self) -> bool {
-        self.has_trait(CONTINUES_STATEMENT) || self.class == TerminalClass::Clause
+        self.has_any_flag(CONTINUES_STATEMENT) || self.class == TerminalClass::Clause
     }
 
     /// True if this word begins an item of a payload.
     pub(super) fn begins_item(&self) -> bool {
-        self.has_trait(BEGINS_ITEM)
+        self.has_any_flag(BEGINS_ITEM)
     }
 
     /// True if the grammar also has a rule `bare_…` for this terminal.
     #[cfg(test)]
     pub(super) fn is_bare(&self) -> bool {
-        self.has_trait(HAS_BARE_RULE)
+        self.has_any_flag(HAS_BARE_RULE)
     }
 
     pub(super) fn starts_statement(&self) -> bool {
@@ -171,7 +171,7 @@ macro_rules! terminals {
             class: TerminalClass::$class,
             statement: statement!($($statement)?),
             phrase: phrase!($text $($phrase)?),
-            traits: 0 $(| $flag)*,
+            flags: 0 $(| $flag)*,
         }),*];
     };
 }
@@ -316,8 +316,8 @@ const fn assign_codes() -> [u8; TERMINALS.len()] {
     while row < TERMINALS.len() {
         let mut other = 0;
         while other < TERMINALS.len() {
-            let (this, that) = (TERMINALS[row].class as u8, TERMINALS[other].class as u8);
-            codes[row] += (that < this || that == this && other < row) as u8;
+            let (class, other_class) = (TERMINALS[row].class as u8, TERMINALS[other].class as u8);
+            codes[row] += (other_class < class || other_class == class && other < row) as u8;
             other += 1;
         }
         row += 1;
@@ -335,11 +335,11 @@ const fn rule_code(rule: &str) -> u8 {
 }
 
 const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
     }
-    at == a.len() && at == b.len()
+    index == a.len() && index == b.len()
 }
 
 /// The code of a name without a special meaning.
@@ -379,7 +379,7 @@ pub(super) fn terminal(code: u8) -> &'static Terminal {
 }
 
 /// Maps each one-byte symbol to its code.
-static ROW_OF_SYMBOL: [u8; 128] = {
+static CODE_OF_SYMBOL: [u8; 128] = {
     let mut symbols = [SYMBOL; 128];
     let mut row = 0;
     while row < TERMINALS.len() {
@@ -407,7 +407,7 @@ pub(super) fn find_word(text: &str) -> Option<&'static Terminal> {
     ROW_OF_WORD.get(text).map(|row| &TERMINALS[*row])
 }
 
-/// Returns the word that begins the statements that a grammar rule matches.
+/// Returns the first word of the statements that a grammar rule matches.
 pub(super) fn statement_word(rule: Rule) -> Option<&'static str> {
     TERMINALS.iter().find(|terminal| terminal.statement == Some(rule)).map(|terminal| terminal.text)
 }
@@ -419,10 +419,10 @@ pub(super) fn statement_words() -> impl Iterator<Item = &'static str> {
 
 /// True for a word that ends an expression and must be in backquotes to be a name.
 pub(super) fn is_reserved(text: &str) -> bool {
-    let quoted = |word: &Terminal| {
+    let needs_backquotes = |word: &Terminal| {
         matches!(word.class, TerminalClass::Statement | TerminalClass::InnerStatement | TerminalClass::Clause)
     };
-    find_word(text).is_some_and(quoted)
+    find_word(text).is_some_and(needs_backquotes)
 }
 
 /// True for the code of a word that is a field name if it follows a dot.
@@ -430,13 +430,14 @@ pub(super) fn is_member(code: u8) -> bool {
     (TerminalClass::Contextual..=TerminalClass::Name).contains(&terminal(code).class)
 }
 
-/// Returns the code of a token with this text. `before` is the previous token, white space and
-/// comments included.
-pub(super) fn token_code(token: Token, text: &str, before: Option<Token>) -> u8 {
+/// Returns the code of a token with this text. `previous` is the token before it, which may be
+/// white space or a comment.
+pub(super) fn token_code(token: Token, text: &str, previous: Option<Token>) -> u8 {
     match token.kind {
         TokenKind::Word => {
-            let marked = before.is_some_and(|at| at.kind == TokenKind::At && at.end == token.start);
-            if marked && text == "private" {
+            let follows_at_sign =
+                previous.is_some_and(|sign| sign.kind == TokenKind::At && sign.end == token.start);
+            if follows_at_sign && text == "private" {
                 PRIVATE
             } else {
                 ROW_OF_WORD.get(text).map_or(PLAIN_NAME, |row| TERMINAL_CODES[*row])
@@ -449,7 +450,7 @@ pub(super) fn token_code(token: Token, text: &str, before: Option<Token>) -> u8 
         TokenKind::Operator if matches!(text, "==" | ":=" | "===") => EQUALS,
         TokenKind::Operator if text.len() > 1 => SYMBOL,
         kind if kind.is_unreadable() => UNREADABLE,
-        _ => ROW_OF_SYMBOL[usize::from(text.as_bytes()[0])],
+        _ => CODE_OF_SYMBOL[usize::from(text.as_bytes()[0])],
     }
 }
 

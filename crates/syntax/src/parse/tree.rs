@@ -8,7 +8,7 @@ use pest::{Parser, Token};
 use rulec_base::broken_invariant;
 use std::ops::Range;
 
-/// A node. The nodes inside it follow it in the list.
+/// A node of the parse tree. The nodes inside the node follow it in the list.
 #[derive(Clone, Copy)]
 struct TreeNode {
     rule: Rule,
@@ -30,20 +30,20 @@ impl ParseTree {
         let tokens = Grammar::parse(rule, codes)?.tokens();
         // pest emits two tokens per node: one at its start and one at its end.
         let mut nodes: Vec<TreeNode> = Vec::with_capacity(tokens.len() / 2);
-        let mut open = Vec::new();
+        let mut open_nodes = Vec::new();
         for token in tokens {
             match token {
                 Token::Start { rule, pos } => {
-                    open.push(nodes.len());
+                    open_nodes.push(nodes.len());
                     nodes.push(TreeNode { rule, start: pos.pos() as u32, end: 0, size: 0 });
                 }
                 Token::End { pos, .. } => {
-                    let Some(at) = open.pop() else {
+                    let Some(node_index) = open_nodes.pop() else {
                         broken_invariant!("pest begins every node that it ends");
                         continue;
                     };
-                    let size = (nodes.len() - at) as u32;
-                    let node = &mut nodes[at];
+                    let size = (nodes.len() - node_index) as u32;
+                    let node = &mut nodes[node_index];
                     (node.end, node.size) = (pos.pos() as u32, size);
                 }
             }
@@ -52,8 +52,8 @@ impl ParseTree {
     }
 
     /// Returns the node with this index. `None` if the index is out of range.
-    pub(super) fn node_at(&self, number: usize) -> Option<Pair<'_>> {
-        Pairs(self.0.get(number..)?).next()
+    pub(super) fn node_at(&self, index: usize) -> Option<Pair<'_>> {
+        Pairs(self.0.get(index..)?).next()
     }
 
     /// Returns the first node. `None` if the grammar rule produced no node.

@@ -31,8 +31,8 @@ pub struct Chunk {
     pub shared: Vec<SharedCondition>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
-    /// Constant texts: keys of dicts, and texts that predicates compare with. The latter are
-    /// normalized for the predicate's text mode.
+    /// Constant texts: keys of dicts, and texts that predicates compare with. Texts for comparison
+    /// are normalized for the predicate's text mode.
     pub strings: Vec<Arc<str>>,
     /// Constant lists on the right side of `in`.
     pub members: Vec<MemberList>,
@@ -74,7 +74,7 @@ pub struct Block {
 pub struct CacheCell {
     pub cell: u32,
     /// Whether the block's value depends on loop elements. If true, the cached value is valid only
-    /// for the current elements. If false, it is valid for the whole decision.
+    /// for the current elements. If false, the cached value is valid for the whole decision.
     pub varies: bool,
 }
 
@@ -204,8 +204,8 @@ impl Keywords {
     /// that implements the operator must then evaluate the list.
     pub fn required_element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
-            [wanted] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
-                Some(wanted)
+            [text] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
+                Some(text)
             }
             _ => None,
         }
@@ -213,14 +213,15 @@ impl Keywords {
 
     /// Returns the maximum length in bytes of a text whose search cannot exceed a limit.
     ///
-    /// `left` returns how much of a limit is unused. Outside quantifiers, this is the whole limit.
-    pub fn max_searchable_bytes(&self, left: impl Fn(Limit) -> u64) -> u64 {
+    /// `remaining` returns the unused amount of a limit. Outside quantifiers, this is the whole
+    /// limit.
+    pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {
             Search::Literal(_) => u64::MAX,
             Search::Glob if weight == 1 => u64::MAX,
-            Search::Glob => left(Limit::SearchWork) / weight,
-            Search::Regex => (left(Limit::RegexWork) / weight).min(left(Limit::RegexBytes)),
+            Search::Glob => remaining(Limit::SearchWork) / weight,
+            Search::Regex => (remaining(Limit::RegexWork) / weight).min(remaining(Limit::RegexBytes)),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Bytecode as text, for golden files and for reading: one line per instruction, with the constants
-//! and names that it refers to. Labels are addresses of instructions.
+//! Bytecode as text, for golden files and for reading. Each instruction has one line, with the
+//! constants and names to which the instruction refers. Labels are addresses of instructions.
 
 use crate::bytecode::chunk::{Chunk, MemberList, NO_ENTRY, Operand, PredCheck};
 use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, RegisterRange};
@@ -31,7 +31,7 @@ impl Display for ShortConst<'_> {
         let Some(constant) = self.0 else { return f.write_str("?") };
         let text = constant.value().to_json().to_string();
         match text.char_indices().nth(60) {
-            Some((cut, _)) => write!(f, "{}…", &text[..cut]),
+            Some((end, _)) => write!(f, "{}…", &text[..end]),
             None => f.write_str(&text),
         }
     }
@@ -55,12 +55,12 @@ impl Listing<'_> {
                     writeln!(out, "condition {id}{note}:")?;
                 }
                 BlockKind::Value => {
-                    let kept = match block.kept {
+                    let cache_note = match block.kept {
                         None => "",
-                        Some(kept) if kept.varies => ", kept for each element",
+                        Some(cell) if cell.varies => ", kept for each element",
                         Some(_) => ", kept",
                     };
-                    writeln!(out, "value {id}, registers {}{kept}:", block.registers)?;
+                    writeln!(out, "value {id}, registers {}{cache_note}:", block.registers)?;
                 }
             }
             for pc in block.start..block.end {
@@ -82,14 +82,14 @@ impl Listing<'_> {
 
     fn table_name(&self, table: usize) -> String {
         match self.program.and_then(|program| program.tables.get(table)) {
-            Some(named) => named.name.to_string(),
+            Some(entry) => entry.name.to_string(),
             None => format!("#{table}"),
         }
     }
 
     fn route_name(&self, route: usize) -> String {
         match self.program.and_then(|program| program.rules.get(route)) {
-            Some(named) => named.name.to_string(),
+            Some(entry) => entry.name.to_string(),
             None => format!("#{route}"),
         }
     }
@@ -120,15 +120,16 @@ impl Listing<'_> {
     }
 
     fn write_instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
-        let mut test = |word: &str, what: String, to: Pc| write!(out, "{word} {what} -> {to}");
+        let mut test = |word: &str, description: String, to: Pc| write!(out, "{word} {description} -> {to}");
         match *instr {
             Instr::Int { how, slot, to, value } => {
-                let what = format!("{} {} {value}", self.slot_name(slot.into()), how.cmp().spelling());
-                test(jump_word(how), what, to)
+                let description = format!("{} {} {value}", self.slot_name(slot.into()), how.cmp().spelling());
+                test(jump_word(how), description, to)
             }
             Instr::Float { how, slot, to, value } => {
-                let what = format!("{} {} {value:?}", self.slot_name(slot.into()), how.cmp().spelling());
-                test(jump_word(how), what, to)
+                let description =
+                    format!("{} {} {value:?}", self.slot_name(slot.into()), how.cmp().spelling());
+                test(jump_word(how), description, to)
             }
             Instr::Truth { on, slot, to } => test(on.spelling(), self.slot_name(slot.into()), to),
             Instr::Missing { on, slot, to } => {
@@ -148,10 +149,10 @@ impl Listing<'_> {
                 test(on.spelling(), format!("condition {block}"), to)
             }
             Instr::Each { on, to, each } => {
-                let all = self.chunk.loops.get(each as usize).is_some_and(|each| each.all);
+                let is_all = self.chunk.loops.get(each as usize).is_some_and(|each| each.all);
                 test(
                     on.spelling(),
-                    format!("{} {}", if all { "all" } else { "any" }, self.format_loop(each)),
+                    format!("{} {}", if is_all { "all" } else { "any" }, self.format_loop(each)),
                     to,
                 )
             }
@@ -250,7 +251,7 @@ fn jump_word(jump: CmpJump) -> &'static str {
 }
 
 fn format_registers(RegisterRange { first, len }: RegisterRange) -> String {
-    (0..len).map(|at| format!("r{}", u32::from(first) + u32::from(at))).collect::<Vec<_>>().join(", ")
+    (0..len).map(|offset| format!("r{}", u32::from(first) + u32::from(offset))).collect::<Vec<_>>().join(", ")
 }
 
 fn format_mode(mode: TextMode) -> String {

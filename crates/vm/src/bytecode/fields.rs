@@ -20,14 +20,14 @@ pub struct SlotsByName {
 
 impl SlotsByName {
     /// Builds the lookup from slots and their names.
-    fn new(mut named: Vec<(&str, u32)>) -> SlotsByName {
-        named.sort_unstable();
+    fn new(mut slots_with_names: Vec<(&str, u32)>) -> SlotsByName {
+        slots_with_names.sort_unstable();
         let mut by_name = SlotsByName::default();
-        for (name, slot) in named {
+        for (name, slot) in slots_with_names {
             by_name.slots.push(slot);
             let end = by_name.slots.len() as u32;
             match by_name.names.get(name.as_bytes()) {
-                Some(number) => by_name.ends[number as usize] = end,
+                Some(index) => by_name.ends[index as usize] = end,
                 None => {
                     by_name.names.insert(name, by_name.ends.len() as u32);
                     by_name.ends.push(end);
@@ -40,9 +40,9 @@ impl SlotsByName {
     /// Returns the slots whose field has this name.
     #[inline]
     pub fn slots_named(&self, name: &str) -> &[u32] {
-        let Some(number) = self.names.get(name.as_bytes()).map(|number| number as usize) else { return &[] };
-        let start = if number == 0 { 0 } else { self.ends.get(number - 1).copied().unwrap_or(0) };
-        let end = self.ends.get(number).copied().unwrap_or(start);
+        let Some(index) = self.names.get(name.as_bytes()).map(|index| index as usize) else { return &[] };
+        let start = if index == 0 { 0 } else { self.ends.get(index - 1).copied().unwrap_or(0) };
+        let end = self.ends.get(index).copied().unwrap_or(start);
         self.slots.get(start as usize..end as usize).unwrap_or_default()
     }
 }
@@ -76,8 +76,10 @@ impl FieldLookup {
         }
         // The message itself comes first, because it contains the objects.
         objects.sort_by_key(|(object, _)| if *object == NO_ENTRY { 0 } else { *object + 1 });
-        fields.objects =
-            objects.into_iter().map(|(object, named)| (object, SlotsByName::new(named))).collect();
+        fields.objects = objects
+            .into_iter()
+            .map(|(object, slots_with_names)| (object, SlotsByName::new(slots_with_names)))
+            .collect();
         fields
     }
 }

@@ -40,8 +40,8 @@ pub struct RegisterRange {
     pub len: u16,
 }
 
-/// What an operand of an instruction refers to, such as a slot or a block. The verifier checks each
-/// reference.
+/// The item to which an operand of an instruction refers, such as a slot or a block. The verifier
+/// checks each reference.
 #[derive(Clone, Copy, Debug)]
 pub enum OperandReference {
     On(JumpOn),
@@ -72,8 +72,8 @@ const VALUE_BLOCKS: &[BlockKind] = &[BlockKind::Value];
 const ANY_BLOCK: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table, BlockKind::Value];
 
 /// Generates the instructions from a list. Each row has an instruction's name, the kinds of block
-/// that may contain it, and its operands. After each operand follows the kind of item to which it
-/// refers.
+/// that may contain the instruction, and its operands. Each operand is followed by the kind of item
+/// to which the operand refers.
 macro_rules! instructions {
     ($($(#[$doc:meta])* $name:ident in $kinds:ident
         $({ $($operand:ident: $type:ty $(=> $reference:ident)?),* $(,)? })?;)*) => {

@@ -7,9 +7,8 @@ use std::cmp::Ordering;
 
 /// The set of test results (true, false or unknown; see [`Tri`]) on which an instruction jumps.
 ///
-/// Four sets occur. A test wants its predicate to be true, or wants it to be false. The jump is
-/// taken either on the wanted result, or on the two other results. Unknown is never the wanted
-/// result.
+/// Only four sets occur. The wanted result of a test is true or false, never unknown. The jump is
+/// taken either on the wanted result, or on the two other results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct JumpOn(u8);
 
@@ -23,10 +22,10 @@ impl JumpOn {
     /// Jump if the result is true or unknown.
     pub const NOT_FALSE: JumpOn = JumpOn(5);
 
-    /// Returns the set of results that take the jump. With `when` true, this is only the result
-    /// `want`; with `when` false, the two other results.
-    pub fn new(want: bool, when: bool) -> JumpOn {
-        match (want, when) {
+    /// Returns the set of results that take the jump. With `jump_if` true, this is only the result
+    /// `want`; with `jump_if` false, the two other results.
+    pub fn new(want: bool, jump_if: bool) -> JumpOn {
+        match (want, jump_if) {
             (true, true) => JumpOn::TRUE,
             (false, true) => JumpOn::FALSE,
             (true, false) => JumpOn::NOT_TRUE,
@@ -115,16 +114,16 @@ impl Comparison {
     }
 }
 
-/// A comparison and whether an instruction jumps if it is true, or if it is false. A comparison of
-/// two values without an order, such as a text and a number, is false.
+/// A comparison, and the result of the comparison (true or false) on which an instruction jumps. A
+/// comparison of two values without an order, such as a text and a number, is false.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CmpJump(u8);
 
 impl CmpJump {
-    /// Creates a jump that is taken if the comparison is true; with `when` false, if the comparison
-    /// is false.
-    pub fn new(cmp: Comparison, when: bool) -> CmpJump {
-        CmpJump(cmp.0 | (u8::from(when) << 3))
+    /// Creates a jump that is taken if the comparison is true. If `jump_if` is false, the jump is
+    /// taken if the comparison is false.
+    pub fn new(cmp: Comparison, jump_if: bool) -> CmpJump {
+        CmpJump(cmp.0 | (u8::from(jump_if) << 3))
     }
 
     /// Returns the comparison that decides whether to jump.
@@ -132,7 +131,8 @@ impl CmpJump {
         Comparison(self.0 & 7)
     }
 
-    /// Returns true if the jump is taken on a true comparison, false if on a false one.
+    /// Returns true if the instruction jumps when the comparison is true. Returns false if it jumps
+    /// when the comparison is false.
     pub fn jumps_if_true(self) -> bool {
         self.0 & 8 != 0
     }

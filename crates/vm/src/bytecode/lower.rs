@@ -63,7 +63,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
         normal,
         uses: &uses,
         chunk: Chunk { limits: program.limits, ..Chunk::default() },
-        pred_done: vec![false; normal.preds.len()],
+        is_pred_lowered: vec![false; normal.preds.len()],
         expr_blocks: HashMap::new(),
         cond_blocks: HashMap::new(),
         shared: HashMap::new(),
@@ -86,18 +86,18 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     lowering.lower_values()?;
     let chunk = lowering.chunk;
     Bytecode::new(chunk, |pattern, fold| {
-        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
+        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|facts| facts.surely_compiles)
     })
 }
 
 /// Converts a number to a 32-bit index of the bytecode. If the number is too large, the returned
-/// error says that there are too many of `what`.
-fn checked_index(number: usize, what: Message) -> Result<u32, LowerError> {
-    u32::try_from(number).ok().filter(|index| *index != NO_ENTRY).ok_or(LowerError::TooLarge(what))
+/// error says that there are too many `items`.
+fn checked_index(number: usize, items: Message) -> Result<u32, LowerError> {
+    u32::try_from(number).ok().filter(|index| *index != NO_ENTRY).ok_or(LowerError::TooLarge(items))
 }
 
-/// A jump target whose address is not known yet. Lists the jumps to patch once the address is
-/// known.
+/// A jump target whose address is not known yet. The label lists the jumps to patch once the
+/// address is known.
 #[derive(Clone, Debug, Default)]
 struct Label {
     jumps: SmallVec<[Pc; 6]>,
@@ -107,7 +107,7 @@ struct Lowering<'n> {
     normal: &'n Normal,
     uses: &'n UseAnalysis,
     chunk: Chunk,
-    pred_done: Vec<bool>,
+    is_pred_lowered: Vec<bool>,
     expr_blocks: HashMap<u32, BlockId>,
     cond_blocks: HashMap<u32, BlockId>,
     shared: HashMap<u32, u32>,
@@ -118,7 +118,8 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Emits the block, predicate or loop to which the code of the users of `part` refers.
+    /// Emits a block, predicate or loop for `part`. The code of the part's users refers to the
+    /// emitted item.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -144,10 +145,10 @@ impl Lowering<'_> {
 
     /// Sets the target of all jumps to a label to the current address.
     fn bind_label(&mut self, label: Label) -> Result<(), LowerError> {
-        let here = self.current_address()?;
+        let address = self.current_address()?;
         for jump in label.jumps {
             if let Some(to) = self.chunk.instrs.get_mut(jump as usize).and_then(Instr::jump_target_mut) {
-                *to = here;
+                *to = address;
             }
         }
         Ok(())
@@ -159,11 +160,11 @@ impl Lowering<'_> {
         kind: BlockKind,
         start: Pc,
         registers: u16,
-        kept: Option<CacheCell>,
+        cache_cell: Option<CacheCell>,
     ) -> Result<BlockId, LowerError> {
         let id = checked_index(self.chunk.blocks.len(), message!("blocks"))?;
         let end = self.current_address()?;
-        self.chunk.blocks.push(Block { kind, start, end, registers, kept });
+        self.chunk.blocks.push(Block { kind, start, end, registers, kept: cache_cell });
         Ok(id)
     }
 

@@ -32,12 +32,15 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Builds the pools. `known` returns true for a regular expression that surely compiles, so
-    /// that the check is skipped. Its `bool` argument is the flag for case folding.
+    /// Builds the pools. `surely_compiles` returns true for a regular expression that needs no
+    /// check, because it certainly compiles. Its `bool` argument is the flag for case folding.
     ///
     /// # Errors
     /// If a regular expression is invalid, or an automaton exceeds its size limits.
-    pub fn build(chunk: &Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Pools, LowerError> {
+    pub fn build(
+        chunk: &Chunk,
+        surely_compiles: impl Fn(&Arc<str>, bool) -> bool,
+    ) -> Result<Pools, LowerError> {
         let member_set = |members: &crate::bytecode::chunk::MemberList| {
             let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
             MemberSet::new(list, members.mode)
@@ -50,7 +53,7 @@ impl Pools {
                     KeywordMatcher::new(
                         words,
                         words.max_searchable_bytes(|limit| chunk.limits.get(limit)),
-                        &known,
+                        &surely_compiles,
                     )
                 })
                 .collect::<Result<_, _>>()?,
@@ -76,15 +79,15 @@ enum CompiledKeywords {
     /// Operator `contains`: a searcher for each keyword.
     Texts(Box<[Finder<'static>]>),
     /// Operator `contains any` with many keywords: one automaton for all of them.
-    Many(Box<LiteralAutomaton>),
+    Automaton(Box<LiteralAutomaton>),
     /// Operator `contains word`: searchers for whole words. There is one searcher for each keyword,
     /// or a single one if there are many keywords.
     Words(Box<[WordSearcher<'static>]>),
     /// Operator `starts_with`: the prefixes.
-    Starts(Box<[Box<str>]>),
+    Prefixes(Box<[Box<str>]>),
     /// Operator `ends_with`, or `starts_with` and `ends_with` for whole words. Contains the
     /// keywords, and a function that reports whether a text starts or ends with a keyword.
-    Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
+    Affixes(Box<[Box<str>]>, fn(&str, &str) -> bool),
     /// Operator `like`: the wildcard patterns.
     Globs(Box<[Glob]>),
     /// Operator `like any` with many patterns: the set of patterns without a wildcard, and the
@@ -97,42 +100,45 @@ enum CompiledKeywords {
 impl KeywordMatcher {
     fn new(
         keywords: &Keywords,
-        most: u64,
-        known: impl Fn(&Arc<str>, bool) -> bool,
+        max_bytes: u64,
+        surely_compiles: impl Fn(&Arc<str>, bool) -> bool,
     ) -> Result<KeywordMatcher, LowerError> {
         let Keywords { search, word, all, mode, words, .. } = keywords;
-        let prepared = || words.iter().map(|word| mode.prepare(word));
-        let boxed = || prepared().map(|word| Box::from(&*word)).collect();
-        let many = !all && words.len() >= MIN_AUTOMATON_KEYWORDS;
+        let normalized = || words.iter().map(|word| mode.prepare(word));
+        let boxed = || normalized().map(|word| Box::from(&*word)).collect();
+        let use_automaton = !all && words.len() >= MIN_AUTOMATON_KEYWORDS;
         let too_large = |_| LowerError::TooLarge(message!("keywords in one list"));
         let compile = |pattern: &Arc<str>| {
-            if known(pattern, mode.fold) {
+            if surely_compiles(pattern, mode.fold) {
                 return Ok(LazyRegex::from_checked(pattern, mode.fold));
             }
             LazyRegex::new(pattern, mode.fold)
                 .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
         };
         let search = match (search, word) {
-            (Search::Literal(Anchor::Anywhere), true) if many => {
-                let any = WordSearcher::for_keywords(prepared().map(Cow::into_owned)).map_err(too_large)?;
-                CompiledKeywords::Words([any].into())
+            (Search::Literal(Anchor::Anywhere), true) if use_automaton => {
+                let searcher =
+                    WordSearcher::for_keywords(normalized().map(Cow::into_owned)).map_err(too_large)?;
+                CompiledKeywords::Words([searcher].into())
             }
             (Search::Literal(Anchor::Anywhere), true) => CompiledKeywords::Words(
-                prepared().map(|word| WordSearcher::for_keyword(&word).into_owned()).collect(),
+                normalized().map(|word| WordSearcher::for_keyword(&word).into_owned()).collect(),
             ),
-            (Search::Literal(Anchor::Anywhere), false) if many => {
-                let words = prepared().map(Cow::into_owned);
+            (Search::Literal(Anchor::Anywhere), false) if use_automaton => {
+                let words = normalized().map(Cow::into_owned);
                 let automaton = LiteralAutomaton::new(MatchKind::LeftmostFirst, words).map_err(too_large)?;
-                CompiledKeywords::Many(Box::new(automaton))
+                CompiledKeywords::Automaton(Box::new(automaton))
             }
             (Search::Literal(Anchor::Anywhere), false) => {
-                CompiledKeywords::Texts(prepared().map(|word| Finder::new(&*word).into_owned()).collect())
+                CompiledKeywords::Texts(normalized().map(|word| Finder::new(&*word).into_owned()).collect())
             }
-            (Search::Literal(Anchor::Start), true) => CompiledKeywords::Ends(boxed(), text::starts_with_word),
-            (Search::Literal(Anchor::Start), false) => CompiledKeywords::Starts(boxed()),
-            (Search::Literal(Anchor::End), true) => CompiledKeywords::Ends(boxed(), text::ends_with_word),
+            (Search::Literal(Anchor::Start), true) => {
+                CompiledKeywords::Affixes(boxed(), text::starts_with_word)
+            }
+            (Search::Literal(Anchor::Start), false) => CompiledKeywords::Prefixes(boxed()),
+            (Search::Literal(Anchor::End), true) => CompiledKeywords::Affixes(boxed(), text::ends_with_word),
             (Search::Literal(Anchor::End), false) => {
-                CompiledKeywords::Ends(boxed(), |text, word| text.ends_with(word))
+                CompiledKeywords::Affixes(boxed(), |text, word| text.ends_with(word))
             }
             (Search::Glob, _) => {
                 let globs = words.iter().map(|word| Glob::with_mode(word, *mode));
@@ -149,7 +155,7 @@ impl KeywordMatcher {
                 CompiledKeywords::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?)
             }
         };
-        Ok(KeywordMatcher { all: *all, most, search })
+        Ok(KeywordMatcher { all: *all, most: max_bytes, search })
     }
 
     /// Returns true if the text matches. The text must be normalized for the keywords' text mode,
@@ -160,10 +166,12 @@ impl KeywordMatcher {
             CompiledKeywords::Texts(finders) => {
                 self.any_or_all(finders, |finder| finder.find(text.as_bytes()).is_some())
             }
-            CompiledKeywords::Many(automaton) => automaton.is_match(text),
+            CompiledKeywords::Automaton(automaton) => automaton.is_match(text),
             CompiledKeywords::Words(words) => self.any_or_all(words, |searcher| searcher.is_in(text)),
-            CompiledKeywords::Starts(words) => self.any_or_all(words, |word| text.starts_with(&**word)),
-            CompiledKeywords::Ends(words, stands) => self.any_or_all(words, |word| stands(text, word)),
+            CompiledKeywords::Prefixes(words) => self.any_or_all(words, |word| text.starts_with(&**word)),
+            CompiledKeywords::Affixes(words, matches_edge) => {
+                self.any_or_all(words, |word| matches_edge(text, word))
+            }
             CompiledKeywords::Globs(globs) => self.any_or_all(globs, |glob| glob.matches(text)),
             CompiledKeywords::AnyGlob(texts, globs) => {
                 texts.contains(text) || globs.iter().any(|glob| glob.matches(text))
@@ -176,7 +184,7 @@ impl KeywordMatcher {
     /// for other predicates.
     pub fn alternative_prefixes(&self) -> Option<&[Box<str>]> {
         match &self.search {
-            CompiledKeywords::Starts(words) if !self.all || words.len() == 1 => Some(words),
+            CompiledKeywords::Prefixes(words) if !self.all || words.len() == 1 => Some(words),
             _ => None,
         }
     }
@@ -213,7 +221,7 @@ pub struct MemberSet {
     texts: FastSet<Box<str>>,
     ints: FastSet<i64>,
     /// Whether the list contains a float. A float may equal an integer that is looked up.
-    floats: bool,
+    has_floats: bool,
 }
 
 impl MemberSet {
@@ -223,7 +231,7 @@ impl MemberSet {
             match element {
                 Value::Str(text) => drop(set.texts.insert((&*mode.prepare(text)).into())),
                 Value::Int(int) => drop(set.ints.insert(int)),
-                Value::Float(_) => set.floats = true,
+                Value::Float(_) => set.has_floats = true,
                 _ => {}
             }
         }
@@ -238,8 +246,8 @@ impl MemberSet {
     /// Returns whether an integer is in the list; `None` if the list itself must be searched.
     #[inline]
     pub fn has_int(&self, int: i64) -> Option<bool> {
-        let is_there = self.ints.contains(&int);
-        (is_there || !self.floats).then_some(is_there)
+        let has_int = self.ints.contains(&int);
+        (has_int || !self.has_floats).then_some(has_int)
     }
 }
 

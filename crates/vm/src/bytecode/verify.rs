@@ -88,16 +88,24 @@ struct Verifier<'c> {
 }
 
 fn check_index(
-    what: &'static str,
+    items: &'static str,
     index: usize,
     len: usize,
-    at: BytecodeLocation,
+    location: BytecodeLocation,
 ) -> Result<(), VerifyError> {
-    if index < len { Ok(()) } else { Err(VerifyError::OutOfBounds { what, index: index as u64, at }) }
+    if index < len {
+        Ok(())
+    } else {
+        Err(VerifyError::OutOfBounds { what: items, index: index as u64, at: location })
+    }
 }
 
-fn check_requirement(holds: bool, what: &'static str, at: BytecodeLocation) -> Result<(), VerifyError> {
-    if holds { Ok(()) } else { Err(VerifyError::Kind { what, at }) }
+fn check_requirement(
+    is_valid: bool,
+    problem: &'static str,
+    location: BytecodeLocation,
+) -> Result<(), VerifyError> {
+    if is_valid { Ok(()) } else { Err(VerifyError::Kind { what: problem, at: location }) }
 }
 
 impl Verifier<'_> {
@@ -132,15 +140,15 @@ impl Verifier<'_> {
             }
         }
         for (id, (slot, mode)) in chunk.texts.iter().enumerate() {
-            let at = BytecodeLocation::Entry("text", id);
-            check_index("slot", slot.index(), chunk.slots.len(), at)?;
-            check_requirement(!mode.is_plain(), "a plain text needs no preparing", at)?;
+            let location = BytecodeLocation::Entry("text", id);
+            check_index("slot", slot.index(), chunk.slots.len(), location)?;
+            check_requirement(!mode.is_plain(), "a plain text needs no preparing", location)?;
         }
         for (id, members) in chunk.members.iter().enumerate() {
-            let at = BytecodeLocation::Entry("list", id);
-            check_index("constant", members.constant as usize, chunk.consts.len(), at)?;
+            let location = BytecodeLocation::Entry("list", id);
+            check_index("constant", members.constant as usize, chunk.consts.len(), location)?;
             let list = chunk.consts[members.constant as usize].value().list_len();
-            check_requirement(list.is_some(), "the constant is no list", at)?;
+            check_requirement(list.is_some(), "the constant is no list", location)?;
         }
         for (id, keywords) in chunk.keywords.iter().enumerate() {
             check_requirement(
@@ -157,28 +165,28 @@ impl Verifier<'_> {
     fn verify_users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {
-            let at = BytecodeLocation::Entry("predicate", id);
-            self.verify_operand(pred.left, at)?;
-            self.verify_operand(pred.right, at)?;
+            let location = BytecodeLocation::Entry("predicate", id);
+            self.verify_operand(pred.left, location)?;
+            self.verify_operand(pred.right, location)?;
             if pred.text != NO_ENTRY {
-                check_index("text", pred.text as usize, chunk.texts.len(), at)?;
+                check_index("text", pred.text as usize, chunk.texts.len(), location)?;
                 let (slot, mode) = chunk.texts[pred.text as usize];
-                let same = pred.left == Operand::Slot(slot) && pred.mode.text == mode;
-                check_requirement(same, "the text is of another slot or mode", at)?;
+                let is_consistent = pred.left == Operand::Slot(slot) && pred.mode.text == mode;
+                check_requirement(is_consistent, "the text is of another slot or mode", location)?;
             }
             match pred.check {
                 PredCheck::Equals(string) | PredCheck::HasKey(string) => {
-                    check_index("string", string as usize, chunk.strings.len(), at)?;
+                    check_index("string", string as usize, chunk.strings.len(), location)?;
                 }
                 PredCheck::Members(id) => {
-                    check_index("list", id as usize, chunk.members.len(), at)?;
-                    let same = chunk.members[id as usize].mode == pred.mode.text;
-                    check_requirement(same, "the list is of another mode", at)?;
+                    check_index("list", id as usize, chunk.members.len(), location)?;
+                    let is_consistent = chunk.members[id as usize].mode == pred.mode.text;
+                    check_requirement(is_consistent, "the list is of another mode", location)?;
                 }
                 PredCheck::Keywords(id) => {
-                    check_index("keywords", id as usize, chunk.keywords.len(), at)?;
-                    let same = chunk.keywords[id as usize].mode == pred.mode.text;
-                    check_requirement(same, "the keywords are of another mode", at)?;
+                    check_index("keywords", id as usize, chunk.keywords.len(), location)?;
+                    let is_consistent = chunk.keywords[id as usize].mode == pred.mode.text;
+                    check_requirement(is_consistent, "the keywords are of another mode", location)?;
                 }
                 PredCheck::Truth
                 | PredCheck::Missing
@@ -192,10 +200,10 @@ impl Verifier<'_> {
             self.verify_operand(*value, BytecodeLocation::Entry("value", id))?;
         }
         for (id, each) in chunk.loops.iter().enumerate() {
-            let at = BytecodeLocation::Entry("loop", id);
-            self.verify_operand(each.list, at)?;
-            self.check_block_kind(each.body, BlockKind::Condition, at)?;
-            check_index("level", each.level as usize, chunk.levels as usize, at)?;
+            let location = BytecodeLocation::Entry("loop", id);
+            self.verify_operand(each.list, location)?;
+            self.check_block_kind(each.body, BlockKind::Condition, location)?;
+            check_index("level", each.level as usize, chunk.levels as usize, location)?;
         }
         for (id, shared) in chunk.shared.iter().enumerate() {
             self.check_block_kind(
@@ -211,19 +219,23 @@ impl Verifier<'_> {
         &self,
         block: BlockId,
         kind: BlockKind,
-        at: BytecodeLocation,
+        location: BytecodeLocation,
     ) -> Result<(), VerifyError> {
-        check_index("block", block as usize, self.chunk.blocks.len(), at)?;
-        check_requirement(self.chunk.blocks[block as usize].kind == kind, "the block is of another kind", at)
+        check_index("block", block as usize, self.chunk.blocks.len(), location)?;
+        check_requirement(
+            self.chunk.blocks[block as usize].kind == kind,
+            "the block is of another kind",
+            location,
+        )
     }
 
-    fn verify_operand(&self, operand: Operand, at: BytecodeLocation) -> Result<(), VerifyError> {
+    fn verify_operand(&self, operand: Operand, location: BytecodeLocation) -> Result<(), VerifyError> {
         match operand {
             Operand::Missing => Ok(()),
-            Operand::Slot(slot) => check_index("slot", slot.index(), self.chunk.slots.len(), at),
-            Operand::Const(id) => check_index("constant", id as usize, self.chunk.consts.len(), at),
-            Operand::Var(level) => check_index("level", level as usize, self.chunk.levels as usize, at),
-            Operand::Block(block) => self.check_block_kind(block, BlockKind::Value, at),
+            Operand::Slot(slot) => check_index("slot", slot.index(), self.chunk.slots.len(), location),
+            Operand::Const(id) => check_index("constant", id as usize, self.chunk.consts.len(), location),
+            Operand::Var(level) => check_index("level", level as usize, self.chunk.levels as usize, location),
+            Operand::Block(block) => self.check_block_kind(block, BlockKind::Value, location),
         }
     }
 
@@ -233,36 +245,36 @@ impl Verifier<'_> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.chunk.blocks.len());
         let mut start = 0;
         for (id, block) in self.chunk.blocks.iter().enumerate() {
-            let at = BytecodeLocation::Entry("block", id);
+            let location = BytecodeLocation::Entry("block", id);
             check_requirement(
                 block.start == start && block.end > start,
                 "blocks overlap or leave a gap",
-                at,
+                location,
             )?;
             start = block.end;
-            check_index("instruction", block.end as usize - 1, self.chunk.instrs.len(), at)?;
-            if let Some(kept) = block.kept {
-                check_index("cached value", kept.cell as usize, self.chunk.cached as usize, at)?;
+            check_index("instruction", block.end as usize - 1, self.chunk.instrs.len(), location)?;
+            if let Some(cache_cell) = block.kept {
+                check_index("cached value", cache_cell.cell as usize, self.chunk.cached as usize, location)?;
             }
-            let last = &self.chunk.instrs[block.end as usize - 1];
+            let last_instr = &self.chunk.instrs[block.end as usize - 1];
             check_requirement(
-                last.ends_control_flow(),
+                last_instr.ends_control_flow(),
                 "the block does not end",
                 BytecodeLocation::Instr(block.end - 1),
             )?;
             let mut depth = 0;
             for pc in block.start..block.end {
-                let (instr, at) = (&self.chunk.instrs[pc as usize], BytecodeLocation::Instr(pc));
+                let (instr, location) = (&self.chunk.instrs[pc as usize], BytecodeLocation::Instr(pc));
                 check_requirement(
                     instr.kinds().contains(&block.kind),
                     "the instruction may not stand in such a block",
-                    at,
+                    location,
                 )?;
                 instr.each_reference(|reference| self.verify_reference(reference, pc, block))?;
                 instr.each_reference(|reference| {
                     self.visit_run_blocks(reference, |inner| {
                         let Some(inner) = depths.get(inner as usize) else {
-                            return check_requirement(false, "it runs a later block", at);
+                            return check_requirement(false, "it runs a later block", location);
                         };
                         depth = depth.max(inner + 1);
                         if depth <= MAX_NESTING { Ok(()) } else { Err(VerifyError::TooDeep) }
@@ -300,11 +312,11 @@ impl Verifier<'_> {
             }
             _ => return Ok(()),
         };
-        let of_operand = |operand| match operand {
+        let operand_block = |operand| match operand {
             Operand::Block(block) => Some(block),
             _ => None,
         };
-        operands.into_iter().filter_map(of_operand).chain(block).try_for_each(visit)
+        operands.into_iter().filter_map(operand_block).chain(block).try_for_each(visit)
     }
 
     /// Verifies that the item to which an operand of the instruction at `pc` refers exists and has
@@ -315,39 +327,43 @@ impl Verifier<'_> {
         pc: Pc,
         block: &Block,
     ) -> Result<(), VerifyError> {
-        let (chunk, at) = (self.chunk, BytecodeLocation::Instr(pc));
+        let (chunk, location) = (self.chunk, BytecodeLocation::Instr(pc));
         match reference {
             OperandReference::On(on) => {
-                check_requirement(on.spelling() != "?", "there is no such condition to jump on", at)
+                check_requirement(on.spelling() != "?", "there is no such condition to jump on", location)
             }
             OperandReference::To(to) if to > pc && to < block.end => Ok(()),
-            OperandReference::To(to) => Err(VerifyError::Jump { to, at }),
-            OperandReference::Slot(id) => check_index("slot", id as usize, chunk.slots.len(), at),
-            OperandReference::String(id) => check_index("string", id as usize, chunk.strings.len(), at),
-            OperandReference::Pred(id) => check_index("predicate", id as usize, chunk.preds.len(), at),
+            OperandReference::To(to) => Err(VerifyError::Jump { to, at: location }),
+            OperandReference::Slot(id) => check_index("slot", id as usize, chunk.slots.len(), location),
+            OperandReference::String(id) => check_index("string", id as usize, chunk.strings.len(), location),
+            OperandReference::Pred(id) => check_index("predicate", id as usize, chunk.preds.len(), location),
             OperandReference::Shared(id) => {
-                check_index("shared condition", id as usize, chunk.shared.len(), at)
+                check_index("shared condition", id as usize, chunk.shared.len(), location)
             }
-            OperandReference::Loop(id) => check_index("loop", id as usize, chunk.loops.len(), at),
-            OperandReference::Table(table) => check_index("table", table.index(), chunk.tables.len(), at),
-            OperandReference::Const(id) => check_index("constant", id as usize, chunk.consts.len(), at),
-            OperandReference::Level(level) => check_index("level", level as usize, chunk.levels as usize, at),
-            OperandReference::Similar(id) => check_index("text", id as usize, chunk.similar.len(), at),
+            OperandReference::Loop(id) => check_index("loop", id as usize, chunk.loops.len(), location),
+            OperandReference::Table(table) => {
+                check_index("table", table.index(), chunk.tables.len(), location)
+            }
+            OperandReference::Const(id) => check_index("constant", id as usize, chunk.consts.len(), location),
+            OperandReference::Level(level) => {
+                check_index("level", level as usize, chunk.levels as usize, location)
+            }
+            OperandReference::Similar(id) => check_index("text", id as usize, chunk.similar.len(), location),
             OperandReference::Extern(id) => {
-                check_index("host function", id as usize, chunk.externs as usize, at)
+                check_index("host function", id as usize, chunk.externs as usize, location)
             }
-            OperandReference::Condition(id) => self.check_block_kind(id, BlockKind::Condition, at),
-            OperandReference::Value(id) => self.check_block_kind(id, BlockKind::Value, at),
+            OperandReference::Condition(id) => self.check_block_kind(id, BlockKind::Condition, location),
+            OperandReference::Value(id) => self.check_block_kind(id, BlockKind::Value, location),
             OperandReference::Register(register) => {
-                check_index("register", register.into(), block.frame(), at)
+                check_index("register", register.into(), block.frame(), location)
             }
             OperandReference::Registers(RegisterRange { first, len }) => {
-                check_index("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
+                check_index("register", usize::from(first) + usize::from(len), block.frame() + 1, location)
             }
             OperandReference::Operator(op) => check_requirement(
                 matches!(op.info().implementation, Implementation::Value(_)),
                 "the operator makes no value",
-                at,
+                location,
             ),
         }
     }
@@ -357,19 +373,23 @@ impl Verifier<'_> {
     fn verify_tables(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, table) in chunk.tables.iter().enumerate() {
-            let at = BytecodeLocation::Entry("table", id);
-            self.check_block_kind(table.block, BlockKind::Table, at)?;
+            let location = BytecodeLocation::Entry("table", id);
+            self.check_block_kind(table.block, BlockKind::Table, location)?;
             let block = chunk.blocks[table.block as usize];
             let mut start = block.start;
             for route in &table.routes {
-                let end = chunk.instrs.get((route.end as usize).wrapping_sub(1));
-                let ends = matches!(end, Some(Instr::Choose { .. } | Instr::Goto { .. }));
-                let placed = route.start == start && route.end > start && route.end < block.end;
-                check_requirement(placed && ends, "a route does not lie in its table", at)?;
+                let last_instr = chunk.instrs.get((route.end as usize).wrapping_sub(1));
+                let ends_in_choice = matches!(last_instr, Some(Instr::Choose { .. } | Instr::Goto { .. }));
+                let is_contiguous = route.start == start && route.end > start && route.end < block.end;
+                check_requirement(
+                    is_contiguous && ends_in_choice,
+                    "a route does not lie in its table",
+                    location,
+                )?;
                 start = route.end;
             }
         }
-        let leads_to = |table: &TableCode| {
+        let jump_targets = |table: &TableCode| {
             let block = chunk.blocks[table.block as usize];
             let code = &chunk.instrs[block.start as usize..block.end as usize];
             let inner = code.iter().filter_map(|instr| match instr {
@@ -378,13 +398,13 @@ impl Verifier<'_> {
             });
             inner.collect::<Vec<_>>()
         };
-        let jumps: Vec<Vec<usize>> = chunk.tables.iter().map(leads_to).collect();
-        let (order, circles) = topological_sort(&jumps);
+        let jumps: Vec<Vec<usize>> = chunk.tables.iter().map(jump_targets).collect();
+        let (order, cycles) = topological_sort(&jumps);
         let mut depths = vec![0; jumps.len()];
         for table in order {
             depths[table] = jumps[table].iter().map(|inner| depths[*inner] + 1).max().unwrap_or(0);
         }
-        let shallow = depths.iter().all(|depth| *depth <= MAX_JUMPS);
-        if circles.is_empty() && shallow { Ok(()) } else { Err(VerifyError::Jumps) }
+        let within_limit = depths.iter().all(|depth| *depth <= MAX_JUMPS);
+        if cycles.is_empty() && within_limit { Ok(()) } else { Err(VerifyError::Jumps) }
     }
 }

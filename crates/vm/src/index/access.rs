@@ -2,11 +2,11 @@
 //! that its condition tests.
 //!
 //! Every message that matches a route must have at least one of its keys (facts such as a literal
-//! in a text). Keys should be rare. A condition may offer several keys, of which the cheapest is
-//! taken. A key's cost is the probability that a message has the key, times the number of routes
-//! that could use the key. This number is counted over the whole rule set, which keeps posting
-//! lists short. Some attributes would be looked up in every message only for the keys of few
-//! routes. If this is not worth its cost, these routes get another access path.
+//! in a text). Keys should be rare. A condition may offer several keys; the cheapest is selected.
+//! The cost of a key is the probability that a message has the key, times the number of routes that
+//! could use the key. The routes of the whole rule set are counted, which keeps posting lists
+//! short. Some attributes would be looked up in every message only for the keys of few routes. If
+//! such a lookup costs more than it saves, these routes get another access path.
 
 use super::attribute::ClassId;
 use super::cost;
@@ -15,28 +15,26 @@ use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Probability that a message has a key up to which the key is always used, without considering a
-/// bitmap.
+/// A key is used without considering a bitmap if at most this fraction of messages has the key.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
-/// Probability that a message has a key from which the key is not selective enough to be used.
+/// A key is not used if at least this fraction of messages has the key.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
-/// Maximum number of key choices that are collected for one condition. Bound on compile time, not
-/// tuned: a condition may have a hundred thousand operands.
+/// Maximum number of key choices that are collected for one condition. The limit bounds the compile
+/// time and is not tuned: a condition may have a hundred thousand operands.
 const MAX_KEY_CHOICES: usize = 64;
-/// Minimum number of routes whose keys need an attribute for which the attribute is always looked
-/// up.
+/// An attribute is always looked up if at least this number of routes have keys that need it.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MIN_ROUTES_FOR_LOOKUP: usize = 64;
-/// Minimum number of routes in a table for which the lookup of attributes for the keys of few
-/// routes is avoided.
+/// Minimum number of routes of a table for which lookups are saved. To save the lookup of an
+/// attribute, the few routes that need the attribute get another access path.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
-/// Maximum number of texts and values that a table looks up one by one. With more, it iterates over
-/// the fields of the message instead.
+/// Maximum number of texts and values that a table looks up one by one. A table with more texts and
+/// values iterates over the fields of the message instead.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
-/// Assumed probability that a bitmap column is read. It may not be read, because earlier columns
-/// may already exclude all routes.
+/// Assumed probability that a bitmap column is read. A column is not read if earlier columns
+/// already exclude all routes.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
@@ -65,14 +63,15 @@ pub(super) enum RouteAccess {
 
 impl RouteAccess {
     fn key_sets(&self) -> &[SetId] {
-        if let RouteAccess::Keys(way) = self { way } else { &[] }
+        if let RouteAccess::Keys(key_choice) = self { key_choice } else { &[] }
     }
 
     /// Returns the attributes whose bitmap columns are read for the route. The same attribute may
     /// occur several times.
     fn bitmap_attributes(&self) -> impl Iterator<Item = u32> {
-        let alternatives = if let RouteAccess::Bits(alternatives) = self { &alternatives[..] } else { &[] };
-        alternatives.iter().flatten().map(|(value, _)| *value)
+        let bitmap_alternatives =
+            if let RouteAccess::Bits(alternatives) = self { &alternatives[..] } else { &[] };
+        bitmap_alternatives.iter().flatten().map(|(value, _)| *value)
     }
 }
 
@@ -83,7 +82,7 @@ pub(super) struct AccessSelection<'n> {
     sets: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
     /// For each set of atoms, the number of key choices of routes in which the set occurs.
-    used: Vec<u32>,
+    set_uses: Vec<u32>,
 }
 
 impl<'n> AccessSelection<'n> {
@@ -93,14 +92,14 @@ impl<'n> AccessSelection<'n> {
             atoms,
             sets: atoms.atoms_by_set(),
             ranges: RangeAnalysis::new(normal, atoms),
-            used: vec![0; atoms.likelihood.len()],
+            set_uses: vec![0; atoms.likelihood.len()],
         };
-        let mut ways = Vec::new();
+        let mut key_choices = Vec::new();
         for route in normal.tables.iter().flatten() {
-            ways.clear();
-            accesses.collect_key_choices(route.cond, &mut ways);
-            for set in ways.iter().flatten() {
-                accesses.used[*set as usize] += 1;
+            key_choices.clear();
+            accesses.collect_key_choices(route.cond, &mut key_choices);
+            for set in key_choices.iter().flatten() {
+                accesses.set_uses[*set as usize] += 1;
             }
         }
         accesses
@@ -108,69 +107,76 @@ impl<'n> AccessSelection<'n> {
 
     /// Returns the access path of each route of a table.
     pub fn table_access_paths(&self, routes: &[NRoute]) -> Vec<RouteAccess> {
-        let mut chosen: Vec<(RouteAccess, f64)> =
+        let mut selected: Vec<(RouteAccess, f64)> =
             routes.iter().map(|route| self.cheapest_access(route, &[])).collect();
-        self.avoid_rare_lookups(routes, &mut chosen);
-        chosen.into_iter().map(|(access, _)| access).collect()
+        self.avoid_rare_lookups(routes, &mut selected);
+        selected.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Gives routes another access path if this is cheaper, and if an attribute that only few
-    /// routes need is then not looked up.
-    fn avoid_rare_lookups(&self, routes: &[NRoute], chosen: &mut [(RouteAccess, f64)]) {
-        let mut found_by: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        let (mut in_bits, mut subjects) = (BTreeSet::new(), BTreeSet::new());
-        for (at, (access, _)) in chosen.iter().enumerate() {
+    /// Saves the lookup of attributes that only few routes need. These routes get another access
+    /// path if the total cost is then lower.
+    fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
+        let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());
+        for (position, (access, _)) in selected.iter().enumerate() {
             subjects.extend(self.scanned_subjects(access.key_sets()));
             self.looked_up_attributes(access.key_sets())
-                .for_each(|value| found_by.entry(value).or_default().push(at));
-            in_bits.extend(access.bitmap_attributes());
+                .for_each(|value| routes_by_attribute.entry(value).or_default().push(position));
+            bitmap_attributes.extend(access.bitmap_attributes());
         }
         // If the fields of the message are iterated, an absent value costs little. A table with few
         // routes tries them in order anyway.
-        if iterates_message_fields(subjects.len(), found_by.len())
+        if iterates_message_fields(subjects.len(), routes_by_attribute.len())
             || routes.len() < MIN_ROUTES_TO_AVOID_LOOKUPS
         {
             return;
         }
-        let mut order: Vec<u32> = found_by.keys().copied().collect();
-        order.sort_by_key(|value| found_by[value].len());
+        let mut attributes_by_use: Vec<u32> = routes_by_attribute.keys().copied().collect();
+        attributes_by_use.sort_by_key(|value| routes_by_attribute[value].len());
         let mut given_up = Vec::new();
-        for value in order {
-            let found = &found_by[&value];
-            if found.len() >= MIN_ROUTES_FOR_LOOKUP {
+        for value in attributes_by_use {
+            let positions = &routes_by_attribute[&value];
+            if positions.len() >= MIN_ROUTES_FOR_LOOKUP {
                 return;
             }
             given_up.push(value);
-            let others: Vec<(RouteAccess, f64)> =
-                found.iter().map(|at| self.cheapest_access(&routes[*at], &given_up)).collect();
-            let asked = |value: &u32| in_bits.contains(value) || found_by.contains_key(value);
-            let new: BTreeSet<u32> =
-                others.iter().flat_map(|(access, _)| access.bitmap_attributes()).collect();
-            let new = new.iter().filter(|value| !asked(value)).count();
-            let left = if in_bits.contains(&value) { COLUMN_READ_PROBABILITY } else { 0.0 };
-            let saved = (1.0 - left) * cost::VALUE_LOOKUP_NS;
-            let before: f64 = found.iter().map(|at| chosen[*at].1).sum();
-            let after: f64 = others.iter().map(|(_, cost)| cost).sum();
-            let always = others.iter().any(|(access, _)| *access == RouteAccess::Always);
-            if always
-                || after + new as f64 * COLUMN_READ_PROBABILITY * cost::VALUE_LOOKUP_NS >= before + saved
+            let replacements: Vec<(RouteAccess, f64)> = positions
+                .iter()
+                .map(|position| self.cheapest_access(&routes[*position], &given_up))
+                .collect();
+            let is_read =
+                |value: &u32| bitmap_attributes.contains(value) || routes_by_attribute.contains_key(value);
+            let added_attributes: BTreeSet<u32> =
+                replacements.iter().flat_map(|(access, _)| access.bitmap_attributes()).collect();
+            let added_count = added_attributes.iter().filter(|value| !is_read(value)).count();
+            let remaining_reads =
+                if bitmap_attributes.contains(&value) { COLUMN_READ_PROBABILITY } else { 0.0 };
+            let saved_cost = (1.0 - remaining_reads) * cost::VALUE_LOOKUP_NS;
+            let old_cost: f64 = positions.iter().map(|position| selected[*position].1).sum();
+            let new_cost: f64 = replacements.iter().map(|(_, cost)| cost).sum();
+            let loses_path = replacements.iter().any(|(access, _)| *access == RouteAccess::Always);
+            if loses_path
+                || new_cost + added_count as f64 * COLUMN_READ_PROBABILITY * cost::VALUE_LOOKUP_NS
+                    >= old_cost + saved_cost
             {
                 given_up.pop();
                 continue;
             }
-            for (at, other) in found_by.remove(&value).unwrap_or_default().into_iter().zip(others) {
-                self.looked_up_attributes(other.0.key_sets())
-                    .for_each(|value| found_by.entry(value).or_default().push(at));
-                in_bits.extend(other.0.bitmap_attributes());
-                chosen[at] = other;
+            for (position, replacement) in
+                routes_by_attribute.remove(&value).unwrap_or_default().into_iter().zip(replacements)
+            {
+                self.looked_up_attributes(replacement.0.key_sets())
+                    .for_each(|value| routes_by_attribute.entry(value).or_default().push(position));
+                bitmap_attributes.extend(replacement.0.bitmap_attributes());
+                selected[position] = replacement;
             }
         }
     }
 
     /// Returns the attributes that are looked up for a choice of keys. The same attribute may occur
     /// several times.
-    fn looked_up_attributes(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
-        way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
+    fn looked_up_attributes(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
+        key_choice.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Class(value, _) | IndexAtom::Element(value, _) => Some(*value),
             IndexAtom::Literal(..) => None,
         })
@@ -185,7 +191,7 @@ impl<'n> AccessSelection<'n> {
         })
     }
 
-    /// Collects all possible choices of keys for a condition.
+    /// Collects the possible choices of keys for a condition, up to [`MAX_KEY_CHOICES`].
     fn collect_key_choices(&self, cond: CondId, into: &mut Vec<KeyChoice>) {
         if into.len() >= MAX_KEY_CHOICES {
             return;
@@ -196,78 +202,87 @@ impl<'n> AccessSelection<'n> {
             }
             NCond::And(parts) => parts.iter().for_each(|part| self.collect_key_choices(*part, into)),
             NCond::Or(parts) => {
-                let mut way = KeyChoice::new();
+                let mut key_choice = KeyChoice::new();
                 for part in parts {
-                    let mut ways = Vec::new();
-                    self.collect_key_choices(*part, &mut ways);
-                    match ways
+                    let mut operand_choices = Vec::new();
+                    self.collect_key_choices(*part, &mut operand_choices);
+                    match operand_choices
                         .into_iter()
                         .min_by(|a, b| self.key_probability(a).total_cmp(&self.key_probability(b)))
                     {
-                        Some(best) => way.extend(best),
+                        Some(best) => key_choice.extend(best),
                         None => return,
                     }
                 }
-                way.sort_unstable();
-                way.dedup();
-                into.push(way);
+                key_choice.sort_unstable();
+                key_choice.dedup();
+                into.push(key_choice);
             }
             // Negations and loops over elements have no key.
             NCond::Test { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
         }
     }
 
-    fn key_probability(&self, way: &KeyChoice) -> f64 {
-        way.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
+    fn key_probability(&self, key_choice: &KeyChoice) -> f64 {
+        key_choice.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
-    /// Returns the estimated cost of a choice of keys: the sum over its sets of the set's
-    /// probability times the number of routes that could use the set.
-    fn key_cost(&self, way: &KeyChoice) -> f64 {
-        let cost =
-            |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.used[*set as usize]);
-        way.iter().map(cost).sum()
+    /// Returns the estimated cost of a choice of keys, a sum over its sets of atoms. The cost of a
+    /// set is its probability times the number of routes that could use the set.
+    fn key_cost(&self, key_choice: &KeyChoice) -> f64 {
+        let set_cost =
+            |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.set_uses[*set as usize]);
+        key_choice.iter().map(set_cost).sum()
     }
 
     /// Returns the cheapest access path of a route, and its estimated cost per message in
     /// nanoseconds. Keys that need an attribute in `given_up` are not considered.
     fn cheapest_access(&self, route: &NRoute, given_up: &[u32]) -> (RouteAccess, f64) {
-        let mut ways = Vec::new();
-        self.collect_key_choices(route.cond, &mut ways);
-        ways.retain(|way| self.looked_up_attributes(way).all(|value| !given_up.contains(&value)));
-        let best = ways.into_iter().min_by(|a, b| self.key_cost(a).total_cmp(&self.key_cost(b)));
-        let likelihood = best.as_ref().map_or(1.0, |best| self.key_probability(best));
+        let mut key_choices = Vec::new();
+        self.collect_key_choices(route.cond, &mut key_choices);
+        key_choices.retain(|keys| self.looked_up_attributes(keys).all(|value| !given_up.contains(&value)));
+        let best_choice =
+            key_choices.into_iter().min_by(|a, b| self.key_cost(a).total_cmp(&self.key_cost(b)));
+        let likelihood = best_choice.as_ref().map_or(1.0, |best_choice| self.key_probability(best_choice));
         let alternatives = match likelihood <= MAX_KEY_ONLY_PROBABILITY {
             true => Vec::new(),
             false => self.ranges.split_alternatives(route.cond),
         };
-        let share = if alternatives.is_empty() { 1.0 } else { self.matching_share(&alternatives) };
+        let matching_share = if alternatives.is_empty() { 1.0 } else { self.matching_share(&alternatives) };
         // Value ranges narrow the routes down with either access path: as guards of a key, or as
         // bits.
-        let tried = share * (cost::ROUTE_TRY_NS + cost::condition(self.normal, route.cond));
-        let (by_key, by_bits) =
-            (likelihood * (cost::GUARD_CHECK_NS + tried), cost::BITMAP_NS_PER_ROUTE + tried);
-        match best.filter(|_| likelihood < MIN_USELESS_PROBABILITY) {
-            Some(best) if alternatives.is_empty() || by_key < by_bits => {
-                // If the key tests a value, `share` already includes the key's selectivity.
-                let is_value = |set: &SetId| matches!(self.sets[*set as usize], [IndexAtom::Class(..)]);
-                let told = !alternatives.is_empty() && best.iter().all(is_value);
-                let cost = if told { likelihood * cost::GUARD_CHECK_NS + tried } else { by_key };
-                (RouteAccess::Keys(best), cost)
+        let evaluation_cost =
+            matching_share * (cost::ROUTE_TRY_NS + cost::condition(self.normal, route.cond));
+        let (key_cost, bitmap_cost) = (
+            likelihood * (cost::GUARD_CHECK_NS + evaluation_cost),
+            cost::BITMAP_NS_PER_ROUTE + evaluation_cost,
+        );
+        match best_choice.filter(|_| likelihood < MIN_USELESS_PROBABILITY) {
+            Some(best_choice) if alternatives.is_empty() || key_cost < bitmap_cost => {
+                // If the key tests a value, `matching_share` includes the key's selectivity.
+                let is_class = |set: &SetId| matches!(self.sets[*set as usize], [IndexAtom::Class(..)]);
+                let share_includes_key = !alternatives.is_empty() && best_choice.iter().all(is_class);
+                let cost = if share_includes_key {
+                    likelihood * cost::GUARD_CHECK_NS + evaluation_cost
+                } else {
+                    key_cost
+                };
+                (RouteAccess::Keys(best_choice), cost)
             }
-            _ if !alternatives.is_empty() => (RouteAccess::Bits(alternatives), by_bits),
-            _ => (RouteAccess::Always, tried),
+            _ if !alternatives.is_empty() => (RouteAccess::Bits(alternatives), bitmap_cost),
+            _ => (RouteAccess::Always, evaluation_cost),
         }
     }
 
     /// Returns the estimated fraction of messages that are within the value ranges of at least one
     /// alternative.
     fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
-        let of = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
+        let attribute_share = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;
             ranges.iter().map(|(from, to)| shares.share_between(*from, *to)).sum()
         };
-        let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
-        all.sum::<f64>().min(1.0)
+        let alternative_shares =
+            alternatives.iter().map(|ranges| ranges.iter().map(attribute_share).product::<f64>());
+        alternative_shares.sum::<f64>().min(1.0)
     }
 }

@@ -1,11 +1,12 @@
-//! Lookup of anchored literals, which must be at the start or end of a text. A search would read
-//! the whole text instead, and stop at each occurrence of a common ending such as `.exe`.
+//! Lookup of anchored literals, which must be at the start or end of a text. A search would be
+//! slower: it would read the whole text, and stop at each occurrence of a common ending such as
+//! `.exe`.
 
 use hashbrown::HashSet;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Anchor;
 
-/// Maximum length in bytes of a literal that is found by lookup. Not tuned:
+/// Maximum length in bytes of a literal that is found by lookup. The limit is not tuned:
 /// [`TextIds::get_short`] compares at most sixteen bytes.
 pub const MAX_LITERAL_BYTES: usize = 16;
 
@@ -21,10 +22,11 @@ const EIGHT_OR_LONGER: LengthSet = !0xff;
 pub struct EdgeLiterals {
     /// Lengths of the literals that have fewer than four bytes.
     short: LengthSet,
-    /// Lengths of all other literals, by their first or last four bytes. Lengths of at least eight
-    /// bytes are also in `by_eight`, by the first or last eight bytes.
+    /// Lengths of all other literals, by the first or last four bytes of the literals.
     by_four: LengthsByOuterBytes,
+    /// Lengths of the literals with at least eight bytes, by their first or last eight bytes.
     by_eight: LengthsByOuterBytes,
+    /// The literals, each with its id.
     texts: TextIds,
 }
 
@@ -36,22 +38,24 @@ struct LengthsByOuterBytes {
     shift: u32,
 }
 
-/// Number of hash slots for each distinct value of the first or last bytes.
+/// Number of entries in the hash table per distinct value of the first or last bytes.
 /// Measured in benches/notes/many-fields.md, "The first that holds among 3,000 rules".
 const SLOTS_PER_VALUE: usize = 8;
 
 impl LengthsByOuterBytes {
     /// Builds the map from pairs of the first or last bytes of a literal and its length.
     fn new(literals: &[(u64, usize)]) -> LengthsByOuterBytes {
-        let different: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
-        let places = (different.len() * SLOTS_PER_VALUE).next_power_of_two().max(2);
-        let mut by_outer =
-            LengthsByOuterBytes { lengths: vec![0; places].into(), shift: 64 - places.trailing_zeros() };
+        let distinct_values: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
+        let slot_count = (distinct_values.len() * SLOTS_PER_VALUE).next_power_of_two().max(2);
+        let mut map = LengthsByOuterBytes {
+            lengths: vec![0; slot_count].into(),
+            shift: 64 - slot_count.trailing_zeros(),
+        };
         for (outer, length) in literals {
-            let place = by_outer.hash_slot(*outer);
-            by_outer.lengths[place] |= 1 << length;
+            let slot = map.hash_slot(*outer);
+            map.lengths[slot] |= 1 << length;
         }
-        by_outer
+        map
     }
 
     #[inline(always)]
@@ -89,21 +93,27 @@ fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
 }
 
 impl EdgeLiterals {
-    /// Builds the lookup from literals of one to [`MAX_LITERAL_BYTES`] bytes and their ids; `None`
-    /// if there is no literal.
-    pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<EdgeLiterals>> {
+    /// Builds the lookup from literals and their ids. Each literal has one to [`MAX_LITERAL_BYTES`]
+    /// bytes. Returns `None` if there is no literal.
+    pub fn new(anchor: Anchor, literals: &[(&str, u32)]) -> Option<Box<EdgeLiterals>> {
         if literals.is_empty() {
             return None;
         }
         let mut texts = TextIds::default();
-        literals.iter().for_each(|(literal, number)| texts.insert(literal, *number));
-        let by = |outer: fn(&[u8], Anchor) -> Option<u64>| {
-            let own = |(literal, _): &(&str, u32)| Some((outer(literal.as_bytes(), at)?, literal.len()));
-            LengthsByOuterBytes::new(&literals.iter().filter_map(own).collect::<Vec<_>>())
+        literals.iter().for_each(|(literal, literal_id)| texts.insert(literal, *literal_id));
+        let lengths_by = |outer: fn(&[u8], Anchor) -> Option<u64>| {
+            let value_and_length =
+                |(literal, _): &(&str, u32)| Some((outer(literal.as_bytes(), anchor)?, literal.len()));
+            LengthsByOuterBytes::new(&literals.iter().filter_map(value_and_length).collect::<Vec<_>>())
         };
         let lengths = literals.iter().map(|(literal, _)| literal.len());
         let short = lengths.filter(|length| *length < 4).fold(0, |short, length| short | 1 << length);
-        Some(Box::new(EdgeLiterals { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
+        Some(Box::new(EdgeLiterals {
+            short,
+            by_four: lengths_by(outer_four),
+            by_eight: lengths_by(outer_eight),
+            texts,
+        }))
     }
 
     /// Calls `hit` with the id of each literal that is at the edge `at` (start or end) of a text.
@@ -114,9 +124,9 @@ impl EdgeLiterals {
             lengths &= !EIGHT_OR_LONGER | self.by_eight.lengths_of(outer_eight(text, at));
         }
         while lengths != 0 {
-            let Some(found) = outer_bytes(text, at, lengths.trailing_zeros() as usize) else { return };
-            if let Some(number) = self.texts.get_short(found) {
-                hit(number);
+            let Some(candidate) = outer_bytes(text, at, lengths.trailing_zeros() as usize) else { return };
+            if let Some(literal_id) = self.texts.get_short(candidate) {
+                hit(literal_id);
             }
             lengths &= lengths - 1;
         }

@@ -12,7 +12,7 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 use std::slice;
 
-/// A number that is a constant in a rule. All numbers in rules and messages have one common order.
+/// A number that is a constant in a rule. Integers and floats are ordered together.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleNumber {
     Int(i64),
@@ -63,16 +63,18 @@ pub struct ListElements {
 
 impl SimpleTest {
     /// Converts a predicate to a simple test, and returns the test with its text mode. `None` if
-    /// the result of the predicate depends on more than an equivalence class.
+    /// the result of the predicate depends on more than the equivalence class of its value.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(SimpleTest, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
-        let plain = |simple| Some((simple, TextMode::PLAIN));
+        let with_plain_mode = |simple| Some((simple, TextMode::PLAIN));
         match pred.check {
-            PredCheck::Truth => plain(SimpleTest::Truth),
-            PredCheck::Missing => plain(SimpleTest::Missing),
-            PredCheck::Int(cmp, int) => plain(SimpleTest::Compare(cmp, RuleNumber::Int(int))),
-            PredCheck::Float(cmp, float) => plain(SimpleTest::Compare(cmp, RuleNumber::Float(float))),
+            PredCheck::Truth => with_plain_mode(SimpleTest::Truth),
+            PredCheck::Missing => with_plain_mode(SimpleTest::Missing),
+            PredCheck::Int(cmp, int) => with_plain_mode(SimpleTest::Compare(cmp, RuleNumber::Int(int))),
+            PredCheck::Float(cmp, float) => {
+                with_plain_mode(SimpleTest::Compare(cmp, RuleNumber::Float(float)))
+            }
             PredCheck::Equals(text) => {
                 Some((SimpleTest::Text((&**chunk.strings.get(text as usize)?).into()), pred.mode.text))
             }
@@ -90,7 +92,7 @@ impl SimpleTest {
             }
             PredCheck::Generic => match (pred.ask, pred.right, pred.mode.quantity) {
                 (TestKind::Op(Op::Eq), Operand::Const(id), None) => match constant(id)? {
-                    Value::Bool(value) => plain(SimpleTest::Bool(value)),
+                    Value::Bool(value) => with_plain_mode(SimpleTest::Bool(value)),
                     _ => None,
                 },
                 _ => None,
@@ -128,19 +130,20 @@ pub type ClassId = u32;
 pub const MISSING_CLASS: ClassId = 0;
 /// The class of `false`; the class of `true` follows.
 const FALSE_CLASS: ClassId = 1;
-/// The class of times, versions, lists and dicts, for which only the test itself gives the result.
+/// The class of times, versions, lists and dicts. The class does not decide their tests, which must
+/// be evaluated.
 pub const OTHER_CLASS: ClassId = 3;
-/// The class of all texts that no test names. Each text that a test names has a class of its own;
-/// the ids of these classes follow.
+/// The class of all texts that no test names. Each text that a test names has a class of its own,
+/// with a higher id.
 const UNNAMED_TEXT_CLASS: ClassId = 4;
 
 /// The equivalence classes of an attribute's values. Each number that a test names is a class. The
-/// numbers below, between and above them form one class for each interval.
+/// other numbers form one class for each interval between, below or above these numbers.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
     texts: TextIds,
     numbers: Vec<RuleNumber>,
-    /// The numbers that tests name, as floats; `None` if floats cannot represent all of them
+    /// The numbers that tests name, as floats. `None` if floats cannot represent all of them
     /// exactly.
     floats: Option<FloatBuckets>,
 }
@@ -154,18 +157,18 @@ struct FloatBuckets {
     first: f64,
     /// Number of buckets divided by the width of the value range.
     scale: f64,
-    /// Index of the last bucket, as a float.
+    /// Index of the last bucket, as a float, so that it can be compared without a conversion.
     last: f64,
-    /// For each bucket, the index in `values` of its first value, followed by the number of all
-    /// values.
+    /// For each bucket, the index in `values` of its first value. A last element has the number of
+    /// all values.
     starts: Box<[u32]>,
 }
 
-/// Constant for rounding: adding it to a float rounds the float to an integer, which is then in the
-/// lowest bits.
+/// Constant for rounding a float to an integer. After it is added to a float, the lowest bits of
+/// the sum are the rounded integer.
 const ROUND_TO_INTEGER: f64 = (1_u64 << 52) as f64;
 
-/// Maximum number of buckets; more would save hardly any comparison, but take more memory.
+/// Maximum number of buckets. More buckets would save hardly any comparison, but take more memory.
 /// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
 const MAX_BUCKETS: usize = 256;
 
@@ -188,16 +191,16 @@ impl FloatBuckets {
     }
 
     /// Returns the bucket of a number. A greater number never gets a lower bucket, even with
-    /// rounding. So values in lower buckets are smaller than the number, and values in higher
-    /// buckets are greater.
+    /// rounding. So the values in lower buckets are smaller, and the values in higher buckets are
+    /// greater.
     #[inline(always)]
     fn bucket_of(&self, float: f64) -> usize {
-        let at = (float - self.first) * self.scale;
-        let at = if at > 0.0 { at } else { 0.0 };
-        let at = if at < self.last { at } else { self.last };
+        let position = (float - self.first) * self.scale;
+        let position = if position > 0.0 { position } else { 0.0 };
+        let position = if position < self.last { position } else { self.last };
         // Rounds to an integer. A cast takes three times as long, because it handles values out of
         // range.
-        (at + ROUND_TO_INTEGER).to_bits() as u32 as usize
+        (position + ROUND_TO_INTEGER).to_bits() as u32 as usize
     }
 
     /// Returns the number of `values` that are less than `float`, and whether `float` is one of the
@@ -205,15 +208,15 @@ impl FloatBuckets {
     #[inline(always)]
     fn search_value(&self, float: f64) -> (usize, bool) {
         let bucket = self.bucket_of(float);
-        let from = self.starts.get(bucket).map_or(0, |start| *start as usize);
-        let to = self.starts.get(bucket + 1).map_or(0, |start| *start as usize);
-        let own = self.values.get(from..to).unwrap_or_default();
-        let below = own.partition_point(|other| *other < float);
-        (from + below, own.get(below) == Some(&float))
+        let bucket_start = self.starts.get(bucket).map_or(0, |start| *start as usize);
+        let bucket_end = self.starts.get(bucket + 1).map_or(0, |start| *start as usize);
+        let bucket_values = self.values.get(bucket_start..bucket_end).unwrap_or_default();
+        let below = bucket_values.partition_point(|other| *other < float);
+        (bucket_start + below, bucket_values.get(below) == Some(&float))
     }
 }
 
-/// Magnitude up to which floats represent all integers exactly.
+/// Magnitude up to which floats represent every integer exactly.
 const MAX_EXACT_INT: i64 = 1 << 53;
 
 /// Returns an integer as a float; `None` if the float might not be exact.
@@ -230,8 +233,8 @@ impl ValueClasses {
     ) -> ValueClasses {
         let mut classes = ValueClasses::default();
         for text in texts {
-            let next = UNNAMED_TEXT_CLASS + 1 + classes.texts.len() as ClassId;
-            classes.texts.insert(text, next);
+            let class = UNNAMED_TEXT_CLASS + 1 + classes.texts.len() as ClassId;
+            classes.texts.insert(text, class);
         }
         classes.numbers.extend(numbers);
         classes.numbers.sort_by(|a, b| a.compare_with(b.to_value()));
@@ -275,8 +278,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the position of a number relative to the numbers of the tests: `2 * i + 1` if it
-    /// equals the `i`-th of them. Numbers between them have even positions.
+    /// Returns the position of a number among the numbers that tests name. It is `2 * i + 1` if the
+    /// number equals the `i`-th of them. Numbers between two of them have even positions.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {
@@ -293,7 +296,7 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the same position as `number_position`, also for numbers that floats cannot
+    /// Returns the same position as `number_position`, but also for numbers that floats cannot
     /// represent exactly.
     #[inline(never)]
     fn exact_number_position(&self, value: Value<'_>) -> ClassId {
@@ -324,32 +327,32 @@ impl ValueClasses {
                 _ => None,
             };
         }
-        let bool = (FALSE_CLASS..=FALSE_CLASS + 1).contains(&class).then_some(class == FALSE_CLASS + 1);
-        let order = class.checked_sub(self.first_number_class());
-        let text = class >= UNNAMED_TEXT_CLASS && order.is_none();
-        // The position of a test's number, in the same scale as `order`.
-        let place = |number: RuleNumber| self.number_position(&number.to_value());
+        let bool_value = (FALSE_CLASS..=FALSE_CLASS + 1).contains(&class).then_some(class == FALSE_CLASS + 1);
+        let number_order = class.checked_sub(self.first_number_class());
+        let is_text = class >= UNNAMED_TEXT_CLASS && number_order.is_none();
+        // The position of a test's number, in the same scale as `number_order`.
+        let position = |number: RuleNumber| self.number_position(&number.to_value());
         Some(match test {
             SimpleTest::Missing => (class == MISSING_CLASS).into(),
-            SimpleTest::Truth => bool.map_or(Tri::Unknown, Tri::from),
-            SimpleTest::Bool(wanted) => bool.map_or(Tri::Unknown, |value| (value == *wanted).into()),
+            SimpleTest::Truth => bool_value.map_or(Tri::Unknown, Tri::from),
+            SimpleTest::Bool(wanted) => bool_value.map_or(Tri::Unknown, |value| (value == *wanted).into()),
             SimpleTest::Compare(cmp, number) => {
-                order.map_or(Tri::Unknown, |order| cmp.holds(order.cmp(&place(*number))).into())
+                number_order.map_or(Tri::Unknown, |order| cmp.holds(order.cmp(&position(*number))).into())
             }
-            SimpleTest::Text(wanted) if text => (self.named_text_class(wanted) == Some(class)).into(),
+            SimpleTest::Text(wanted) if is_text => (self.named_text_class(wanted) == Some(class)).into(),
             SimpleTest::Text(_) => Tri::Unknown,
             SimpleTest::In(_) if class == MISSING_CLASS => Tri::Unknown,
-            SimpleTest::In(members) => match (bool, order) {
+            SimpleTest::In(members) => match (bool_value, number_order) {
                 (Some(value), _) => members.bools[usize::from(value)],
-                (_, Some(order)) => members.numbers.iter().any(|number| place(*number) == order),
+                (_, Some(order)) => members.numbers.iter().any(|number| position(*number) == order),
                 _ => members.texts.iter().any(|wanted| self.named_text_class(wanted) == Some(class)),
             }
             .into(),
         })
     }
 
-    /// Adds the lowest ids of the ranges of classes in which the test has one result. All classes
-    /// from one added id up to the next have the same result.
+    /// Appends class ids that divide the classes into ranges with one result of the test. All
+    /// classes from one of these ids up to the next id have the same result.
     pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,

@@ -5,8 +5,8 @@
 //! The bit is set unless the class excludes the route. Intersecting the bits of the message's
 //! classes leaves the candidate routes, whose whole conditions must be evaluated.
 //!
-//! The contract: a route whose condition is true is never excluded. Keeping a route whose condition
-//! is false is always correct.
+//! The contract: a route whose condition is true is never excluded. It is always correct not to
+//! exclude a route.
 
 use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
@@ -18,26 +18,30 @@ use std::ops::Range;
 pub struct Bitmap {
     /// For each bit, the rank of its route (the position in the table). A route whose condition is
     /// split into alternatives has several bits. Without blocks, the ranks ascend. With blocks, all
-    /// ranks of a block are less than the ranks of the next block, but a block is unordered.
+    /// ranks of a block are less than the ranks of the next block, but the ranks within a block are
+    /// unordered.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
-    /// For each block, the lowest rank of its routes. Empty if the routes were not sorted.
+    /// For each block, the lowest rank of its routes. Empty if the routes were not sorted within
+    /// blocks.
     pub blocks: Vec<u32>,
 }
 
 /// The bits of one attribute. A column has several rows. Each row covers a range of the attribute's
-/// classes, and has a bit for each route that may match there.
+/// classes. A row has a bit for each route, which is set if the route may match these classes.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub attribute: u32,
     /// For each row, the first class that the row covers; 0 for the first row.
     starts: Vec<ClassId>,
-    /// For each class, the number of its row. Long lists are cut to limit the memory.
+    /// For each class, the number of its row. The list may lack the highest classes, to limit the
+    /// memory.
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
-    /// Summary of the rows; empty if there are no blocks. Each row has one word per block, with one
-    /// bit per chunk of words. The bit is set if any bit of the chunk is set.
+    /// Summary of the rows, which shows the chunks that contain no candidate. Each row has one word
+    /// per block, with one bit per chunk of words. The bit is set if any bit of the chunk is set.
+    /// Empty if there are no blocks.
     chunks: Vec<u64>,
 }
 
@@ -50,14 +54,14 @@ const MIN_COLUMN_ROUTE_SHARE: usize = 50;
 /// Maximum number of columns; more would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
-/// Number of routes in a block. One word of the summary has a bit for each chunk of a block's row.
+/// Number of routes in a block, chosen so that one word has a bit for each chunk of a row's block.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 /// Minimum number of routes for which a bitmap sorts its routes. With fewer routes, most chunks
 /// contain a candidate in any order.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if, on average, a route may match in at most one of this number of rows.
+/// Routes are sorted only if an average route is included in at most one of this number of rows.
 /// Only then do few routes of a block remain as candidates.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
@@ -66,58 +70,61 @@ impl Bitmap {
     /// Builds the bitmap from the ranks of routes and their value ranges, in the order in which the
     /// routes are tried.
     pub fn new(routes: &[(u32, ValueRanges)]) -> Bitmap {
-        let bitmap = Bitmap::build_unsorted(routes);
+        let unsorted = Bitmap::build_unsorted(routes);
         if routes.len() < MIN_SORTED_ROUTES {
-            return bitmap;
+            return unsorted;
         }
         // Routes that the same values rule out are placed next to each other, so that few chunks
         // have a candidate for a message.
-        let mut placed: Vec<_> = routes.iter().map(|route| (bitmap.sort_key(&route.1), route)).collect();
-        let rows: usize = placed.iter().map(|(place, _)| place.percent).sum();
-        if rows * MIN_ROWS_PER_PASSING_ROW > 100 * routes.len() {
-            return bitmap;
+        let mut keyed_routes: Vec<_> =
+            routes.iter().map(|route| (unsorted.sort_key(&route.1), route)).collect();
+        let percent_sum: usize = keyed_routes.iter().map(|(place, _)| place.percent).sum();
+        if percent_sum * MIN_ROWS_PER_PASSING_ROW > 100 * routes.len() {
+            return unsorted;
         }
-        placed
+        keyed_routes
             .chunks_mut(BLOCK_ROUTES)
             .for_each(|block| block.sort_by_key(|(place, _)| (place.column, place.first, place.last)));
-        let sorted: Vec<(u32, ValueRanges)> = placed.into_iter().map(|(_, route)| route.clone()).collect();
-        let mut sorted = Bitmap::build_unsorted(&sorted);
-        sorted.blocks = routes.iter().step_by(BLOCK_ROUTES).map(|(rank, _)| *rank).collect();
-        let words = sorted.words_per_row();
-        sorted.columns.iter_mut().for_each(|column| column.build_chunk_summary(words));
-        sorted
+        let sorted_routes: Vec<(u32, ValueRanges)> =
+            keyed_routes.into_iter().map(|(_, route)| route.clone()).collect();
+        let mut sorted_bitmap = Bitmap::build_unsorted(&sorted_routes);
+        sorted_bitmap.blocks = routes.iter().step_by(BLOCK_ROUTES).map(|(rank, _)| *rank).collect();
+        let words = sorted_bitmap.words_per_row();
+        sorted_bitmap.columns.iter_mut().for_each(|column| column.build_chunk_summary(words));
+        sorted_bitmap
     }
 
     /// Returns the sort key of a route: the column in which the fewest rows include the route, and
     /// the first and last of these rows.
     fn sort_key(&self, ranges: &ValueRanges) -> SortKey {
-        let of = |(attribute, ranges): &(u32, ClassRanges)| {
-            let number = self.columns.iter().position(|column| column.attribute == *attribute)?;
-            let column = &self.columns[number];
-            let rows = || ranges.iter().map(|(from, to)| row_range(&column.starts, *from, *to));
-            let percent = rows().map(|rows| rows.len()).sum::<usize>() * 100 / column.row_count();
-            let (first, last) = (rows().map(|rows| rows.start).min()?, rows().map(|rows| rows.end).max()?);
-            Some(SortKey { percent, column: number, first, last })
+        let attribute_sort_key = |(attribute, ranges): &(u32, ClassRanges)| {
+            let column_index = self.columns.iter().position(|column| column.attribute == *attribute)?;
+            let column = &self.columns[column_index];
+            let row_ranges = || ranges.iter().map(|(from, to)| row_range(&column.starts, *from, *to));
+            let row_percent = row_ranges().map(|rows| rows.len()).sum::<usize>() * 100 / column.row_count();
+            let (first, last) =
+                (row_ranges().map(|rows| rows.start).min()?, row_ranges().map(|rows| rows.end).max()?);
+            Some(SortKey { percent: row_percent, column: column_index, first, last })
         };
-        let everywhere = SortKey { percent: 100, column: self.columns.len(), first: 0, last: 0 };
-        ranges.iter().filter_map(of).min_by_key(|place| place.percent).unwrap_or(everywhere)
+        let unlimited = SortKey { percent: 100, column: self.columns.len(), first: 0, last: 0 };
+        ranges.iter().filter_map(attribute_sort_key).min_by_key(|place| place.percent).unwrap_or(unlimited)
     }
 
     /// Builds the bitmap without sorting the routes.
     fn build_unsorted(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let ranks: Vec<u32> = routes.iter().map(|(rank, _)| *rank).collect();
-        let mut uses: Vec<(u32, usize)> = Vec::new();
+        let mut route_counts: Vec<(u32, usize)> = Vec::new();
         for (attribute, _) in routes.iter().flat_map(|(_, ranges)| ranges) {
-            match uses.iter_mut().find(|(known, _)| known == attribute) {
+            match route_counts.iter_mut().find(|(known, _)| known == attribute) {
                 Some((_, count)) => *count += 1,
-                None => uses.push((*attribute, 1)),
+                None => route_counts.push((*attribute, 1)),
             }
         }
-        uses.retain(|(_, count)| count * MIN_COLUMN_ROUTE_SHARE >= ranks.len());
-        uses.sort_by_key(|(attribute, count)| (std::cmp::Reverse(*count), *attribute));
-        uses.truncate(MAX_COLUMNS);
+        route_counts.retain(|(_, count)| count * MIN_COLUMN_ROUTE_SHARE >= ranks.len());
+        route_counts.sort_by_key(|(attribute, count)| (std::cmp::Reverse(*count), *attribute));
+        route_counts.truncate(MAX_COLUMNS);
         let mut columns: Vec<Column> =
-            uses.iter().map(|(attribute, _)| Column::new(*attribute, routes)).collect();
+            route_counts.iter().map(|(attribute, _)| Column::new(*attribute, routes)).collect();
         // The most selective columns come first, since the routes they leave may be few enough to
         // evaluate.
         columns.sort_by_key(|column| column.count_set_bits() / column.row_count());
@@ -140,9 +147,8 @@ struct SortKey {
     last: usize,
 }
 
-/// Returns the numbers of the rows that overlap a range of classes. `starts` has the first class of
-/// each row.
-/// classes.
+/// Returns the numbers of the rows that overlap the classes from `from` up to `to`, exclusive.
+/// `starts` has the first class of each row.
 fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
     starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
 }
@@ -160,49 +166,59 @@ fn words_for(routes: usize) -> usize {
 impl Column {
     fn new(attribute: u32, routes: &[(u32, ValueRanges)]) -> Column {
         let words = words_for(routes.len());
-        let ranges = || {
-            let own =
-                |(_, ranges): &'_ &'_ (u32, ValueRanges)| ranges.iter().any(|(other, _)| *other == attribute);
-            routes.iter().filter(own).flat_map(|(_, ranges)| ranges).filter(|(other, _)| *other == attribute)
+        let class_ranges = || {
+            let tests_attribute = |(_, class_ranges): &'_ &'_ (u32, ValueRanges)| {
+                class_ranges.iter().any(|(other, _)| *other == attribute)
+            };
+            routes
+                .iter()
+                .filter(tests_attribute)
+                .flat_map(|(_, class_ranges)| class_ranges)
+                .filter(|(other, _)| *other == attribute)
         };
         let mut starts: Vec<ClassId> = vec![0];
-        starts.extend(ranges().flat_map(|(_, ranges)| ranges.iter().flat_map(|(from, to)| [*from, *to])));
+        starts.extend(
+            class_ranges()
+                .flat_map(|(_, class_ranges)| class_ranges.iter().flat_map(|(from, to)| [*from, *to])),
+        );
         starts.sort_unstable();
-        // Row boundaries are the range bounds that occur in routes, with the number of routes for
-        // each.
-        let mut counted: Vec<(ClassId, usize)> = Vec::new();
+        // Row boundaries are the range bounds that occur in routes, each with the number of its
+        // occurrences.
+        let mut counted_starts: Vec<(ClassId, usize)> = Vec::new();
         for start in starts {
-            match counted.last_mut() {
+            match counted_starts.last_mut() {
                 Some((last, count)) if *last == start => *count += 1,
-                _ => counted.push((start, 1)),
+                _ => counted_starts.push((start, 1)),
             }
         }
-        if counted.len() > MAX_COLUMN_ROWS {
+        if counted_starts.len() > MAX_COLUMN_ROWS {
             // The fixed classes keep their own rows; the other boundaries are thinned evenly.
-            let fixed =
-                counted.iter().take_while(|(class, _)| *class <= super::attribute::OTHER_CLASS + 1).count();
-            let step = (counted.len() - fixed).div_ceil(MAX_COLUMN_ROWS - fixed);
-            counted = counted
+            let fixed_count = counted_starts
+                .iter()
+                .take_while(|(class, _)| *class <= super::attribute::OTHER_CLASS + 1)
+                .count();
+            let step = (counted_starts.len() - fixed_count).div_ceil(MAX_COLUMN_ROWS - fixed_count);
+            counted_starts = counted_starts
                 .iter()
                 .enumerate()
-                .filter(|(at, _)| *at < fixed || (at - fixed) % step == 0)
+                .filter(|(at, _)| *at < fixed_count || (at - fixed_count) % step == 0)
                 .map(|(_, start)| *start)
                 .collect();
         }
-        let starts: Vec<ClassId> = counted.into_iter().map(|(start, _)| start).collect();
+        let starts: Vec<ClassId> = counted_starts.into_iter().map(|(start, _)| start).collect();
         let mut bits = vec![0_u64; starts.len() * words];
-        for (at, (_, ranges)) in routes.iter().enumerate() {
+        for (at, (_, class_ranges)) in routes.iter().enumerate() {
             let (word, bit) = (at / 64, 1_u64 << (at % 64));
-            let mut set = |rows: Range<usize>| {
+            let mut set_bits = |rows: Range<usize>| {
                 for row in rows {
                     bits[row * words + word] |= bit;
                 }
             };
-            match ranges.iter().find(|(other, _)| *other == attribute) {
-                None => set(0..starts.len()),
-                Some((_, ranges)) => {
-                    for (from, to) in ranges {
-                        set(row_range(&starts, *from, *to));
+            match class_ranges.iter().find(|(other, _)| *other == attribute) {
+                None => set_bits(0..starts.len()),
+                Some((_, class_ranges)) => {
+                    for (from, to) in class_ranges {
+                        set_bits(row_range(&starts, *from, *to));
                     }
                 }
             }
@@ -213,17 +229,18 @@ impl Column {
 
     /// Computes the summary, which records for each row the chunks with at least one set bit.
     fn build_chunk_summary(&mut self, words: usize) {
-        let of_row = |row: &[u64]| -> Vec<u64> {
+        let row_summary = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
                 row.chunks(CHUNK_WORDS).map(|chunk| chunk.iter().any(|word| *word != 0)).collect();
-            let word = |block: &[bool]| block.iter().rev().fold(0, |word, any| word << 1 | u64::from(*any));
-            chunks.chunks(64).map(word).collect()
+            let summary_word =
+                |block: &[bool]| block.iter().rev().fold(0, |word, any| word << 1 | u64::from(*any));
+            chunks.chunks(64).map(summary_word).collect()
         };
-        self.chunks = self.bits.chunks(words).flat_map(of_row).collect();
+        self.chunks = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers a class: one word for each of the `blocks`
-    /// blocks.
+    /// Returns the summary of the row that covers a class: one word per block. `blocks` is the
+    /// number of blocks.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
@@ -246,7 +263,8 @@ impl Column {
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// Clears the bits that are not set in the row of a class. Rows must have exactly `N` words.
+    /// Clears the bits of `bits` that are not set in the row of a class. Rows must have exactly `N`
+    /// words.
     #[inline]
     pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
         let row = self.bits.as_chunks().0.get(self.row_index(class));
@@ -265,12 +283,12 @@ impl Column {
 /// Returns the row number of each class, up to the first class of the last row. The list is cut if
 /// it would need much more memory than the rows themselves.
 fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
-    let last = starts.last().copied().unwrap_or(0) as usize;
-    let listed = (last + 1).min(starts.len() * (words + 4) * 8);
-    let mut rows = Vec::with_capacity(listed);
+    let last_start = starts.last().copied().unwrap_or(0) as usize;
+    let listed_classes = (last_start + 1).min(starts.len() * (words + 4) * 8);
+    let mut rows = Vec::with_capacity(listed_classes);
     for (row, start) in starts.iter().enumerate() {
-        let end = starts.get(row + 1).map_or(listed, |next| *next as usize).min(listed);
-        rows.resize(end.max(*start as usize).min(listed), row as u8);
+        let end = starts.get(row + 1).map_or(listed_classes, |next| *next as usize).min(listed_classes);
+        rows.resize(end.max(*start as usize).min(listed_classes), row as u8);
     }
     rows.into()
 }

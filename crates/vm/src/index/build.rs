@@ -38,11 +38,11 @@ pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
     assemble_index(&builder, tables, keys)
 }
 
-/// The keys that are in use, with an id for each.
+/// Assigns an id to each key that a route uses.
 #[derive(Default)]
 struct KeyIds {
     keys: Vec<IndexKey>,
-    numbers: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
+    ids: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
 }
 
 struct IndexBuilder<'n> {
@@ -71,9 +71,9 @@ impl<'n> IndexBuilder<'n> {
             match access {
                 RouteAccess::Keys(way) => {
                     for set in way {
-                        let next = keys.keys.len() as u32;
-                        let key = *keys.numbers.entry((table, set)).or_insert(next);
-                        if key == next {
+                        let next_id = keys.keys.len() as u32;
+                        let key = *keys.ids.entry((table, set)).or_insert(next_id);
+                        if key == next_id {
                             keys.keys.push(IndexKey { table, posting: postings.len() as u32 });
                             postings.push(Vec::new());
                             sets.push(set);
@@ -129,17 +129,16 @@ impl<'n> IndexBuilder<'n> {
             }
         }
         let start = postings.len() as u32;
-        let told = self.key_attribute(key);
+        let key_attribute = self.key_attribute(key);
         postings.extend(
             limited
                 .into_iter()
-                .map(|(rank, ranges)| Posting { rank, guards: self.select_guards(ranges, told) }),
+                .map(|(rank, ranges)| Posting { rank, guards: self.select_guards(ranges, key_attribute) }),
         );
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute of a key that is a single class of this attribute; `None` for other
-    /// keys.
+    /// Returns the attribute if the key is a single class of one attribute; `None` for other keys.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
@@ -147,24 +146,26 @@ impl<'n> IndexBuilder<'n> {
         }
     }
 
-    /// Returns the two most selective guards for the value ranges of a route. The attribute `told`
-    /// gets no guard, because the route's key already tests this attribute.
-    fn select_guards(&self, ranges: ValueRanges, told: Option<u32>) -> [Guard; 2] {
-        let mut best = [(1.0, Guard::ALWAYS); 2];
-        for (attribute, ranges) in ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != told) {
+    /// Returns the two most selective guards for the value ranges of a route. The attribute
+    /// `tested_attribute` gets no guard, because the route's key already tests this attribute.
+    fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
+        let mut best_guards = [(1.0, Guard::ALWAYS); 2];
+        for (attribute, ranges) in
+            ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != tested_attribute)
+        {
             let (Some((from, _)), Some((_, to))) = (ranges.first(), ranges.last()) else {
                 // The route never matches.
                 return [Guard { attribute, from: 0, to: 0 }, Guard::ALWAYS];
             };
             let shares = &self.atoms.attributes[attribute as usize].shares;
-            let mut next = (shares.share_between(*from, *to), Guard { attribute, from: *from, to: *to });
-            for kept in &mut best {
-                if next.0 < kept.0 {
-                    std::mem::swap(kept, &mut next);
+            let mut candidate = (shares.share_between(*from, *to), Guard { attribute, from: *from, to: *to });
+            for selected in &mut best_guards {
+                if candidate.0 < selected.0 {
+                    std::mem::swap(selected, &mut candidate);
                 }
             }
         }
-        best.map(|(_, guard)| guard)
+        best_guards.map(|(_, guard)| guard)
     }
 }
 
@@ -175,21 +176,21 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     let mut class_keys: Vec<Vec<(ClassId, u32)>> = vec![Vec::new(); atoms.attributes.len()];
     let mut element_keys: Vec<HashMap<Box<str>, Vec<u32>, foldhash::fast::FixedState>> = Vec::new();
     element_keys.resize_with(atoms.attributes.len(), HashMap::default);
-    for ((table, set), key) in &keys.numbers {
-        let info = &mut tables[*table as usize];
+    for ((table, set), key) in &keys.ids {
+        let table_index = &mut tables[*table as usize];
         for atom in builder.sets[*set as usize] {
             match atom {
                 IndexAtom::Literal(subject, literal) => {
                     literal_keys[*subject as usize].push((*literal, *key));
-                    info.subjects.push(*subject);
+                    table_index.subjects.push(*subject);
                 }
                 IndexAtom::Class(attribute, class) => {
                     class_keys[*attribute as usize].push((*class, *key));
-                    info.attributes.push(*attribute);
+                    table_index.attributes.push(*attribute);
                 }
                 IndexAtom::Element(attribute, text) => {
                     element_keys[*attribute as usize].entry(text.clone()).or_default().push(*key);
-                    info.attributes.push(*attribute);
+                    table_index.attributes.push(*attribute);
                 }
             }
         }
@@ -199,31 +200,33 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
             list.sort_unstable();
             list.dedup();
         }
-        let values = table.attributes.len() + table.residual.columns.len();
+        let value_count = table.attributes.len() + table.residual.columns.len();
         table.indexed += cost::INDEX_LOOKUP_NS
             + cost::equivalent_lookups(table.subjects.len()) * cost::TEXT_SCAN_NS
-            + cost::equivalent_lookups(values) * cost::VALUE_LOOKUP_NS;
+            + cost::equivalent_lookups(value_count) * cost::VALUE_LOOKUP_NS;
         table.first =
             cost::first_route_count(builder.normal, routes.iter().map(|route| route.cond), table.indexed);
     }
-    let mut texts = TextForms { chunk: &atoms.chunk.texts, own: Vec::new() };
+    let mut texts = TextForms { chunk: &atoms.chunk.texts, index_texts: Vec::new() };
     let mut literals = AllLiterals::default();
-    let by_number = atoms.literals_by_subject();
-    let (told, sought) = select_literals(atoms, &by_number, &literal_keys);
-    let subjects = atoms.subjects.iter().zip(&by_number).zip(&sought);
+    let literals_by_subject = atoms.literals_by_subject();
+    let (deciding_literals, searched) = select_literals(atoms, &literals_by_subject, &literal_keys);
+    let subjects = atoms.subjects.iter().zip(&literals_by_subject).zip(&searched);
     let mut subjects: Vec<SubjectIndex> = subjects
-        .map(|((subject, own), sought)| build_subject_index(subject, own, sought, &mut texts, &mut literals))
+        .map(|((subject, subject_literals), searched)| {
+            build_subject_index(subject, subject_literals, searched, &mut texts, &mut literals)
+        })
         .collect();
-    literals.record_answers(&told, literal_keys);
+    literals.record_answers(&deciding_literals, literal_keys);
     for table in &mut tables {
         split_by_slot(table, atoms);
     }
-    let wide = tables.iter().any(|table| table.by_slot.is_some());
+    let has_slot_groups = tables.iter().any(|table| table.by_slot.is_some());
     let mut attributes = Vec::new();
     for ((attribute, keys), elements) in atoms.attributes.iter().zip(class_keys).zip(element_keys) {
-        let (mut named, mut element_keys) = (TextIds::default(), Vec::new());
+        let (mut element_ids, mut element_keys) = (TextIds::default(), Vec::new());
         for (number, (text, keys)) in (0..).zip(elements) {
-            named.insert(&text, number);
+            element_ids.insert(&text, number);
             element_keys.extend(keys.into_iter().map(|key| (number, key)));
         }
         attributes.push(AttributeIndex {
@@ -231,8 +234,8 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
             form: texts.form_of(attribute.operand, attribute.mode),
             classes: attribute.classes.clone(),
             keys: PackedLists::new(attribute.classes.class_count() as usize, keys),
-            element_keys: PackedLists::new(named.len(), element_keys),
-            elements: named,
+            element_keys: PackedLists::new(element_ids.len(), element_keys),
+            elements: element_ids,
         });
     }
     mark_subjects(&mut subjects, &literals.answers, &attributes);
@@ -241,18 +244,17 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
         attributes,
         tables,
         keys: keys.keys,
-        fields: wide.then(|| FieldLookup::new(atoms.chunk)),
+        fields: has_slot_groups.then(|| FieldLookup::new(atoms.chunk)),
         literal_keys: literals.keys,
         literal_count: literals.count,
         answers: literals.answers,
-        numbers: literals.numbers,
-        texts: (texts.chunk.len() + texts.own.len()) as u32,
+        numbers: literals.deciding_ids,
+        texts: (texts.chunk.len() + texts.index_texts.len()) as u32,
     }
 }
 
-/// Marks the subjects (scanned texts) for which a predicate must know whether the scanned form
-/// equals the text in the message. Also marks the subjects that are folded in the scan buffer, and
-/// sets their attribute that reads the same form.
+/// Sets `asks_own` of the subjects (scanned texts) whose predicates depend on it. Also marks the
+/// subjects that are folded in the scan buffer, and sets their attribute that reads the same form.
 fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
@@ -263,40 +265,44 @@ fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attri
         if let [form @ TextForm { mode: TextMode { fold: true, form: NormalizationForm::None }, .. }] =
             &subject.forms[..]
         {
-            let own =
+            let reads_same_text =
                 |attribute: &AttributeIndex| (attribute.operand, attribute.form) == (subject.operand, *form);
-            let attribute = attributes.iter().position(own);
+            let attribute = attributes.iter().position(reads_same_text);
             subject.folds_in_place = true;
             subject.attribute = attribute.map_or(SubjectIndex::NO_ATTRIBUTE, |at| at as u32);
         }
     }
 }
 
-/// Builds the index of one subject, a text that is scanned. The literals to search for get
-/// consecutive ids, grouped by anchor. These follow the ids of earlier subjects.
+/// Builds the index of one subject, a text that is scanned. `searched` has a flag for each literal:
+/// whether it is searched. The searched literals get consecutive ids, grouped by anchor. Their ids
+/// follow the ids of earlier subjects.
 fn build_subject_index(
     subject: &Subject,
-    own: &[(Anchor, &str)],
-    sought: &[bool],
+    subject_literals: &[(Anchor, &str)],
+    searched: &[bool],
     texts: &mut TextForms<'_>,
     literals: &mut AllLiterals,
 ) -> SubjectIndex {
     let first = literals.count;
-    let at = |anchor: Anchor| {
-        own.iter().zip(0..).filter(move |((stands, _), at)| *stands == anchor && sought[*at])
+    let searched_at = |anchor: Anchor| {
+        let literals = subject_literals.iter().zip(0..);
+        literals.filter(move |((own_anchor, _), id)| *own_anchor == anchor && searched[*id])
     };
-    let order = [Anchor::Anywhere, Anchor::Start, Anchor::End].into_iter().flat_map(at);
-    literals.assign_ids(own.len(), order.map(|(_, at)| at));
-    let places = literals.places.last().map_or(&[][..], Vec::as_slice);
+    let id_order = [Anchor::Anywhere, Anchor::Start, Anchor::End].into_iter().flat_map(searched_at);
+    literals.assign_ids(subject_literals.len(), id_order.map(|(_, id)| id));
+    let unique_ids = literals.unique_ids.last().map_or(&[][..], Vec::as_slice);
     let edges = |anchor: Anchor| {
         let literals: Vec<(&str, u32)> =
-            at(anchor).map(|((_, literal), at)| (*literal, places[at])).collect();
+            searched_at(anchor).map(|((_, literal), id)| (*literal, unique_ids[id])).collect();
         EdgeLiterals::new(anchor, &literals)
     };
     SubjectIndex {
         operand: subject.operand,
         forms: subject.text_modes().map(|mode| texts.form_of(subject.operand, mode)).collect(),
-        scanner: Scanner::from_literals(at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes())),
+        scanner: Scanner::from_literals(
+            searched_at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes()),
+        ),
         starts: edges(Anchor::Start),
         ends: edges(Anchor::End),
         first,
@@ -333,46 +339,48 @@ fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
 #[derive(Default)]
 struct AllLiterals {
     /// For each subject, the unique ids of its literals, by their ids within the subject.
-    places: Vec<Vec<u32>>,
+    unique_ids: Vec<Vec<u32>>,
     count: u32,
     keys: PackedLists,
     answers: Vec<LiteralAnswer>,
-    numbers: Vec<u32>,
+    deciding_ids: Vec<u32>,
 }
 
 impl AllLiterals {
-    /// Assigns unique ids to the selected literals of the next subject. `order` lists these
+    /// Assigns unique ids to the searched literals of the next subject, in the given order. `order`
+    /// has the ids of these literals within the subject. `literals` is the number of all its
     /// literals.
     fn assign_ids(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
-        let mut places = vec![0; literals];
+        let mut unique_ids = vec![0; literals];
         for at in order {
-            places[at] = self.count;
+            unique_ids[at] = self.count;
             self.count += 1;
         }
-        self.places.push(places);
+        self.unique_ids.push(unique_ids);
     }
 
-    /// Records which literals decide each predicate (`told`), and which keys each literal provides
-    /// (`keys`). For each subject, `keys` lists pairs of a literal id and a key id.
-    fn record_answers(&mut self, told: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
-        let place = |subject: u32, literal: u32| self.places[subject as usize][literal as usize];
+    /// Records which literals decide each predicate, and which keys each literal provides. For each
+    /// subject, `keys` lists pairs of a literal id and a key id.
+    fn record_answers(&mut self, deciding_literals: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
+        let unique_id = |subject: u32, literal: u32| self.unique_ids[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
-            keys.into_iter().map(move |(literal, key)| (place(subject, literal), key))
+            keys.into_iter().map(move |(literal, key)| (unique_id(subject, literal), key))
         });
         self.keys = PackedLists::new(self.count as usize, keys.collect());
         let mut numbers: Vec<u32> = Vec::new();
-        let answers = told.iter().map(|literals| {
+        let answers = deciding_literals.iter().map(|literals| {
             let Some(literals) = literals else { return LiteralAnswer::UNDECIDED };
             let start = numbers.len() as u32;
-            let number =
-                |number: &u32| place(literals.subject, number & !LAST_IN_GROUP) | number & LAST_IN_GROUP;
-            numbers.extend(literals.numbers.iter().map(number));
+            let flagged_id = |flagged_id: &u32| {
+                unique_id(literals.subject, flagged_id & !LAST_IN_GROUP) | flagged_id & LAST_IN_GROUP
+            };
+            numbers.extend(literals.numbers.iter().map(flagged_id));
             let end = numbers.len() as u32;
             let (exact, plain) = (literals.exact, literals.plain);
             LiteralAnswer { subject: literals.subject, start, end, exact, plain }
         });
         self.answers = answers.collect();
-        self.numbers = numbers;
+        self.deciding_ids = numbers;
     }
 }
 
@@ -380,22 +388,23 @@ impl AllLiterals {
 /// followed by texts that only the index needs.
 struct TextForms<'c> {
     chunk: &'c [(SlotId, TextMode)],
-    own: Vec<(Operand, TextMode)>,
+    index_texts: Vec<(Operand, TextMode)>,
 }
 
 impl TextForms<'_> {
-    /// Returns the form of an operand's text in a text mode, with the id under which a decision
-    /// caches the normalized text.
+    /// Returns the form of an operand's text in a text mode. The form has the id under which a
+    /// decision caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT_SLOT };
         }
-        let shared = self.chunk.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
-        let known = shared.chain(self.own.iter().copied()).position(|known| known == (operand, mode));
-        let text = known.unwrap_or_else(|| {
-            self.own.push((operand, mode));
-            self.chunk.len() + self.own.len() - 1
+        let bytecode_texts = self.chunk.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
+        let position =
+            bytecode_texts.chain(self.index_texts.iter().copied()).position(|text| text == (operand, mode));
+        let text_id = position.unwrap_or_else(|| {
+            self.index_texts.push((operand, mode));
+            self.chunk.len() + self.index_texts.len() - 1
         });
-        TextForm { mode, text: text as u32 }
+        TextForm { mode, text: text_id as u32 }
     }
 }

@@ -26,7 +26,7 @@ pub const GUARD_CHECK_NS: f64 = 1.25;
 pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
 /// Cost in nanoseconds of determining that the message lacks a value.
 const ABSENT_VALUE_NS: f64 = 2.0;
-/// Assumed number of fields in a message, however many fields the rules read.
+/// Assumed number of fields in a message. It does not depend on how many fields the rules read.
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
 pub const BITMAP_WORD_NS: f64 = 0.4;
@@ -38,12 +38,12 @@ const FIRST_ROUTE_COUNT: RangeInclusive<usize> = 10..=64;
 /// Cost in nanoseconds of searching a text of fifty bytes for many keywords with an automaton.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const AUTOMATON_SEARCH_NS: f64 = 140.0;
-/// Probability that one operand of `and` or `or` does not decide the result, so that the next
-/// operand is evaluated.
+/// Probability that an operand of `and` or `or` does not decide the result. The next operand is
+/// then evaluated.
 const CONTINUE_PROBABILITY: f64 = 0.4;
 
-/// Returns the cost of looking up `values` values, as a number of full lookups. Values that the
-/// message lacks count as a fraction of a lookup.
+/// Returns the cost of looking up `values` values, expressed as a number of full lookups. A value
+/// that the message lacks counts as a fraction of a lookup.
 pub fn equivalent_lookups(values: usize) -> f64 {
     let values = values as f64;
     values.min(ASSUMED_MESSAGE_FIELDS)
@@ -56,16 +56,16 @@ pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) 
     conds.map(|cond| condition(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }
 
-/// Returns the number of routes at the start of a table that can be tried one by one in the time of
-/// an index lookup. The number is small, because trying them is wasted for every message that
-/// matches none of them.
+/// Returns the number of first routes of a table to try before an index lookup. These routes cost
+/// at most as much as a decision with the index (`indexed`), but a minimum number is always tried.
+/// The number is also limited, because trying is wasted for messages that match none of them.
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
-    let cheaper = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {
+    let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {
         cost += condition(normal, *cond);
         cost <= indexed
     });
-    cheaper.count().max(*FIRST_ROUTE_COUNT.start()) as u32
+    cheap_conds.count().max(*FIRST_ROUTE_COUNT.start()) as u32
 }
 
 /// Returns the estimated cost in nanoseconds of evaluating a condition.
@@ -74,11 +74,11 @@ pub fn condition(normal: &Normal, cond: CondId) -> f64 {
         NCond::Const(_) => 2.0,
         NCond::Test { pred, .. } => predicate_cost(normal, normal.pred(*pred)),
         NCond::And(parts) | NCond::Or(parts) => {
-            let mut share = 1.0;
+            let mut evaluation_probability = 1.0;
             let mut cost = 0.0;
             for part in parts {
-                cost += share * condition(normal, *part);
-                share *= CONTINUE_PROBABILITY;
+                cost += evaluation_probability * condition(normal, *part);
+                evaluation_probability *= CONTINUE_PROBABILITY;
             }
             cost
         }
@@ -88,14 +88,14 @@ pub fn condition(normal: &Normal, cond: CondId) -> f64 {
 }
 
 fn predicate_cost(normal: &Normal, pred: &NPred) -> f64 {
-    let own = match pred.ask {
+    let test_cost = match pred.ask {
         TestKind::Truth => cost_in_nanoseconds(Cost::Scalar),
         TestKind::Op(op) if op.info().cost == Cost::Scan && uses_automaton(normal, pred) => {
             AUTOMATON_SEARCH_NS
         }
         TestKind::Op(op) => cost_in_nanoseconds(op.info().cost),
     };
-    own + operand_cost(normal, pred.left) + pred.right.map_or(0.0, |right| operand_cost(normal, right))
+    test_cost + operand_cost(normal, pred.left) + pred.right.map_or(0.0, |right| operand_cost(normal, right))
 }
 
 /// True if an automaton searches for the keywords on the right side of the predicate.

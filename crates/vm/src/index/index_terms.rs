@@ -50,8 +50,9 @@ pub struct Subject {
 impl Subject {
     /// Returns all text modes in which the text is scanned.
     pub fn text_modes(&self) -> impl Iterator<Item = TextMode> {
-        let own = self.plain.then_some(TextMode { fold: self.fold, form: NormalizationForm::None });
-        own.into_iter().chain(self.modes.iter().copied())
+        let unnormalized_mode =
+            self.plain.then_some(TextMode { fold: self.fold, form: NormalizationForm::None });
+        unnormalized_mode.into_iter().chain(self.modes.iter().copied())
     }
 }
 
@@ -75,8 +76,8 @@ pub struct DecidingLiterals {
     /// Literal ids, in groups. If the predicate is true, the text contains at least one literal of
     /// each group. [`LAST_IN_GROUP`] marks the last id of each group.
     pub numbers: Vec<u32>,
-    /// Whether the predicate is true for every text that contains a literal of each group, if the
-    /// text is normalized for the predicate's text mode.
+    /// Whether the predicate is true for every normalized text that contains a literal of each
+    /// group. The text is normalized for the predicate's text mode.
     pub exact: bool,
     /// Whether the predicate's text mode leaves all texts unchanged.
     pub plain: bool,
@@ -91,23 +92,23 @@ pub struct IndexAtoms<'c> {
     pub chunk: &'c Chunk,
     pub subjects: Vec<Subject>,
     pub attributes: Vec<IndexedAttribute>,
-    subject_of: HashMap<Operand, u32>,
-    attribute_of: HashMap<(Operand, TextMode), u32>,
+    subject_ids: HashMap<Operand, u32>,
+    attribute_ids: HashMap<(Operand, TextMode), u32>,
     /// For each predicate that is a simple test (its result depends only on an equivalence class),
     /// the test and its attribute id.
-    simples: Vec<Option<(SimpleTest, u32)>>,
+    simple_tests: Vec<Option<(SimpleTest, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms, the estimated probability that a message has one of its atoms.
     pub likelihood: Vec<f64>,
     /// For each predicate, the sets of atoms that it requires. If the predicate is true, the
     /// message has an atom of each of these sets.
-    sets_of: Vec<Option<Box<[SetId]>>>,
+    sets_by_pred: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals that decide it.
     pub literals: Vec<Option<DecidingLiterals>>,
 }
 
-/// True if an operand may be evaluated even if no condition needs it: it depends only on the
-/// message, is cheap, and calls no host function.
+/// True if an operand may be evaluated even if no condition needs its value: the value depends only
+/// on the message, is cheap, and calls no host function.
 fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,
@@ -144,12 +145,12 @@ impl<'c> IndexAtoms<'c> {
             chunk,
             subjects: Vec::new(),
             attributes: Vec::new(),
-            subject_of: HashMap::new(),
-            attribute_of: HashMap::new(),
-            simples: Vec::new(),
+            subject_ids: HashMap::new(),
+            attribute_ids: HashMap::new(),
+            simple_tests: Vec::new(),
             sets: HashMap::default(),
             likelihood: Vec::new(),
-            sets_of: Vec::new(),
+            sets_by_pred: Vec::new(),
             literals: vec![None; chunk.preds.len()],
         };
         atoms.find_attributes(&count_predicate_uses(normal));
@@ -158,7 +159,7 @@ impl<'c> IndexAtoms<'c> {
         atoms.find_subjects(&prefilters);
         for (pred, prefilters) in prefilters.into_iter().enumerate() {
             let sets = atoms.find_atom_sets(pred, prefilters);
-            atoms.sets_of.push((!sets.is_empty()).then(|| sets.into()));
+            atoms.sets_by_pred.push((!sets.is_empty()).then(|| sets.into()));
         }
         atoms.likelihood = atoms.set_probabilities();
         atoms
@@ -175,7 +176,7 @@ impl<'c> IndexAtoms<'c> {
                 elements[*attribute as usize].insert(text);
             }
         }
-        let likelihood = |atom: &IndexAtom| match atom {
+        let atom_probability = |atom: &IndexAtom| match atom {
             IndexAtom::Literal(subject, number) => {
                 literal_probability(literals[*subject as usize][*number as usize].1)
             }
@@ -185,33 +186,33 @@ impl<'c> IndexAtoms<'c> {
             // Assumes that a list has one or two of the elements that rules name.
             IndexAtom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
         };
-        let mut likelihoods = vec![0.0; self.sets.len()];
+        let mut probabilities = vec![0.0; self.sets.len()];
         for (atoms, id) in &self.sets {
-            likelihoods[*id as usize] = atoms.iter().map(likelihood).sum::<f64>().min(1.0);
+            probabilities[*id as usize] = atoms.iter().map(atom_probability).sum::<f64>().min(1.0);
         }
-        likelihoods
+        probabilities
     }
 
     /// Returns the sets of atoms that a predicate requires. If the predicate is true, the message
     /// has an atom of every set, so each set can be a key.
     pub fn atom_sets(&self, pred: u32) -> &[SetId] {
-        self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
+        self.sets_by_pred.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
     /// Returns the atoms of each set, indexed by set id.
     pub fn atoms_by_set(&self) -> Vec<&[IndexAtom]> {
-        let mut all: Vec<&[IndexAtom]> = vec![&[]; self.sets.len()];
+        let mut atoms_by_id: Vec<&[IndexAtom]> = vec![&[]; self.sets.len()];
         for (atoms, id) in &self.sets {
-            all[*id as usize] = atoms;
+            atoms_by_id[*id as usize] = atoms;
         }
-        all
+        atoms_by_id
     }
 
     /// Returns, for each attribute, a map from an equivalence class to the constant that tests
     /// compare with, as an author writes it.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
-        for (test, attribute) in self.simples.iter().flatten() {
+        for (test, attribute) in self.simple_tests.iter().flatten() {
             let classes = &self.attributes[*attribute as usize].classes;
             let names = &mut names[*attribute as usize];
             for text in test.texts() {
@@ -226,15 +227,15 @@ impl<'c> IndexAtoms<'c> {
 
     /// Returns, for each subject, its literals with their anchors, indexed by literal id.
     pub fn literals_by_subject(&self) -> Vec<Vec<(Anchor, &str)>> {
-        let mut all = Vec::new();
+        let mut literals_by_id = Vec::new();
         for subject in &self.subjects {
             let mut literals = vec![(Anchor::Anywhere, ""); subject.literals.len()];
             for ((anchor, literal), number) in &subject.literals {
                 literals[*number as usize] = (*anchor, literal);
             }
-            all.push(literals);
+            literals_by_id.push(literals);
         }
-        all
+        literals_by_id
     }
 
     /// Returns the name of a field of the message, as an author writes it.
@@ -245,12 +246,12 @@ impl<'c> IndexAtoms<'c> {
     /// Returns the simple test that is equivalent to a predicate, and its attribute id. `None` if
     /// there is no such test.
     pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
-        self.simples.get(pred as usize)?.as_ref()
+        self.simple_tests.get(pred as usize)?.as_ref()
     }
 
     fn attribute_id(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
         let attributes = &mut self.attributes;
-        *self.attribute_of.entry((operand, mode)).or_insert_with(|| {
+        *self.attribute_ids.entry((operand, mode)).or_insert_with(|| {
             let (classes, shares) = (ValueClasses::default(), ClassShares::default());
             attributes.push(IndexedAttribute { operand, pred, mode, classes, shares });
             attributes.len() as u32 - 1
@@ -260,32 +261,34 @@ impl<'c> IndexAtoms<'c> {
     fn find_attributes(&mut self, uses: &[u32]) {
         for pred in 0..self.chunk.preds.len() as u32 {
             let operand = self.chunk.preds[pred as usize].left;
-            let simple =
+            let test =
                 SimpleTest::from_pred(self.chunk, pred).filter(|_| can_evaluate_early(self.chunk, operand));
-            let simple = simple.map(|(simple, mode)| (simple, self.attribute_id(pred, operand, mode)));
-            self.simples.push(simple);
+            let test = test.map(|(test, mode)| (test, self.attribute_id(pred, operand, mode)));
+            self.simple_tests.push(test);
         }
         let (mut texts, mut numbers) =
             (vec![Vec::new(); self.attributes.len()], vec![Vec::new(); self.attributes.len()]);
-        for (simple, attribute) in self.simples.iter().flatten() {
-            texts[*attribute as usize].extend(simple.texts());
-            numbers[*attribute as usize].extend(simple.numbers());
+        for (test, attribute) in self.simple_tests.iter().flatten() {
+            texts[*attribute as usize].extend(test.texts());
+            numbers[*attribute as usize].extend(test.numbers());
         }
-        let named: Vec<ValueClasses> = texts
+        let new_classes: Vec<ValueClasses> = texts
             .into_iter()
             .zip(numbers)
             .map(|(texts, numbers)| ValueClasses::new(texts, numbers))
             .collect();
-        let mut counted: Vec<HashMap<ClassId, u32>> = vec![HashMap::new(); self.attributes.len()];
-        for (simple, uses) in self.simples.iter().zip(uses) {
-            let Some((simple, attribute)) = simple else { continue };
-            let (classes, counted) = (&named[*attribute as usize], &mut counted[*attribute as usize]);
-            for class in simple.texts().filter_map(|text| classes.named_text_class(text)) {
-                *counted.entry(class).or_default() += uses;
+        let mut use_counts: Vec<HashMap<ClassId, u32>> = vec![HashMap::new(); self.attributes.len()];
+        for (test, uses) in self.simple_tests.iter().zip(uses) {
+            let Some((test, attribute)) = test else { continue };
+            let (classes, use_counts) =
+                (&new_classes[*attribute as usize], &mut use_counts[*attribute as usize]);
+            for class in test.texts().filter_map(|text| classes.named_text_class(text)) {
+                *use_counts.entry(class).or_default() += uses;
             }
         }
-        for ((attribute, classes), counted) in self.attributes.iter_mut().zip(named).zip(counted) {
-            attribute.shares = ClassShares::new(&classes, &counted.into_iter().collect::<Vec<_>>());
+        for ((attribute, classes), use_counts) in self.attributes.iter_mut().zip(new_classes).zip(use_counts)
+        {
+            attribute.shares = ClassShares::new(&classes, &use_counts.into_iter().collect::<Vec<_>>());
             attribute.classes = classes;
         }
     }
@@ -328,7 +331,7 @@ impl<'c> IndexAtoms<'c> {
             }
             let mode = self.literal_mode(pred);
             let subjects = &mut self.subjects;
-            let at = *self.subject_of.entry(operand).or_insert_with(|| {
+            let subject_id = *self.subject_ids.entry(operand).or_insert_with(|| {
                 subjects.push(Subject {
                     operand,
                     pred: pred as u32,
@@ -339,7 +342,7 @@ impl<'c> IndexAtoms<'c> {
                 });
                 subjects.len() as u32 - 1
             });
-            let subject = &mut subjects[at as usize];
+            let subject = &mut subjects[subject_id as usize];
             if mode.form == NormalizationForm::None {
                 subject.plain = true;
                 subject.fold |= mode.fold || prefilters.iter().any(|prefilter| prefilter.folded);
@@ -359,9 +362,9 @@ impl<'c> IndexAtoms<'c> {
     /// Returns the set of atoms that a comparison with constants requires; `None` if it requires
     /// none, so that it cannot provide a key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
-        let (simple, attribute) = self.simples[pred].as_ref()?;
+        let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
-        let atoms: Vec<IndexAtom> = match simple {
+        let atoms: Vec<IndexAtom> = match test {
             SimpleTest::Compare(Comparison::EQ, number) => {
                 vec![IndexAtom::Class(*attribute, classes.class_of(&number.to_value()))]
             }
@@ -400,52 +403,52 @@ impl<'c> IndexAtoms<'c> {
     /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords
     /// in `Chunk::keywords`.
     fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
-        let info = &self.chunk.preds[pred];
+        let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
-        let kinds = self.operand_kinds(info.left);
-        let all = keywords.all && prefilters.len() > 1;
-        let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
-        let is_list = keywords.search.finds_elements() && kinds.overlaps(KindSet::LIST);
+        let operand_kinds = self.operand_kinds(predicate.left);
+        let needs_all = keywords.all && prefilters.len() > 1;
+        let (mode, literal_mode) = (predicate.mode, self.literal_mode(pred));
+        let is_list = keywords.search.finds_elements() && operand_kinds.overlaps(KindSet::LIST);
         // A list element must equal the whole keyword. A text need only contain the part that all
         // keywords share.
         let words: Vec<Box<str>> =
             keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
-        let operand = info.left;
+        let operand = predicate.left;
         if prefilters.is_empty() || (is_list && keywords.all && prefilters.len() < words.len()) {
             return Vec::new();
         }
-        let subject = self.subject_of.get(&operand).copied();
-        let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
+        let subject = self.subject_ids.get(&operand).copied();
+        let subject = subject.filter(|_| operand_kinds.overlaps(KindSet::STRING));
         let attribute = is_list.then(|| self.attribute_id(pred as u32, operand, mode.text));
-        let mut found = Vec::new();
+        let mut literal_ids = Vec::new();
         // Whether each literal is searched at the position that its prefilter requires.
-        let mut placed = true;
+        let mut anchors_kept = true;
         let mut sets = Vec::new();
         for (at, prefilter) in prefilters.iter().enumerate() {
             let mut atoms = Vec::new();
-            if let Some(at) = subject {
-                let subject = &mut self.subjects[at as usize];
+            if let Some(subject_id) = subject {
+                let subject = &mut self.subjects[subject_id as usize];
                 let fold = subject.fold && literal_mode.form == NormalizationForm::None;
-                let mut group = Vec::with_capacity(prefilter.literals.len());
+                let mut group_ids = Vec::with_capacity(prefilter.literals.len());
                 for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
-                    let next = subject.literals.len() as u32;
+                    let next_id = subject.literals.len() as u32;
                     let anchor = if literal.len() > anchored_literals::MAX_LITERAL_BYTES {
                         Anchor::Anywhere
                     } else {
                         prefilter.anchor
                     };
-                    placed &= anchor == prefilter.anchor;
-                    let number = *subject.literals.entry((anchor, literal.into())).or_insert(next);
-                    group.push(number);
-                    atoms.push(IndexAtom::Literal(at, number));
+                    anchors_kept &= anchor == prefilter.anchor;
+                    let literal_id = *subject.literals.entry((anchor, literal.into())).or_insert(next_id);
+                    group_ids.push(literal_id);
+                    atoms.push(IndexAtom::Literal(subject_id, literal_id));
                 }
-                group.sort_unstable();
-                group.dedup();
-                if let Some(last) = group.last_mut() {
+                group_ids.sort_unstable();
+                group_ids.dedup();
+                if let Some(last) = group_ids.last_mut() {
                     *last |= LAST_IN_GROUP;
                 }
-                found.extend(group);
+                literal_ids.extend(group_ids);
             }
             if let Some(attribute) = attribute {
                 let all_words = mode.quantity == Some(Quantity::All) && words.len() > 1;
@@ -454,21 +457,21 @@ impl<'c> IndexAtoms<'c> {
             }
             sets.push(atoms);
         }
-        if let Some(at) = subject {
-            let subject = &self.subjects[at as usize];
+        if let Some(subject_id) = subject {
+            let subject = &self.subjects[subject_id as usize];
             // A literal found in the folded text may have different case in the text itself.
-            let told = literal_mode.form != NormalizationForm::None
+            let case_known = literal_mode.form != NormalizationForm::None
                 || literal_mode.fold
                 || !subject.fold
                 || prefilters.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));
-            let enough = match all {
+            let words_covered = match needs_all {
                 true => prefilters.len() == words.len(),
                 false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
-            let exact = told && enough && placed && keywords.occurrence_is_enough();
-            let told =
-                DecidingLiterals { subject: at, numbers: found, exact, plain: literal_mode.is_plain() };
-            self.literals[pred] = (!told.numbers.is_empty()).then_some(told);
+            let exact = case_known && words_covered && anchors_kept && keywords.occurrence_is_enough();
+            let (numbers, plain) = (literal_ids, literal_mode.is_plain());
+            let deciding = DecidingLiterals { subject: subject_id, numbers, exact, plain };
+            self.literals[pred] = (!deciding.numbers.is_empty()).then_some(deciding);
         }
         sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.intern_set(atoms)).collect()
     }
@@ -476,8 +479,8 @@ impl<'c> IndexAtoms<'c> {
     fn intern_set(&mut self, mut atoms: Vec<IndexAtom>) -> SetId {
         atoms.sort_unstable();
         atoms.dedup();
-        let next = self.sets.len() as SetId;
-        *self.sets.entry(atoms.into()).or_insert(next)
+        let next_id = self.sets.len() as SetId;
+        *self.sets.entry(atoms.into()).or_insert(next_id)
     }
 }
 

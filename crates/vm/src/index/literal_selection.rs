@@ -1,6 +1,6 @@
-//! Selects the literals that texts are searched for: index keys, and literals selective enough to
-//! decide a predicate. Each literal costs time for every text. The shorter the shortest literal of
-//! a scanner, the more positions of a text must be probed.
+//! Selects the literals that texts are searched for. These are index keys, and literals selective
+//! enough to decide a predicate. Each literal costs time for every text. A scanner with shorter
+//! literals must also probe more positions of a text.
 
 use super::index_terms::{DecidingLiterals, IndexAtoms, LAST_IN_GROUP};
 use rulec_lang::operators::Anchor;
@@ -17,26 +17,30 @@ pub(super) fn select_literals(
     by_number: &[Vec<(Anchor, &str)>],
     keys: &[Vec<(u32, u32)>],
 ) -> (Vec<Option<DecidingLiterals>>, Vec<Vec<bool>>) {
-    let mut sought: Vec<Vec<bool>> = by_number.iter().map(|own| vec![false; own.len()]).collect();
-    for (sought, keys) in sought.iter_mut().zip(keys) {
-        keys.iter().for_each(|(literal, _)| sought[*literal as usize] = true);
+    let mut searched: Vec<Vec<bool>> = by_number.iter().map(|own| vec![false; own.len()]).collect();
+    for (searched, keys) in searched.iter_mut().zip(keys) {
+        keys.iter().for_each(|(literal, _)| searched[*literal as usize] = true);
     }
-    let is_key = sought.clone();
-    let told = atoms.literals.iter().map(|literals| {
+    let is_key = searched.clone();
+    let deciding_literals = atoms.literals.iter().map(|literals| {
         let mut literals = literals.clone()?;
         let subject = literals.subject as usize;
-        let pays = |number: &u32| {
+        let is_worthwhile = |number: &u32| {
             let literal = (number & !LAST_IN_GROUP) as usize;
             let (anchor, text) = by_number[subject][literal];
             anchor != Anchor::Anywhere || text.len() >= MIN_DECIDING_LITERAL_BYTES || is_key[subject][literal]
         };
         let groups = literals.numbers.split_inclusive(|number| number & LAST_IN_GROUP != 0);
-        let paying: Vec<u32> = groups.filter(|group| group.iter().all(pays)).flatten().copied().collect();
+        let searched_ids: Vec<u32> =
+            groups.filter(|group| group.iter().all(is_worthwhile)).flatten().copied().collect();
         // The remaining literals are still necessary, but no longer sufficient.
-        literals.exact &= paying.len() == literals.numbers.len();
-        literals.numbers = paying;
-        literals.numbers.iter().for_each(|number| sought[subject][(number & !LAST_IN_GROUP) as usize] = true);
+        literals.exact &= searched_ids.len() == literals.numbers.len();
+        literals.numbers = searched_ids;
+        literals
+            .numbers
+            .iter()
+            .for_each(|number| searched[subject][(number & !LAST_IN_GROUP) as usize] = true);
         (!literals.numbers.is_empty()).then_some(literals)
     });
-    (told.collect(), sought)
+    (deciding_literals.collect(), searched)
 }

@@ -36,8 +36,8 @@ pub trait RouteVerifier<'a> {
 
     fn prepared_texts(&mut self) -> &mut PreparedTexts;
 
-    /// Evaluates the condition of the route at a rank (position) of a table; `None` if the
-    /// condition is not true.
+    /// Evaluates the condition of the route at a rank (position) of a table. Returns the route if
+    /// the condition is true, otherwise `None`.
     fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit>;
 
     /// Evaluates the routes in a range of ranks one after another. Returns the first route that
@@ -70,11 +70,12 @@ pub struct LookupBuffers {
     classes: Vec<Cell<(u32, u32)>>,
     /// For each attribute, the epoch of the last decision that looked up the keys of its value.
     attributes: Vec<Cell<u32>>,
-    hits: RefCell<Vec<u32>>,
+    /// Ids of the keys that were found in the message of a decision; `epoch` has its number.
+    found_keys: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
     present: RefCell<Vec<u32>>,
     scan: RefCell<ScanBuffers>,
-    /// Epoch of the last decision that wrote `hits`, the keys found in its message.
+    /// Epoch of the decision whose keys are in `found_keys`.
     epoch: Cell<u32>,
     /// Score that rises with each decision that matches one of a table's first routes, and falls
     /// with every other decision. From [`HOT_SCORE`] on, the first routes are tried before any
@@ -88,8 +89,8 @@ const UNCHANGED_TEXT_FLAG: u32 = 1;
 /// Flag in the cell of a scanned subject: the text was scanned in one form only.
 const SINGLE_FORM_FLAG: u32 = 2;
 
-/// Factor that separates near from far ranks. If none of a table's first `n` routes match, routes
-/// below rank `NEAR_RANK_FACTOR * n` are looked up first, then the others.
+/// Factor that separates near from far ranks. If none of a table's first `n` routes matches, the
+/// routes below rank `NEAR_RANK_FACTOR * n` are looked up next, and then the routes after them.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const NEAR_RANK_FACTOR: u32 = 8;
 /// Score ([`LookupBuffers::hotness`]) from which a table's first routes are tried before any
@@ -102,7 +103,8 @@ const HOT_SCORE: u8 = 8;
 const MAX_HOT_SCORE: u8 = 12;
 
 impl LookupBuffers {
-    /// Starts the lookups of a decision. `epoch` is the decision's number, a multiple of four.
+    /// Starts the lookups of a decision. `epoch` is the decision's number, a multiple of four,
+    /// because the two lowest bits of a cell may be flags.
     #[inline]
     pub fn begin_decision<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
         grow_to_len(&mut self.literals, index.literal_count as usize);
@@ -110,7 +112,7 @@ impl LookupBuffers {
         grow_to_len(&mut self.subjects, index.subjects.len());
         grow_to_len(&mut self.classes, index.attributes.len());
         grow_to_len(&mut self.attributes, index.attributes.len());
-        Lookup { index, work: self, epoch }
+        Lookup { index, buffers: self, epoch }
     }
 
     /// Clears the epochs of all cells, so that no cell counts as written.
@@ -127,7 +129,7 @@ impl LookupBuffers {
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
     index: &'a Index,
-    work: &'a LookupBuffers,
+    buffers: &'a LookupBuffers,
     epoch: u32,
 }
 
@@ -147,21 +149,21 @@ impl<'a> Lookup<'a> {
         mut ranks: Range<u32>,
     ) -> Option<RouteHit> {
         let table_index = self.index.tables.get(table.index())?;
-        let hotness = self.work.hotness.get();
+        let hotness = self.buffers.hotness.get();
         let mut hit = None;
         if ranks.start == 0 && hotness >= HOT_SCORE {
             ranks.start = table_index.first.min(ranks.end);
             hit = verifier.verify_in_order(table, 0..ranks.start);
             // Keys may lead to hundreds of routes of which one of the first tens matches. So near
             // ranks are looked up before far ones.
-            let near = ranks.start..ranks.start.saturating_mul(NEAR_RANK_FACTOR).min(ranks.end);
-            ranks.start = near.end;
-            hit = hit.or_else(|| self.first_hit_of_table(verifier, table_index, table, near));
+            let near_ranks = ranks.start..ranks.start.saturating_mul(NEAR_RANK_FACTOR).min(ranks.end);
+            ranks.start = near_ranks.end;
+            hit = hit.or_else(|| self.first_hit_of_table(verifier, table_index, table, near_ranks));
         }
         if hit.is_none() {
             hit = self.first_hit_of_table(verifier, table_index, table, ranks);
         }
-        self.work.hotness.set(match hit {
+        self.buffers.hotness.set(match hit {
             Some(RouteHit { rank, .. }) if rank < table_index.first => (hotness + 1).min(MAX_HOT_SCORE),
             _ => hotness.saturating_sub(2),
         });
@@ -176,7 +178,7 @@ impl<'a> Lookup<'a> {
         mut ranks: Range<u32>,
     ) -> Option<RouteHit> {
         let keys = self.look_up_keys(verifier, table_index);
-        let mut best: Option<RouteHit> = None;
+        let mut best_hit: Option<RouteHit> = None;
         for list in self.posting_lists(&keys, table_index, table) {
             let hit = match list {
                 PostingList::Range { start, end } => {
@@ -189,14 +191,14 @@ impl<'a> Lookup<'a> {
             };
             if let Some(hit) = hit {
                 ranks.end = hit.rank;
-                best = Some(hit);
+                best_hit = Some(hit);
             }
         }
-        self.work.hits.replace(keys);
-        self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
+        self.buffers.found_keys.replace(keys);
+        self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best_hit)
     }
 
-    /// Returns the posting lists of the given keys, without keys of other tables.
+    /// Returns the posting lists of those keys that belong to the table.
     #[inline]
     fn posting_lists<'k>(
         &self,
@@ -218,11 +220,11 @@ impl<'a> Lookup<'a> {
         postings: &[Posting],
         ranks: Range<u32>,
     ) -> Option<RouteHit> {
-        let from = match ranks.start {
+        let first_posting = match ranks.start {
             0 => 0,
             start => postings.partition_point(|posting| posting.rank < start),
         };
-        for posting in &postings[from..] {
+        for posting in &postings[first_posting..] {
             if posting.rank >= ranks.end {
                 return None;
             }
@@ -294,13 +296,13 @@ impl<'a> Lookup<'a> {
         mut stop: impl FnMut(&mut V, u32) -> bool,
     ) {
         let (ranks, words) = (&bitmap.ranks[..], bitmap.words_per_row());
-        let mut of_chunk = |verifier: &mut V, start: usize, first: usize, bits: [u64; N]| {
+        let mut visit_chunk = |verifier: &mut V, start: usize, first_bit: usize, bits: [u64; N]| {
             for (word, mut bits) in bits.into_iter().enumerate() {
                 while bits != 0 {
-                    let at = start + word * 64 + bits.trailing_zeros() as usize;
+                    let bit_index = start + word * 64 + bits.trailing_zeros() as usize;
                     // Bits after the last route may be set if there is no column.
-                    let Some(rank) = ranks.get(at) else { return true };
-                    if *rank >= bound || (at >= first && stop(verifier, *rank)) {
+                    let Some(rank) = ranks.get(bit_index) else { return true };
+                    if *rank >= bound || (bit_index >= first_bit && stop(verifier, *rank)) {
                         return true;
                     }
                     bits &= bits - 1;
@@ -308,7 +310,7 @@ impl<'a> Lookup<'a> {
             }
             false
         };
-        let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
+        let first_bit = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
         if words == N {
             let mut bits = [!0_u64; N];
             for column in &bitmap.columns {
@@ -317,11 +319,11 @@ impl<'a> Lookup<'a> {
                 }
                 column.intersect_with_row(self.attribute_class(verifier, column.attribute), &mut bits);
             }
-            of_chunk(verifier, 0, first, bits);
+            visit_chunk(verifier, 0, first_bit, bits);
             return;
         }
         let mut rows = SmallVec::<[&[[u64; N]]; MAX_COLUMNS]>::new();
-        for chunk in first / (64 * N)..words / N {
+        for chunk in first_bit / (64 * N)..words / N {
             let start = chunk * 64 * N;
             match ranks.get(start) {
                 Some(rank) if *rank < bound => {}
@@ -340,7 +342,7 @@ impl<'a> Lookup<'a> {
                 intersect_chunk(&mut bits, row, chunk);
                 rows.push(row);
             }
-            if of_chunk(verifier, start, first, bits) {
+            if visit_chunk(verifier, start, first_bit, bits) {
                 return;
             }
         }
@@ -356,7 +358,7 @@ impl<'a> Lookup<'a> {
         mut stop: impl FnMut(&mut V, u32) -> bool,
     ) {
         let (words, blocks) = (bitmap.words_per_row(), bitmap.blocks.len());
-        let mut found = SmallVec::<[u32; 64]>::new();
+        let mut candidate_ranks = SmallVec::<[u32; 64]>::new();
         for (block, least) in bitmap.blocks.iter().enumerate() {
             if *least >= ranks.end {
                 return;
@@ -379,15 +381,16 @@ impl<'a> Lookup<'a> {
                 }
                 for (word, mut bits) in bits.into_iter().enumerate() {
                     while bits != 0 {
-                        let at = (chunk * CHUNK_WORDS + word) * 64 + bits.trailing_zeros() as usize;
-                        found.extend(bitmap.ranks.get(at).copied().filter(|rank| ranks.contains(rank)));
+                        let bit_index = (chunk * CHUNK_WORDS + word) * 64 + bits.trailing_zeros() as usize;
+                        candidate_ranks
+                            .extend(bitmap.ranks.get(bit_index).copied().filter(|rank| ranks.contains(rank)));
                         bits &= bits - 1;
                     }
                 }
             }
-            found.sort_unstable();
-            found.dedup();
-            if found.drain(..).any(|rank| stop(verifier, rank)) {
+            candidate_ranks.sort_unstable();
+            candidate_ranks.dedup();
+            if candidate_ranks.drain(..).any(|rank| stop(verifier, rank)) {
                 return;
             }
         }
@@ -404,16 +407,17 @@ impl<'a> Lookup<'a> {
         for list in self.posting_lists(&keys, table_index, table) {
             match list {
                 PostingList::Range { start, end } => {
-                    let passing = table_index.postings(*start, *end).iter();
-                    let passing = passing.filter(|posting| self.passes_guards(verifier, posting));
-                    candidates.extend(passing.map(|posting| posting.rank));
+                    let passing_postings = table_index.postings(*start, *end).iter();
+                    let passing_postings =
+                        passing_postings.filter(|posting| self.passes_guards(verifier, posting));
+                    candidates.extend(passing_postings.map(|posting| posting.rank));
                 }
                 PostingList::Bitmap(bitmap) => {
                     self.collect_bitmap_candidates(verifier, bitmap, &mut candidates)
                 }
             }
         }
-        self.work.hits.replace(keys);
+        self.buffers.found_keys.replace(keys);
         self.collect_bitmap_candidates(verifier, &table_index.residual, &mut candidates);
         candidates.sort_unstable();
         candidates.dedup();
@@ -432,29 +436,31 @@ impl<'a> Lookup<'a> {
         });
     }
 
-    /// Returns the result of a text predicate if the literals found in its text decide it. `None`
-    /// if they do not, or if the text was not scanned.
+    /// Returns the result of a text predicate if the literals found in its text decide the result.
+    /// `None` if they do not, or if the text was not scanned.
     #[inline(always)]
     pub fn literal_result(&self, pred: usize) -> Option<Tri> {
         let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
-        let state = self.work.subjects.get(subject as usize)?.get();
-        if state & !3 != self.epoch {
+        let scan_state = self.buffers.subjects.get(subject as usize)?.get();
+        if scan_state & !3 != self.epoch {
             return None;
         }
-        let mut found = false;
+        let mut group_found = false;
         for number in self.index.numbers.get(start as usize..end as usize)? {
             let literal = (number & !LAST_IN_GROUP) as usize;
-            found |= self.work.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
-            if number & LAST_IN_GROUP != 0 && !std::mem::take(&mut found) {
+            group_found |= self.buffers.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
+            if number & LAST_IN_GROUP != 0 && !std::mem::take(&mut group_found) {
                 return Some(Tri::False);
             }
         }
-        let told = state & SINGLE_FORM_FLAG != 0 && (!plain || state & UNCHANGED_TEXT_FLAG != 0);
-        (exact && told).then_some(Tri::True)
+        let form_decides =
+            scan_state & SINGLE_FORM_FLAG != 0 && (!plain || scan_state & UNCHANGED_TEXT_FLAG != 0);
+        (exact && form_decides).then_some(Tri::True)
     }
 }
 
-/// Clears the bits that are not set in the chunk with the number `chunk` of a row.
+/// Clears the bits of `bits` that are not set in one chunk of a row. `chunk` is the number of this
+/// chunk.
 #[inline(always)]
 fn intersect_chunk<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
     match row.get(chunk) {

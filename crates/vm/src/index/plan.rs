@@ -95,25 +95,29 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
         normal,
         atoms: &atoms,
         sets: atoms.atoms_by_set(),
-        classes: atoms.constants_by_class(),
+        constants: atoms.constants_by_class(),
         literals: atoms.literals_by_subject(),
     };
     let mut plans = Vec::new();
     for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
         let accesses = accesses.table_access_paths(routes);
-        let mut used = vec![0_usize; atoms.likelihood.len()];
+        let mut set_uses = vec![0_usize; atoms.likelihood.len()];
         for access in &accesses {
-            if let RouteAccess::Keys(way) = access {
-                way.iter().for_each(|set| used[*set as usize] += 1);
+            if let RouteAccess::Keys(key_choice) = access {
+                key_choice.iter().for_each(|set| set_uses[*set as usize] += 1);
             }
         }
         let routes = routes.iter().zip(accesses).map(|(route, access)| RoutePlan {
             rule: route.route.0,
             found: match access {
-                RouteAccess::Keys(way) => AccessPath::Key {
-                    keys: writer.key_messages(&way),
-                    posting: way.iter().map(|set| used[*set as usize]).sum(),
-                    likelihood: way.iter().map(|set| atoms.likelihood[*set as usize]).sum::<f64>().min(1.0),
+                RouteAccess::Keys(key_choice) => AccessPath::Key {
+                    keys: writer.key_messages(&key_choice),
+                    posting: key_choice.iter().map(|set| set_uses[*set as usize]).sum(),
+                    likelihood: key_choice
+                        .iter()
+                        .map(|set| atoms.likelihood[*set as usize])
+                        .sum::<f64>()
+                        .min(1.0),
                 },
                 RouteAccess::Bits(alternatives) => {
                     let mut values: Vec<String> = Vec::new();
@@ -144,7 +148,7 @@ struct PlanWriter<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     sets: Vec<&'n [IndexAtom]>,
-    classes: Vec<HashMap<ClassId, String>>,
+    constants: Vec<HashMap<ClassId, String>>,
     literals: Vec<Vec<(Anchor, &'n str)>>,
 }
 
@@ -160,7 +164,7 @@ impl PlanWriter<'_> {
             (Some(_), Some(right)) => right,
             _ => pred.left,
         };
-        ShownLiteral { writer: self, expr: operand }.to_string()
+        ShownExpr { writer: self, expr: operand }.to_string()
     }
 
     fn key_messages(&self, way: &[u32]) -> Vec<Message> {
@@ -168,10 +172,10 @@ impl PlanWriter<'_> {
         atoms.sort_unstable();
         atoms.dedup();
         // An operand that may be a text or a list has literal and element keys for the same words.
-        let texts = atoms.iter().any(|atom| matches!(atom, IndexAtom::Literal(..)));
+        let has_literals = atoms.iter().any(|atom| matches!(atom, IndexAtom::Literal(..)));
         let mut keys: Vec<Message> = atoms
             .iter()
-            .filter(|atom| !texts || !matches!(atom, IndexAtom::Element(..)))
+            .filter(|atom| !has_literals || !matches!(atom, IndexAtom::Element(..)))
             .map(|atom| self.atom_message(atom))
             .collect();
         if keys.len() > MAX_LISTED_KEYS {
@@ -195,7 +199,7 @@ impl PlanWriter<'_> {
                 }
             }
             IndexAtom::Class(attribute, class) => {
-                let name = self.classes[*attribute as usize].get(class);
+                let name = self.constants[*attribute as usize].get(class);
                 let name = name.map_or_else(|| message!("another value"), Message::verbatim);
                 message!("{} is {name}", self.attribute_name(self.atoms.attributes[*attribute as usize].pred))
             }
@@ -209,10 +213,10 @@ impl PlanWriter<'_> {
     /// Returns the reason why a route has no access path and is evaluated for every message.
     fn unindexed_reason(&self, route: &NRoute) -> Message {
         let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
-        let mut open = vec![route.cond];
-        while let Some(cond) = open.pop() {
+        let mut pending = vec![route.cond];
+        while let Some(cond) = pending.pop() {
             match self.normal.cond(cond) {
-                NCond::And(parts) | NCond::Or(parts) => open.extend(parts.iter()),
+                NCond::And(parts) | NCond::Or(parts) => pending.extend(parts.iter()),
                 NCond::Test { want: false, .. } | NCond::Not(_) => negated = true,
                 NCond::Test { want: true, .. } => others = true,
                 NCond::Each { .. } => walks = true,
@@ -231,38 +235,38 @@ impl PlanWriter<'_> {
 }
 
 /// An expression, displayed as an author writes it.
-struct ShownLiteral<'w> {
+struct ShownExpr<'w> {
     writer: &'w PlanWriter<'w>,
     expr: ExprId,
 }
 
-impl Display for ShownLiteral<'_> {
+impl Display for ShownExpr<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let of = |expr: ExprId| ShownLiteral { expr, ..*self };
-        let list = |f: &mut Formatter<'_>, items: &[ExprId]| {
+        let shown_expr = |expr: ExprId| ShownExpr { expr, ..*self };
+        let write_list = |f: &mut Formatter<'_>, items: &[ExprId]| {
             for (at, item) in items.iter().enumerate() {
-                write!(f, "{}{}", if at > 0 { ", " } else { "" }, of(*item))?;
+                write!(f, "{}{}", if at > 0 { ", " } else { "" }, shown_expr(*item))?;
             }
             Ok(())
         };
         match self.writer.normal.expr(self.expr) {
             NExpr::Slot(slot) => f.write_str(self.writer.atoms.slot_name(*slot)),
             NExpr::Const(constant) => write!(f, "{}", constant.0.value().to_json()),
-            NExpr::Field(base, name) => write!(f, "{}.{name}", of(*base)),
-            NExpr::Index(base, key) => write!(f, "{}[{}]", of(*base), of(*key)),
-            NExpr::Read(inner, _) => write!(f, "{}", of(*inner)),
+            NExpr::Field(base, name) => write!(f, "{}.{name}", shown_expr(*base)),
+            NExpr::Index(base, key) => write!(f, "{}[{}]", shown_expr(*base), shown_expr(*key)),
+            NExpr::Read(inner, _) => write!(f, "{}", shown_expr(*inner)),
             NExpr::Op(op, left, Some(right)) => {
-                write!(f, "{} {} {}", of(*left), op.info().spelling, of(*right))
+                write!(f, "{} {} {}", shown_expr(*left), op.info().spelling, shown_expr(*right))
             }
-            NExpr::Op(op, inner, None) => write!(f, "{}{}", op.info().spelling, of(*inner)),
+            NExpr::Op(op, inner, None) => write!(f, "{}{}", op.info().spelling, shown_expr(*inner)),
             NExpr::Call(function, args) => {
                 write!(f, "{}(", function.info().name)?;
-                list(f, args)?;
+                write_list(f, args)?;
                 f.write_char(')')
             }
             NExpr::List(items) => {
                 f.write_char('[')?;
-                list(f, items)?;
+                write_list(f, items)?;
                 f.write_char(']')
             }
             NExpr::Var(_)

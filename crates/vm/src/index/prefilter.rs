@@ -23,7 +23,7 @@ pub struct Prefilter {
     pub literals: Vec<String>,
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
-    /// Whether the text must also be case-folded before the search, although the predicate's text
+    /// Whether the text must be case-folded before the search, even though the predicate's text
     /// mode does not fold.
     pub folded: bool,
     /// Whether a text that contains one of the literals always satisfies the predicate.
@@ -49,38 +49,44 @@ const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 /// and none if no literal is required.
 pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
-    let prepared = |word: &str| mode.prepare(word).into_owned();
-    let alternatives = |literals: Vec<String>, anchor: Anchor, exact: bool| {
+    let prepare_word = |word: &str| mode.prepare(word).into_owned();
+    let make_prefilter = |literals: Vec<String>, anchor: Anchor, exact: bool| {
         let literals = remove_implied_literals(literals, anchor)?;
         Some(Prefilter { literals, anchor, folded: false, exact })
     };
-    let each = |one: &dyn Fn(&str) -> Vec<Prefilter>| -> Vec<Prefilter> {
+    let find_by_word = |find_in_word: &dyn Fn(&str) -> Vec<Prefilter>| -> Vec<Prefilter> {
         if *all || words.len() == 1 {
-            return words.iter().flat_map(|word| one(word)).collect();
+            return words.iter().flat_map(|word| find_in_word(word)).collect();
         }
-        let best = |word: &std::sync::Arc<str>| {
-            one(word).into_iter().max_by_key(|part| selectivity_score(&part.literals))
+        let best_in_word = |word: &std::sync::Arc<str>| {
+            find_in_word(word).into_iter().max_by_key(|part| selectivity_score(&part.literals))
         };
-        let parts: Option<Vec<Prefilter>> = words.iter().map(best).collect();
-        parts.and_then(union_prefilter).into_iter().collect()
+        let best_prefilters: Option<Vec<Prefilter>> = words.iter().map(best_in_word).collect();
+        best_prefilters.and_then(union_prefilter).into_iter().collect()
     };
     match search {
         Search::Literal(anchor) => {
             let exact = keywords.occurrence_is_enough() && (!all || words.len() == 1);
             if *all {
-                words.iter().filter_map(|word| alternatives(vec![prepared(word)], *anchor, exact)).collect()
+                words
+                    .iter()
+                    .filter_map(|word| make_prefilter(vec![prepare_word(word)], *anchor, exact))
+                    .collect()
             } else {
-                let literals = words.iter().map(|word| prepared(word)).collect();
-                alternatives(literals, *anchor, exact).into_iter().collect()
+                let literals = words.iter().map(|word| prepare_word(word)).collect();
+                make_prefilter(literals, *anchor, exact).into_iter().collect()
             }
         }
-        Search::Glob => each(&|pattern| {
+        Search::Glob => find_by_word(&|pattern| {
             let glob = Glob::with_mode(pattern, *mode);
-            let pieces =
+            let literal_sets =
                 keep_selective_sets(glob.literals().map(|literal| vec![literal.to_owned()]).collect());
-            pieces.into_iter().filter_map(|piece| alternatives(piece, Anchor::Anywhere, false)).collect()
+            literal_sets
+                .into_iter()
+                .filter_map(|piece| make_prefilter(piece, Anchor::Anywhere, false))
+                .collect()
         }),
-        Search::Regex => each(&|pattern| regex_prefilters(pattern, mode.fold)),
+        Search::Regex => find_by_word(&|pattern| regex_prefilters(pattern, mode.fold)),
     }
 }
 
@@ -103,18 +109,18 @@ fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<
     }
     // The pairwise comparison is skipped if it would take long.
     if literals.len() <= MAX_ALTERNATIVES {
-        let mut kept: Vec<String> = Vec::with_capacity(literals.len());
+        let mut minimal_literals: Vec<String> = Vec::with_capacity(literals.len());
         for literal in literals {
             let implies = |shorter: &String| match anchor {
                 Anchor::Anywhere => literal.contains(&**shorter),
                 Anchor::Start => literal.starts_with(&**shorter),
                 Anchor::End => literal.ends_with(&**shorter),
             };
-            if !kept.iter().any(implies) {
-                kept.push(literal);
+            if !minimal_literals.iter().any(implies) {
+                minimal_literals.push(literal);
             }
         }
-        literals = kept;
+        literals = minimal_literals;
     }
     literals.sort_unstable();
     Some(literals)
@@ -124,26 +130,27 @@ fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<
 /// be `folded`: they then apply to the folded text.
 fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parse_cached(pattern, ignore_case) else { return Vec::new() };
-    let find = |folded: bool| -> Vec<Prefilter> {
+    let find_with_folding = |folded: bool| -> Vec<Prefilter> {
         let sets = keep_selective_sets(LiteralExtractor { folded }.extract(&hir).into_required_sets());
         let anchor = Anchor::Anywhere;
         let sets = sets.into_iter().filter_map(|set| remove_implied_literals(set, anchor));
         sets.map(|literals| Prefilter { literals, anchor, folded, exact: false }).collect()
     };
-    let plain = find(false);
+    let unfolded = find_with_folding(false);
     if !ignore_case && !pattern.contains("(?") {
-        return plain;
+        return unfolded;
     }
-    let folded = find(true);
-    let best = |found: &[Prefilter]| {
-        let best = found.iter().max_by_key(|prefilter| selectivity_score(&prefilter.literals))?;
-        Some((shortest_len(&best.literals), best.literals.len()))
+    let folded = find_with_folding(true);
+    let best_size = |prefilters: &[Prefilter]| {
+        let best_prefilter =
+            prefilters.iter().max_by_key(|prefilter| selectivity_score(&prefilter.literals))?;
+        Some((shortest_len(&best_prefilter.literals), best_prefilter.literals.len()))
     };
-    match (best(&plain), best(&folded)) {
+    match (best_size(&unfolded), best_size(&folded)) {
         // Folding texts costs time, which only more selective literals are worth.
-        (Some((length, count)), Some((other, others))) if length >= other && count <= others => plain,
+        (Some((length, count)), Some((other, others))) if length >= other && count <= others => unfolded,
         (_, Some(_)) => folded,
-        _ => plain,
+        _ => unfolded,
     }
 }
 
@@ -151,9 +158,9 @@ fn shortest_len(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
-/// Known facts about the texts that a part of a regular expression matches.
+/// Facts about the texts that a part of a regular expression matches.
 enum LiteralFacts {
-    /// The complete list of the texts that the part matches. Used if there are few.
+    /// The complete list of the texts that the part matches. Used if the list is short.
     Exact(Vec<String>),
     /// Sets of literals. Each text that the part matches contains at least one literal of every
     /// set.
@@ -165,7 +172,7 @@ impl LiteralFacts {
 
     fn into_required_sets(self) -> Vec<Vec<String>> {
         match self {
-            LiteralFacts::Exact(texts) => if_selective(texts).into_iter().collect(),
+            LiteralFacts::Exact(texts) => into_selective_set(texts).into_iter().collect(),
             LiteralFacts::Required(sets) => sets,
         }
     }
@@ -173,7 +180,7 @@ impl LiteralFacts {
 
 /// Returns the set if it can be a prefilter: it has no empty string, and not too many strings.
 /// Otherwise returns `None`.
-fn if_selective(set: Vec<String>) -> Option<Vec<String>> {
+fn into_selective_set(set: Vec<String>) -> Option<Vec<String>> {
     (shortest_len(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
 }
 
@@ -186,14 +193,14 @@ fn selectivity_score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
 /// Keeps the most selective set, and other sets whose literals are long enough to be worth
 /// searching.
 fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    let best = (0..sets.len()).rev().max_by_key(|at| selectivity_score(&sets[*at]));
-    let mut at = 0;
-    let mut left = MAX_PREFILTERS;
+    let best_index = (0..sets.len()).rev().max_by_key(|index| selectivity_score(&sets[*index]));
+    let mut index = 0;
+    let mut remaining = MAX_PREFILTERS;
     sets.retain(|set| {
-        let kept = Some(at) == best || left > 1 && shortest_len(set) >= MIN_EXTRA_LITERAL_BYTES;
-        at += 1;
-        left -= usize::from(kept && left > 1);
-        kept
+        let keep = Some(index) == best_index || remaining > 1 && shortest_len(set) >= MIN_EXTRA_LITERAL_BYTES;
+        index += 1;
+        remaining -= usize::from(keep && remaining > 1);
+        keep
     });
     sets
 }
@@ -222,8 +229,8 @@ impl LiteralExtractor {
 
     fn extract_class(&self, class: &ClassUnicode) -> LiteralFacts {
         // A letter that ignores case may be several characters.
-        let size: usize = class.ranges().iter().map(|range| range.len()).sum();
-        if size > MAX_CLASS_CHARS * 4 {
+        let char_count: usize = class.ranges().iter().map(|range| range.len()).sum();
+        if char_count > MAX_CLASS_CHARS * 4 {
             return LiteralFacts::NO_FACTS;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
@@ -266,7 +273,7 @@ impl LiteralExtractor {
                 }
                 part => {
                     whole = false;
-                    required.extend(if_selective(std::mem::take(&mut run)));
+                    required.extend(into_selective_set(std::mem::take(&mut run)));
                     // The next run may begin with this part's texts.
                     match part {
                         LiteralFacts::Exact(texts) => run = texts,
@@ -281,7 +288,7 @@ impl LiteralExtractor {
         if whole {
             return LiteralFacts::Exact(run);
         }
-        required.extend(if_selective(run));
+        required.extend(into_selective_set(run));
         LiteralFacts::Required(required)
     }
 
@@ -297,8 +304,8 @@ impl LiteralExtractor {
                 _ => None,
             };
             exact = exact.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
-            let best = part.into_required_sets().into_iter().max_by_key(|set| selectivity_score(set));
-            required = required.zip(best).map(|(mut all, texts)| {
+            let best_set = part.into_required_sets().into_iter().max_by_key(|set| selectivity_score(set));
+            required = required.zip(best_set).map(|(mut all, texts)| {
                 all.extend(texts);
                 all
             });

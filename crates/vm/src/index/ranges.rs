@@ -21,8 +21,8 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` whose operands become separate alternatives.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a test that restricts an attribute. Longer lists would need too many
-/// classes for a bitmap.
+/// Maximum number of texts in a test that restricts an attribute. A test with more texts restricts
+/// no attribute, because its texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
 /// Computes the value ranges of conditions, and caches them.
@@ -32,13 +32,13 @@ pub struct RangeAnalysis<'n> {
     atoms: &'n IndexAtoms<'n>,
     /// Cache of the class ranges. The key is the list of those operands of a condition that test
     /// the same attribute. Rules share such operands, so there are few keys.
-    known: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
+    cache: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
 }
 
 impl<'n> RangeAnalysis<'n> {
     /// Creates the analysis for the conditions of a program.
     pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> RangeAnalysis<'n> {
-        RangeAnalysis { normal, atoms, known: RefCell::default() }
+        RangeAnalysis { normal, atoms, cache: RefCell::default() }
     }
 
     /// Splits a condition into alternatives and returns the value ranges of each. If the condition
@@ -47,22 +47,22 @@ impl<'n> RangeAnalysis<'n> {
     /// Most conditions have one alternative; an `or` over different attributes has several. The
     /// result is empty if no attribute restricts the condition.
     pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
-        let parts = self.conjuncts(cond);
-        let split =
-            parts.iter().enumerate().find_map(|(at, part)| Some((at, self.limiting_disjuncts(*part)?)));
-        let found: Vec<ValueRanges> = match split {
+        let conjuncts = self.conjuncts(cond);
+        let split_part =
+            conjuncts.iter().enumerate().find_map(|(at, part)| Some((at, self.limiting_disjuncts(*part)?)));
+        let alternatives: Vec<ValueRanges> = match split_part {
             Some((at, disjuncts)) => {
-                let alternative = |disjunct: &CondId| {
-                    let others = parts.iter().enumerate().filter(|(other, _)| *other != at);
-                    let mut all: Vec<CondId> = others.map(|(_, part)| *part).collect();
-                    all.extend(self.conjuncts(*disjunct));
-                    self.value_ranges(&all)
+                let disjunct_ranges = |disjunct: &CondId| {
+                    let other_parts = conjuncts.iter().enumerate().filter(|(other, _)| *other != at);
+                    let mut alternative_parts: Vec<CondId> = other_parts.map(|(_, part)| *part).collect();
+                    alternative_parts.extend(self.conjuncts(*disjunct));
+                    self.value_ranges(&alternative_parts)
                 };
-                disjuncts.iter().map(alternative).collect()
+                disjuncts.iter().map(disjunct_ranges).collect()
             }
-            None => vec![self.value_ranges(&parts)],
+            None => vec![self.value_ranges(&conjuncts)],
         };
-        if found.iter().any(Vec::is_empty) { Vec::new() } else { found }
+        if alternatives.iter().any(Vec::is_empty) { Vec::new() } else { alternatives }
     }
 
     /// Returns the operands of an `and`; for any other condition, only the condition itself.
@@ -77,12 +77,12 @@ impl<'n> RangeAnalysis<'n> {
     /// operands and an attribute restricts each of them.
     fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
-        let limited =
+        let is_limited =
             |part: &CondId| self.conjuncts(*part).iter().any(|part| self.single_attribute(*part).is_some());
-        let splits = disjuncts.len() <= MAX_ALTERNATIVES
+        let is_splittable = disjuncts.len() <= MAX_ALTERNATIVES
             && self.single_attribute(part).is_none()
-            && disjuncts.iter().all(limited);
-        splits.then_some(disjuncts)
+            && disjuncts.iter().all(is_limited);
+        is_splittable.then_some(disjuncts)
     }
 
     /// Returns the value ranges of the conjunction of the given conditions.
@@ -122,32 +122,32 @@ impl<'n> RangeAnalysis<'n> {
 
     /// Returns the class ranges of a conjunction of conditions that all test the same attribute.
     fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
-        if let Some(known) = self.known.borrow().get(parts) {
+        if let Some(known) = self.cache.borrow().get(parts) {
             return known.clone();
         }
         let ranges = self.find_ranges(attribute, parts);
-        self.known.borrow_mut().insert(parts.into(), ranges.clone());
+        self.cache.borrow_mut().insert(parts.into(), ranges.clone());
         ranges
     }
 
     fn find_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
-        let mut changes = vec![MISSING_CLASS];
-        parts.iter().for_each(|part| self.collect_class_bounds(*part, &mut changes));
-        changes.sort_unstable();
-        changes.dedup();
+        let mut class_bounds = vec![MISSING_CLASS];
+        parts.iter().for_each(|part| self.collect_class_bounds(*part, &mut class_bounds));
+        class_bounds.sort_unstable();
+        class_bounds.dedup();
         let classes = &self.atoms.attributes[attribute as usize].classes;
-        let end = classes.class_count();
+        let class_count = classes.class_count();
         let mut ranges = ClassRanges::new();
-        for (at, from) in changes.iter().enumerate() {
-            let to = changes.get(at + 1).copied().unwrap_or(end);
-            if *from >= to
+        for (at, from) in class_bounds.iter().enumerate() {
+            let end_class = class_bounds.get(at + 1).copied().unwrap_or(class_count);
+            if *from >= end_class
                 || parts.iter().any(|part| self.result_for_class(attribute, *part, *from) == Some(false))
             {
                 continue;
             }
             match ranges.last_mut() {
-                Some((_, last)) if last == from => *last = to,
-                _ => ranges.push((*from, to)),
+                Some((_, last)) if last == from => *last = end_class,
+                _ => ranges.push((*from, end_class)),
             }
         }
         ranges
@@ -171,26 +171,26 @@ impl<'n> RangeAnalysis<'n> {
     /// Returns whether a condition on one attribute is true for the values of a class; `None` if
     /// values of the class give different results.
     fn result_for_class(&self, attribute: u32, cond: CondId, class: ClassId) -> Option<bool> {
-        let all = |parts: &[CondId], short: bool| {
-            let mut known = Some(!short);
+        let combine = |parts: &[CondId], short: bool| {
+            let mut result = Some(!short);
             for part in parts {
                 match self.result_for_class(attribute, *part, class) {
                     Some(holds) if holds == short => return Some(short),
                     Some(_) => {}
-                    None => known = None,
+                    None => result = None,
                 }
             }
-            known
+            result
         };
         match self.normal.cond(cond) {
             NCond::Test { pred, want } => {
                 let (simple, _) = self.atoms.simple_test(pred.0)?;
-                let answer =
+                let test_result =
                     self.atoms.attributes[attribute as usize].classes.result_for_class(simple, class)?;
-                Some(answer == Tri::from(*want))
+                Some(test_result == Tri::from(*want))
             }
-            NCond::And(parts) => all(parts, false),
-            NCond::Or(parts) => all(parts, true),
+            NCond::And(parts) => combine(parts, false),
+            NCond::Or(parts) => combine(parts, true),
             NCond::Not(inner) => self.result_for_class(attribute, *inner, class).map(|holds| !holds),
             NCond::Const(value) => Some(*value),
             NCond::Each { .. } => None,

@@ -54,9 +54,9 @@ use std::fmt;
 /// reason is that rules over many fields have a scanner for each field, which mostly contains one
 /// kind.
 pub struct Scanner {
-    longs: Option<Box<LongLiterals>>,
-    shorts: Option<Box<ShortLiterals>>,
-    rares: Option<Box<RareByteLiterals>>,
+    long_literals: Option<Box<LongLiterals>>,
+    short_literals: Option<Box<ShortLiterals>>,
+    rare_byte_literals: Option<Box<RareByteLiterals>>,
     /// Number of literals.
     count: u32,
 }
@@ -66,7 +66,7 @@ pub struct Scanner {
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
     /// The last bytes of a text, or a whole folded text, followed by zeros.
-    end: [u8; WINDOW_BYTES + PADDING_BYTES],
+    text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],
 }
@@ -74,7 +74,7 @@ pub struct ScanBuffers {
 impl Default for ScanBuffers {
     fn default() -> ScanBuffers {
         ScanBuffers {
-            end: [0; WINDOW_BYTES + PADDING_BYTES],
+            text_end: [0; WINDOW_BYTES + PADDING_BYTES],
             positions: [Position::default(); 256],
             grams: [GramPosition::default(); GRAM_BUFFER_LEN],
         }
@@ -86,13 +86,13 @@ impl ScanBuffers {
     /// folding might change characters other than ASCII letters.
     #[inline]
     pub fn fold_text(&mut self, text: &[u8]) -> bool {
-        fold_into_slice(text, &mut self.end[..BLOCK_POSITIONS])
+        fold_into_slice(text, &mut self.text_end[..BLOCK_POSITIONS])
     }
 
     /// Returns the text that was folded last, which has `length` bytes.
     #[inline]
     pub fn folded_text(&self, length: usize) -> &[u8] {
-        &self.end[..length.min(BLOCK_POSITIONS)]
+        &self.text_end[..length.min(BLOCK_POSITIONS)]
     }
 }
 
@@ -115,17 +115,21 @@ impl Scanner {
         // are known.
         let mut frequency = ByteFrequency::new();
         literals.iter().for_each(|literal| frequency.count_literal(literal));
-        let mut shorts = ShortLiterals::default();
-        let numbered =
-            literals.iter().zip(0..).filter(|(literal, number)| !shorts.add_if_short(literal, *number));
-        let mut numbered: Vec<(&[u8], u32)> = numbered.map(|(literal, number)| (*literal, number)).collect();
-        shorts.sort_literals();
-        let rares = RareByteLiterals::take_shortest(&mut numbered, &frequency);
-        let longs = (!numbered.is_empty()).then(|| LongLiterals::new(&numbered, &frequency));
+        let mut short_literals = ShortLiterals::default();
+        let numbered_literals = literals
+            .iter()
+            .zip(0..)
+            .filter(|(literal, number)| !short_literals.add_if_short(literal, *number));
+        let mut numbered_literals: Vec<(&[u8], u32)> =
+            numbered_literals.map(|(literal, number)| (*literal, number)).collect();
+        short_literals.sort_literals();
+        let rare_byte_literals = RareByteLiterals::take_shortest(&mut numbered_literals, &frequency);
+        let long_literals =
+            (!numbered_literals.is_empty()).then(|| LongLiterals::new(&numbered_literals, &frequency));
         Scanner {
-            longs: longs.map(Box::new),
-            shorts: (!shorts.is_empty()).then(|| Box::new(shorts)),
-            rares: rares.map(Box::new),
+            long_literals: long_literals.map(Box::new),
+            short_literals: (!short_literals.is_empty()).then(|| Box::new(short_literals)),
+            rare_byte_literals: rare_byte_literals.map(Box::new),
             count: literals.len() as u32,
         }
     }
@@ -135,22 +139,22 @@ impl Scanner {
     #[inline(always)]
     pub fn scan(&self, text: &[u8], buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
         self.scan_short_and_rare(text, &mut hit);
-        let Some(longs) = &self.longs else { return };
-        let ScanBuffers { end, positions, grams } = buffers;
-        let mut at = 0;
-        while at < text.len() {
-            let rest = &text[at..];
-            let window: &[u8; WINDOW_BYTES] = match rest.first_chunk() {
+        let Some(long_literals) = &self.long_literals else { return };
+        let ScanBuffers { text_end, positions, grams } = buffers;
+        let mut position = 0;
+        while position < text.len() {
+            let remaining_text = &text[position..];
+            let window: &[u8; WINDOW_BYTES] = match remaining_text.first_chunk() {
                 Some(window) => window,
                 None => {
-                    end[..rest.len()].copy_from_slice(rest);
-                    end[rest.len()..rest.len() + PADDING_BYTES].fill(0);
-                    end.first_chunk().unwrap_or(&[0; WINDOW_BYTES])
+                    text_end[..remaining_text.len()].copy_from_slice(remaining_text);
+                    text_end[remaining_text.len()..remaining_text.len() + PADDING_BYTES].fill(0);
+                    text_end.first_chunk().unwrap_or(&[0; WINDOW_BYTES])
                 }
             };
-            at += longs.scan_block(
-                TextBlock { window, text, at },
-                rest.len().min(BLOCK_POSITIONS),
+            position += long_literals.scan_block(
+                TextBlock { window, text, at: position },
+                remaining_text.len().min(BLOCK_POSITIONS),
                 positions,
                 grams,
                 &mut hit,
@@ -162,14 +166,14 @@ impl Scanner {
     /// `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
-        let ScanBuffers { end, positions, grams } = buffers;
+        let ScanBuffers { text_end, positions, grams } = buffers;
         let length = length.min(BLOCK_POSITIONS);
-        end[length..length + PADDING_BYTES].fill(0);
-        let text = &end[..length];
+        text_end[length..length + PADDING_BYTES].fill(0);
+        let text = &text_end[..length];
         self.scan_short_and_rare(text, &mut hit);
-        if let (Some(longs), 1..) = (&self.longs, length) {
-            let window = end.first_chunk().unwrap_or(&[0; WINDOW_BYTES]);
-            longs.scan_block(TextBlock { window, text, at: 0 }, length, positions, grams, &mut hit);
+        if let (Some(long_literals), 1..) = (&self.long_literals, length) {
+            let window = text_end.first_chunk().unwrap_or(&[0; WINDOW_BYTES]);
+            long_literals.scan_block(TextBlock { window, text, at: 0 }, length, positions, grams, &mut hit);
         }
     }
 
@@ -177,11 +181,11 @@ impl Scanner {
     /// rare byte.
     #[inline(always)]
     fn scan_short_and_rare(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
-        if let Some(shorts) = &self.shorts {
-            shorts.scan_text(text, hit);
+        if let Some(short_literals) = &self.short_literals {
+            short_literals.scan_text(text, hit);
         }
-        if let Some(rares) = &self.rares {
-            rares.scan_text(text, hit);
+        if let Some(rare_byte_literals) = &self.rare_byte_literals {
+            rare_byte_literals.scan_text(text, hit);
         }
     }
 }

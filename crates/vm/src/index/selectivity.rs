@@ -12,71 +12,77 @@ pub struct ClassShares {
     /// For each class, the sum of the weights of all lower classes; the last entry is the sum of
     /// all weights. The weight is the number of rules that name the class, divided by the average;
     /// 1 if no rule names it.
-    below: Vec<f64>,
+    cumulative_weights: Vec<f64>,
     /// Number of classes that rules name, which is also the sum of their weights.
-    named: f64,
+    named_count: f64,
 }
 
 impl ClassShares {
     /// Estimates the fractions from pairs of a class that rules name and the number of these rules.
     pub fn new(classes: &ValueClasses, uses: &[(ClassId, u32)]) -> ClassShares {
         let mut weights = vec![1.0; classes.class_count() as usize];
-        let all: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();
-        let mean = all / uses.len().max(1) as f64;
+        let total_uses: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();
+        let mean_uses = total_uses / uses.len().max(1) as f64;
         for (class, uses) in uses {
-            if let Some(weight) = weights.get_mut(*class as usize).filter(|_| mean > 0.0) {
-                *weight = f64::from(*uses) / mean;
+            if let Some(weight) = weights.get_mut(*class as usize).filter(|_| mean_uses > 0.0) {
+                *weight = f64::from(*uses) / mean_uses;
             }
         }
         let mut sum = 0.0;
-        let mut below = vec![0.0];
-        below.extend(weights.into_iter().map(|weight| {
+        let mut cumulative_weights = vec![0.0];
+        cumulative_weights.extend(weights.into_iter().map(|weight| {
             sum += weight;
             sum
         }));
-        ClassShares { below, named: classes.constant_count() as f64 }
+        ClassShares { cumulative_weights, named_count: classes.constant_count() as f64 }
     }
 
     fn weight_between(&self, from: ClassId, to: ClassId) -> f64 {
-        let below =
-            |class: ClassId| self.below.get(class as usize).or(self.below.last()).copied().unwrap_or(0.0);
-        below(to) - below(from)
+        let weight_below = |class: ClassId| {
+            self.cumulative_weights
+                .get(class as usize)
+                .or(self.cumulative_weights.last())
+                .copied()
+                .unwrap_or(0.0)
+        };
+        weight_below(to) - weight_below(from)
     }
 
     /// Returns the fraction of messages whose value has a class of at least `from` and less than
     /// `to`.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
-        if self.named == 0.0 {
+        if self.named_count == 0.0 {
             0.5
         } else {
             self.weight_between(from, to) / self.weight_between(0, ClassId::MAX)
         }
     }
 
-    /// Returns the fraction of messages whose value has this class. Some rule must compare the
-    /// value with a constant of the class.
+    /// Returns the fraction of messages whose value has this class. Requires that a rule compares
+    /// the value with a constant of the class.
     pub fn share_of_named(&self, class: ClassId) -> f64 {
-        self.weight_between(class, class + 1) / (self.named + 1.0)
+        self.weight_between(class, class + 1) / (self.named_count + 1.0)
     }
 }
 
-/// Maximum number of subconditions that are visited in one condition. Bound on build time, not
-/// tuned: a shared subcondition is visited again at each use, so the work could grow exponentially.
+/// Maximum number of subconditions that are visited in one condition. The limit bounds the build
+/// time and is not tuned. A shared subcondition is visited again at each use, so the work could
+/// grow exponentially.
 const MAX_COUNTED_PARTS: usize = 64;
 
 /// Returns for each predicate the number of times that routes use it.
 pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
     let mut uses = vec![0; normal.preds.len()];
-    let mut open: Vec<CondId> = Vec::new();
+    let mut pending: Vec<CondId> = Vec::new();
     for route in normal.tables.iter().flatten() {
-        open.clear();
-        open.push(route.cond);
-        let mut left = MAX_COUNTED_PARTS;
-        while let Some(cond) = open.pop().filter(|_| left > 0) {
-            left -= 1;
+        pending.clear();
+        pending.push(route.cond);
+        let mut remaining = MAX_COUNTED_PARTS;
+        while let Some(cond) = pending.pop().filter(|_| remaining > 0) {
+            remaining -= 1;
             match normal.cond(cond) {
-                NCond::And(parts) | NCond::Or(parts) => open.extend(parts.iter()),
-                NCond::Not(inner) => open.push(*inner),
+                NCond::And(parts) | NCond::Or(parts) => pending.extend(parts.iter()),
+                NCond::Not(inner) => pending.push(*inner),
                 NCond::Test { pred, .. } => uses[pred.index()] += 1,
                 NCond::Each { .. } | NCond::Const(_) => {}
             }

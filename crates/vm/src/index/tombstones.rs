@@ -15,14 +15,16 @@ pub struct Tombstones {
 
 #[derive(Debug)]
 struct RemovedRoutes {
-    routes: usize,
+    route_count: usize,
+    /// For each route, the version that removed it. Allocated with the first removed route.
     versions: OnceLock<Box<[AtomicU64]>>,
 }
 
 impl Tombstones {
     /// Creates tombstones without removed routes, for tables with the given numbers of routes.
     pub fn new(routes: impl IntoIterator<Item = usize>) -> Tombstones {
-        let tables = routes.into_iter().map(|routes| RemovedRoutes { routes, versions: OnceLock::new() });
+        let tables =
+            routes.into_iter().map(|route_count| RemovedRoutes { route_count, versions: OnceLock::new() });
         Tombstones { tables: tables.collect() }
     }
 
@@ -30,7 +32,8 @@ impl Tombstones {
     /// versions.
     pub fn mark_removed(&self, table: TableId, rank: u32, version: u64) {
         let Some(table) = self.tables.get(table.index()) else { return };
-        let versions = table.versions.get_or_init(|| (0..table.routes).map(|_| AtomicU64::new(0)).collect());
+        let versions =
+            table.versions.get_or_init(|| (0..table.route_count).map(|_| AtomicU64::new(0)).collect());
         if let Some(cell) = versions.get(rank as usize) {
             cell.store(version, Ordering::Relaxed);
         }
@@ -48,8 +51,8 @@ impl Tombstones {
     pub fn first_removed(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
         let versions = self.tables.get(table.index())?.versions.get()?;
         let cells = versions.get(ranks.start as usize..ranks.end as usize)?;
-        let is_gone = |cell: &AtomicU64| (1..=version).contains(&cell.load(Ordering::Relaxed));
-        Some(ranks.start + cells.iter().position(is_gone)? as u32)
+        let is_removed_by = |cell: &AtomicU64| (1..=version).contains(&cell.load(Ordering::Relaxed));
+        Some(ranks.start + cells.iter().position(is_removed_by)? as u32)
     }
 
     /// Returns the version that removed the route at a rank; `None` if the route was not removed.

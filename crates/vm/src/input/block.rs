@@ -1,7 +1,7 @@
 //! Scans several bytes of JSON text at once. Finds digits, and the end of a sequence of plain
 //! characters (those that need no special treatment in a JSON string).
 
-/// Number of bytes in a block, which are processed at once.
+/// Number of bytes in a block. The bytes of a block are processed at once.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 pub(super) const BLOCK_BYTES: usize = 16;
 /// Number of bytes in a large block. Compilers compare such a block with one or two vector
@@ -13,33 +13,37 @@ pub(super) const LARGE_BLOCK_BYTES: usize = 32;
 /// [`BLOCK_BYTES`] if there is none.
 #[inline(always)]
 pub(super) fn plain_prefix_len(block: &[u8; BLOCK_BYTES]) -> usize {
-    let both = u128::from_le_bytes(*block);
-    let first = special_byte_bits(both as u64);
-    if first != 0 {
-        return first.trailing_zeros() as usize / 8;
+    let block_bits = u128::from_le_bytes(*block);
+    let special_bits = special_byte_bits(block_bits as u64);
+    if special_bits != 0 {
+        return special_bits.trailing_zeros() as usize / 8;
     }
-    8 + special_byte_bits((both >> 64) as u64).trailing_zeros() as usize / 8
+    8 + special_byte_bits((block_bits >> 64) as u64).trailing_zeros() as usize / 8
 }
 
 /// True if a large block has only plain characters: no quote, backslash or control character.
 #[inline]
 pub(super) fn is_large_block_plain(block: &[u8; LARGE_BLOCK_BYTES]) -> bool {
     // No branch per byte, so that the compiler can vectorize the comparison.
-    let special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ');
-    block.iter().fold(0, |found, byte| found | special(*byte)) == 0
+    let is_special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ');
+    block.iter().fold(0, |found, byte| found | is_special(*byte)) == 0
 }
 
 /// A word of eight bytes, each with the value 1.
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+/// A word of eight bytes, each with only its highest bit set.
 const HIGH_BITS: u64 = LOW_BITS * 0x80;
 
-/// Returns a word with the highest bit of each byte set that is a quote, backslash or control
-/// character. Only the lowest set bit is reliable: bits of later bytes may be set wrongly.
+/// Returns a word in which the highest bit of a byte is set if this byte of `word` is a quote,
+/// backslash or control character. Only the lowest set bit is reliable: bits of later bytes may be
+/// set wrongly.
 #[inline(always)]
 fn special_byte_bits(word: u64) -> u64 {
-    let zero = |word: u64| word.wrapping_sub(LOW_BITS) & !word;
-    let control = word.wrapping_sub(LOW_BITS * 0x20) & !word;
-    (zero(word ^ (LOW_BITS * u64::from(b'"'))) | zero(word ^ (LOW_BITS * u64::from(b'\\'))) | control)
+    let zero_bytes = |word: u64| word.wrapping_sub(LOW_BITS) & !word;
+    let control_bytes = word.wrapping_sub(LOW_BITS * 0x20) & !word;
+    (zero_bytes(word ^ (LOW_BITS * u64::from(b'"')))
+        | zero_bytes(word ^ (LOW_BITS * u64::from(b'\\')))
+        | control_bytes)
         & HIGH_BITS
 }
 
@@ -49,8 +53,8 @@ fn special_byte_bits(word: u64) -> u64 {
 pub(super) fn leading_digits(bytes: &[u8; 8]) -> (usize, u64) {
     // Digits become their values; other bytes become 10 or more.
     let values = u64::from_le_bytes(*bytes) ^ (LOW_BITS * u64::from(b'0'));
-    let others = (values.wrapping_add(LOW_BITS * (0x80 - 10)) | values) & HIGH_BITS;
-    let count = (others.trailing_zeros() / 8) as usize;
+    let non_digits = (values.wrapping_add(LOW_BITS * (0x80 - 10)) | values) & HIGH_BITS;
+    let count = (non_digits.trailing_zeros() / 8) as usize;
     // Moves the last digit to the highest byte and fills the lower bytes with zeros.
     let values = values.wrapping_shl(64 - 8 * count as u32);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);

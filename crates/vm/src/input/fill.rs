@@ -10,12 +10,12 @@ use rulec_lang::value::{Value, recycle_vec};
 use smallvec::SmallVec;
 use std::mem::take;
 
-/// Maximum number of keys in an object among which duplicates are searched linearly. More keys are
-/// kept in a hash set.
+/// Maximum number of keys of an object for which duplicate keys are searched linearly. If an object
+/// has more keys, a hash set is used.
 const MAX_LINEAR_KEYS: usize = 16;
 
-/// Maximum number of predicted keys that are compared with the text. If none matches, the key is
-/// read and looked up.
+/// Maximum number of predictions for the next key of an object. Each predicted key is compared with
+/// the text. If none of them matches, the key is read and looked up.
 /// Measured in benches/notes/json-reading.md, "Experiments".
 const MAX_KEY_PREDICTIONS: usize = 4;
 
@@ -51,11 +51,11 @@ pub struct SlotFiller<'a> {
     /// to find duplicate keys.
     pub seen: Vec<u64>,
     /// Order of the keys in the last message, used to predict the next key. There are two entries
-    /// for each path. The first is the child that came first, the second is the sibling that
-    /// followed the path.
+    /// for each path. The first entry is the first child of the path. The second entry is the
+    /// sibling that followed the path.
     ///
-    /// Most messages of a stream have their keys in the same order. A wrong prediction, also one
-    /// from a message of another rule set, is harmless: the key is then looked up.
+    /// Most messages of a stream have their keys in the same order. A wrong prediction is harmless,
+    /// even if it is from a message of another rule set: the key is then looked up.
     pub order: Vec<u32>,
 }
 
@@ -64,7 +64,9 @@ pub struct SlotFiller<'a> {
 pub(crate) struct InputBuffers {
     bump: Bump,
     values: Vec<Value<'static>>,
+    /// Memory for [`SlotFiller::seen`].
     seen: Vec<u64>,
+    /// Memory for [`SlotFiller::order`].
     order: Vec<u32>,
 }
 
@@ -90,21 +92,23 @@ impl InputBuffers {
         let keys = SmallVec::new();
         let mut fill =
             SlotFiller { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
-        let done = source(&mut fill, data).and_then(|()| then(&fill));
+        let result = source(&mut fill, data).and_then(|()| then(&fill));
         let SlotFiller { values, seen, order, .. } = fill;
         (self.values, self.seen, self.order) = (recycle_vec(values), seen, order);
-        done
+        result
     }
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in `order` of the predicted first child of an object.
+    /// Returns the index in [`SlotFiller::order`] of the child that came first in the object `node`
+    /// of the last message. This child is the prediction for the first key.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in `order` of the predicted next sibling of a path.
+    /// Returns the index in [`SlotFiller::order`] of the sibling that followed the path `node` in
+    /// the last message. This sibling is the prediction for the next key.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
@@ -115,17 +119,18 @@ impl<'a> SlotFiller<'a> {
     #[inline(always)]
     pub(super) fn mark_seen(&mut self, path: u32) -> Option<()> {
         let (word, bit) = (self.seen.get_mut(path as usize / 64)?, 1 << (path % 64));
-        let new = *word & bit == 0;
+        let is_first = *word & bit == 0;
         *word |= bit;
-        new.then_some(())
+        is_first.then_some(())
     }
 
     /// Predicts the next key of an object, and compares the predicted key with the text `ahead`.
     /// Returns the child's path and the length of the key with its colon; `None` if the prediction
     /// fails.
     ///
-    /// `turn` is the index in `order` of the child that came at this point in the last message. If
-    /// the message lacks this child, the siblings that followed it in the last message are tried.
+    /// `turn` is the index in [`SlotFiller::order`] of the child that came at this point in the
+    /// last message. If the message lacks this child, the siblings that followed the child in the
+    /// last message are tried.
     #[inline(always)]
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
@@ -170,7 +175,7 @@ impl<'a> SlotFiller<'a> {
             && let Some(cell) = self.values.get_mut(hot.slot as usize)
         {
             *cell = value;
-            return hot.given.into();
+            return hot.is_required.into();
         }
         self.put_converted(node, value)
     }
@@ -220,13 +225,13 @@ impl<'a> SlotFiller<'a> {
     /// Stores a list or object whose elements or fields have all been read. Also stores the values
     /// of slots that read fields inside it. Returns 1 if the contract requires this field, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let given = self.put_value(node, value);
+        let required = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
-            let inner =
+            let inner_required =
                 info.children.iter().map(|(key, child)| self.put_built(*child, value.field(key))).sum();
-            self.end_object(node, inner);
+            self.end_object(node, inner_required);
         }
-        given
+        required
     }
 }
 
@@ -236,40 +241,40 @@ pub(super) struct ObjectKeys<'a> {
     /// One bit for each key, chosen by a hash of the key's length and its first and last bytes. A
     /// key whose bit is unset is not a duplicate.
     bits: u64,
-    many: Option<Box<HashSet<&'a str, foldhash::fast::RandomState>>>,
+    key_set: Option<Box<HashSet<&'a str, foldhash::fast::RandomState>>>,
 }
 
 impl<'a> ObjectKeys<'a> {
     /// Begins an object, without any keys. The caller must call [`ObjectKeys::release_keys`] at the
     /// end of the object, to release the memory.
     pub fn begin_object(fill: &SlotFiller<'a>) -> ObjectKeys<'a> {
-        ObjectKeys { start: fill.keys.len(), bits: 0, many: None }
+        ObjectKeys { start: fill.keys.len(), bits: 0, key_set: None }
     }
 
     /// Adds a key. `path` is the key's path in the plan, or `NO_PATH` if the plan has no such path.
     /// Returns `None` if the object already has the key.
     #[inline]
     pub fn add_key(&mut self, fill: &mut SlotFiller<'a>, key: &'a str, path: u32) -> Option<()> {
-        if path == NO_PATH { self.add_unknown(fill, key) } else { fill.mark_seen(path) }
+        if path == NO_PATH { self.add_unplanned_key(fill, key) } else { fill.mark_seen(path) }
     }
 
     /// Adds a key that matches no path of the plan. Returns `None` if the object already has the
     /// key.
     #[inline(never)]
-    fn add_unknown(&mut self, fill: &mut SlotFiller<'a>, key: &'a str) -> Option<()> {
-        if let Some(many) = &mut self.many {
-            return many.insert(key).then_some(());
+    fn add_unplanned_key(&mut self, fill: &mut SlotFiller<'a>, key: &'a str) -> Option<()> {
+        if let Some(key_set) = &mut self.key_set {
+            return key_set.insert(key).then_some(());
         }
         let (first, last) = (key.as_bytes().first().unwrap_or(&0), key.as_bytes().last().unwrap_or(&0));
         let bit = 1 << ((usize::from(*first) ^ usize::from(*last) << 1 ^ key.len() << 2) & 63);
-        let before = fill.keys.get(self.start..).unwrap_or_default();
-        if self.bits & bit != 0 && before.contains(&key) {
+        let earlier_keys = fill.keys.get(self.start..).unwrap_or_default();
+        if self.bits & bit != 0 && earlier_keys.contains(&key) {
             return None;
         }
         self.bits |= bit;
         fill.keys.push(key);
         if fill.keys.len() - self.start > MAX_LINEAR_KEYS {
-            self.many = Some(Box::new(fill.keys.drain(self.start..).collect()));
+            self.key_set = Some(Box::new(fill.keys.drain(self.start..).collect()));
         }
         Some(())
     }

@@ -6,8 +6,8 @@ use rulec_lang::ty::{Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
-/// Path id of keys that can be skipped: neither the rules nor the contract refer to the key's value
-/// or anything inside it.
+/// Path id of keys that can be skipped. Neither the rules nor the contract refer to the value of
+/// such a key, or to a value inside it.
 pub(super) const NO_PATH: u32 = u32::MAX;
 /// The path of the message itself.
 pub const ROOT_PATH: PathId = 0;
@@ -15,8 +15,8 @@ pub const ROOT_PATH: PathId = 0;
 /// Id of a path in messages that some rule reads or the input contract declares.
 pub type PathId = u32;
 
-/// Maximum number of slots. If a program has more, messages are read into JSON trees. A decision
-/// then looks up only the fields it needs.
+/// Maximum number of slots of a program with a plan. If a program has more slots, messages are read
+/// into JSON trees. A decision then looks up only the fields that it needs.
 const MAX_PLANNED_SLOTS: usize = 512;
 
 /// The paths that rules read or the input contract declares, as a tree of keys.
@@ -35,8 +35,8 @@ pub struct InputPlan {
 pub(super) struct PlanNode {
     /// Last key of the node's path.
     key: Arc<str>,
-    /// The bytes of the key as JSON text that do not fit into [`HotNode`].
-    rest: Box<[u8]>,
+    /// The last bytes of the key (as JSON text), which do not fit into [`HotNode`].
+    key_rest: Box<[u8]>,
     parent: u32,
     /// First slot that reads this path, or `NO_PATH` if there is none, with the kinds of value that
     /// the slot accepts.
@@ -45,7 +45,7 @@ pub(super) struct PlanNode {
     /// different kinds of value.
     pub further: Vec<(u32, KindSet)>,
     /// All kinds of value that at least one slot accepts at this path.
-    wanted: KindSet,
+    slot_kinds: KindSet,
     pub contract: Option<FieldContract>,
     /// Number of fields that the contract requires in the object at this path.
     pub required: u32,
@@ -58,12 +58,12 @@ pub(super) struct PlanNode {
 impl PlanNode {
     fn new(key: Arc<str>, parent: u32) -> PlanNode {
         PlanNode {
-            rest: json_key_bytes(&key).get(HotNode::WIDE_KEY_BYTES..).unwrap_or_default().into(),
+            key_rest: json_key_bytes(&key).get(HotNode::WIDE_KEY_BYTES..).unwrap_or_default().into(),
             key,
             parent,
             slot: (NO_PATH, KindSet::EMPTY),
             further: Vec::new(),
-            wanted: KindSet::EMPTY,
+            slot_kinds: KindSet::EMPTY,
             contract: None,
             required: 0,
             children: Vec::new(),
@@ -72,7 +72,7 @@ impl PlanNode {
     }
 
     fn add_reader(&mut self, slot: u32, kinds: KindSet) {
-        self.wanted = self.wanted.union(kinds);
+        self.slot_kinds = self.slot_kinds.union(kinds);
         if self.slot.0 == NO_PATH {
             self.slot = (slot, kinds);
         } else {
@@ -81,13 +81,13 @@ impl PlanNode {
     }
 }
 
-/// The data of a path that is needed for every message, in one cache line.
+/// The data of a path that is needed to read any message, kept in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
     /// The first bytes of the key as JSON text, with quotes and colon. Only the bytes that `mask`
     /// covers belong to the key.
-    first: u128,
+    key_start: u128,
     mask: u128,
     /// Length of the whole key in bytes, with quotes and colon.
     length: u32,
@@ -100,9 +100,9 @@ pub(super) struct HotNode {
     pub plain: KindSet,
     /// Kinds of value that slots accept at this path. A list or dict of one of these kinds must be
     /// built as one value.
-    wanted: KindSet,
+    slot_kinds: KindSet,
     /// 1 if the contract requires this field in its object, else 0.
-    pub given: u8,
+    pub is_required: u8,
 }
 
 impl HotNode {
@@ -111,30 +111,30 @@ impl HotNode {
     const WIDE_KEY_BYTES: usize = size_of::<u128>();
 
     fn new(node: &PlanNode) -> HotNode {
-        let written = json_key_bytes(&node.key);
-        let first = &written[..written.len().min(HotNode::WIDE_KEY_BYTES)];
+        let key_bytes = json_key_bytes(&node.key);
+        let first_bytes = &key_bytes[..key_bytes.len().min(HotNode::WIDE_KEY_BYTES)];
         let mut bytes = [0; HotNode::WIDE_KEY_BYTES];
-        bytes[..first.len()].copy_from_slice(first);
-        let allowed = node.contract.map_or(KindSet::ALL, |contract| contract.kinds);
-        let alone = node.further.is_empty() && node.slot.0 != NO_PATH;
+        bytes[..first_bytes.len()].copy_from_slice(first_bytes);
+        let contract_kinds = node.contract.map_or(KindSet::ALL, |contract| contract.kinds);
+        let has_single_slot = node.further.is_empty() && node.slot.0 != NO_PATH;
         HotNode {
-            first: u128::from_le_bytes(bytes),
-            mask: u128::MAX >> (8 * (HotNode::WIDE_KEY_BYTES - first.len())),
-            length: written.len() as u32,
+            key_start: u128::from_le_bytes(bytes),
+            mask: u128::MAX >> (8 * (HotNode::WIDE_KEY_BYTES - first_bytes.len())),
+            length: key_bytes.len() as u32,
             parent: node.parent,
             slot: node.slot.0,
-            plain: if alone { node.slot.1.intersect(allowed) } else { KindSet::EMPTY },
-            wanted: node.wanted,
-            given: node.contract.is_some_and(|contract| !contract.optional).into(),
+            plain: if has_single_slot { node.slot.1.intersect(contract_kinds) } else { KindSet::EMPTY },
+            slot_kinds: node.slot_kinds,
+            is_required: node.contract.is_some_and(|contract| !contract.optional).into(),
         }
     }
 }
 
 /// Returns a key as JSON text: with quotes, escapes and a colon.
 fn json_key_bytes(key: &str) -> Vec<u8> {
-    let mut written = serde_json::Value::from(key).to_string().into_bytes();
-    written.push(b':');
-    written
+    let mut json_bytes = serde_json::Value::from(key).to_string().into_bytes();
+    json_bytes.push(b':');
+    json_bytes
 }
 
 /// The input contract for the field at one path.
@@ -181,14 +181,14 @@ impl InputPlan {
     }
 
     fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
-        let new = self.nodes.len() as u32;
+        let new_path = self.nodes.len() as u32;
         let children = &mut self.nodes[node as usize].children;
         match children.binary_search_by(|(known, _)| known.cmp(key)) {
             Ok(at) => children[at].1,
             Err(at) => {
-                children.insert(at, (key.clone(), new));
+                children.insert(at, (key.clone(), new_path));
                 self.nodes.push(PlanNode::new(key.clone(), node));
-                new
+                new_path
             }
         }
     }
@@ -200,8 +200,9 @@ impl InputPlan {
 
     /// Returns the kinds of value that the contract or at least one slot accepts at a path.
     pub fn accepted_kinds(&self, path: PathId) -> KindSet {
-        let contract = |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
-        self.node(path).map_or(KindSet::EMPTY, |node| node.wanted.union(contract(node)))
+        let contract_kinds =
+            |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
+        self.node(path).map_or(KindSet::EMPTY, |node| node.slot_kinds.union(contract_kinds(node)))
     }
 
     /// True if the declared input has an optional field at this path.
@@ -246,7 +247,7 @@ impl InputPlan {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
-    /// Returns the data of a path that every message needs; `None` for `NO_PATH`.
+    /// Returns the data of a path in one cache line; `None` for `NO_PATH`.
     #[inline(always)]
     pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
@@ -258,19 +259,21 @@ impl InputPlan {
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);
-        let begins = hot.parent == node && (u128::from_le_bytes(*first) ^ hot.first) & hot.mask == 0;
+        let starts_with_key =
+            hot.parent == node && (u128::from_le_bytes(*first) ^ hot.key_start) & hot.mask == 0;
         let length = hot.length as usize;
-        (begins && (length <= HotNode::WIDE_KEY_BYTES || self.ends_with_rest(child, rest))).then_some(length)
+        (starts_with_key && (length <= HotNode::WIDE_KEY_BYTES || self.ends_with_rest(child, rest)))
+            .then_some(length)
     }
 
     fn ends_with_rest(&self, child: u32, ahead: &[u8]) -> bool {
-        self.node(child).is_some_and(|node| ahead.starts_with(&node.rest))
+        self.node(child).is_some_and(|node| ahead.starts_with(&node.key_rest))
     }
 
     /// True if a slot accepts a list or dict (`kind`) at this path, so that the list or dict must
     /// be built as one value.
     #[inline]
     pub fn reads_kind(&self, node: u32, kind: Kind) -> bool {
-        self.hot_node(node).is_some_and(|hot| hot.wanted.has(kind))
+        self.hot_node(node).is_some_and(|hot| hot.slot_kinds.has(kind))
     }
 }

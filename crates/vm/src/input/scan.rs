@@ -6,9 +6,11 @@ use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 use rulec_lang::value::Value;
 
+/// A position in JSON text from which strings and numbers are read.
 pub(super) struct JsonCursor<'a> {
     text: &'a str,
-    pub at: usize,
+    /// Offset in bytes of the next byte to read.
+    pub offset: usize,
 }
 
 /// Powers of ten that a float represents exactly, for numbers with up to [`MAX_EXACT_DIGITS`]
@@ -22,27 +24,27 @@ const MAX_EXACT_DIGITS: usize = 15;
 
 impl<'a> JsonCursor<'a> {
     pub fn new(text: &'a str) -> JsonCursor<'a> {
-        JsonCursor { text, at: 0 }
+        JsonCursor { text, offset: 0 }
     }
 
     #[inline(always)]
     pub fn peek_byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.text.as_bytes().get(self.offset).copied()
     }
 
-    /// Returns the text from the cursor to the end.
+    /// Returns the bytes from the cursor to the end of the text.
     #[inline(always)]
     pub fn remaining_bytes(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
+        self.text.as_bytes().get(self.offset..).unwrap_or_default()
     }
 
     /// Skips white space and returns the next byte, without consuming the byte.
     #[inline(always)]
-    pub fn next_token(&mut self) -> Option<u8> {
+    pub fn peek_token(&mut self) -> Option<u8> {
         loop {
             match self.peek_byte()? {
                 byte @ b'!'.. => return Some(byte),
-                b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
+                b' ' | b'\n' | b'\t' | b'\r' => self.offset += 1,
                 byte => return Some(byte),
             }
         }
@@ -51,14 +53,14 @@ impl<'a> JsonCursor<'a> {
     /// Skips white space and then the given byte; `None` if another byte comes next.
     #[inline(always)]
     pub fn expect_byte(&mut self, byte: u8) -> Option<()> {
-        (self.next_token()? == byte).then(|| self.at += 1)
+        (self.peek_token()? == byte).then(|| self.offset += 1)
     }
 
     /// Skips the given word; `None` if the text at the cursor does not start with it.
     #[inline]
     pub fn expect_word(&mut self, word: &str) -> Option<()> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        rest.starts_with(word.as_bytes()).then(|| self.at += word.len())
+        let remaining = self.text.as_bytes().get(self.offset..)?;
+        remaining.starts_with(word.as_bytes()).then(|| self.offset += word.len())
     }
 
     /// Skips plain characters up to the next quote, backslash or control character, and returns
@@ -66,21 +68,21 @@ impl<'a> JsonCursor<'a> {
     #[inline(always)]
     fn skip_plain_run(&mut self) -> Option<u8> {
         let Some(block) = self.remaining_bytes().first_chunk() else { return self.skip_last_run() };
-        let before = plain_prefix_len(block);
-        self.at += before;
-        if let Some(stop) = block.get(before) { Some(*stop) } else { self.skip_long_run() }
+        let plain_len = plain_prefix_len(block);
+        self.offset += plain_len;
+        if let Some(stop) = block.get(plain_len) { Some(*stop) } else { self.skip_long_run() }
     }
 
-    /// Continues [`JsonCursor::skip_plain_run`] after a first block of only plain characters.
+    /// Continues [`JsonCursor::skip_plain_run`] after a first block that has only plain characters.
     #[inline(never)]
     fn skip_long_run(&mut self) -> Option<u8> {
         while self.remaining_bytes().first_chunk().is_some_and(is_large_block_plain) {
-            self.at += LARGE_BLOCK_BYTES;
+            self.offset += LARGE_BLOCK_BYTES;
         }
         while let Some(block) = self.remaining_bytes().first_chunk() {
-            let before = plain_prefix_len(block);
-            self.at += before;
-            if let Some(stop) = block.get(before) {
+            let plain_len = plain_prefix_len(block);
+            self.offset += plain_len;
+            if let Some(stop) = block.get(plain_len) {
                 return Some(*stop);
             }
         }
@@ -94,7 +96,7 @@ impl<'a> JsonCursor<'a> {
         loop {
             match self.peek_byte()? {
                 byte @ (b'"' | b'\\' | 0..0x20) => return Some(byte),
-                _ => self.at += 1,
+                _ => self.offset += 1,
             }
         }
     }
@@ -103,12 +105,12 @@ impl<'a> JsonCursor<'a> {
     /// if the string has no escapes; otherwise it is in the arena `bump`.
     #[inline]
     pub fn read_string(&mut self, bump: &'a Bump) -> Option<&'a str> {
-        self.at += 1;
-        let start = self.at;
+        self.offset += 1;
+        let start = self.offset;
         match self.skip_plain_run()? {
             b'"' => {
-                self.at += 1;
-                self.text.get(start..self.at - 1)
+                self.offset += 1;
+                self.text.get(start..self.offset - 1)
             }
             b'\\' => self.decode_string(start, bump),
             _ => None,
@@ -118,11 +120,11 @@ impl<'a> JsonCursor<'a> {
     /// Skips the string whose opening quote is at the cursor.
     #[inline]
     pub fn skip_string(&mut self) -> Option<()> {
-        self.at += 1;
+        self.offset += 1;
         loop {
             match self.skip_plain_run()? {
                 b'"' => {
-                    self.at += 1;
+                    self.offset += 1;
                     return Some(());
                 }
                 b'\\' => drop(self.decode_escape()?),
@@ -132,14 +134,14 @@ impl<'a> JsonCursor<'a> {
     }
 
     fn decode_string(&mut self, start: usize, bump: &'a Bump) -> Option<&'a str> {
-        let mut text = BumpString::from_str_in(self.text.get(start..self.at)?, bump);
+        let mut text = BumpString::from_str_in(self.text.get(start..self.offset)?, bump);
         loop {
-            let from = self.at;
+            let run_start = self.offset;
             let stop = self.skip_plain_run()?;
-            text.push_str(self.text.get(from..self.at)?);
+            text.push_str(self.text.get(run_start..self.offset)?);
             match stop {
                 b'"' => {
-                    self.at += 1;
+                    self.offset += 1;
                     return Some(text.into_bump_str());
                 }
                 b'\\' => text.push(self.decode_escape()?),
@@ -150,9 +152,9 @@ impl<'a> JsonCursor<'a> {
 
     /// Decodes the escape sequence at the cursor.
     fn decode_escape(&mut self) -> Option<char> {
-        let kind = *self.text.as_bytes().get(self.at + 1)?;
-        self.at += 2;
-        Some(match kind {
+        let escape = *self.text.as_bytes().get(self.offset + 1)?;
+        self.offset += 2;
+        Some(match escape {
             b'"' => '"',
             b'\\' => '\\',
             b'/' => '/',
@@ -176,8 +178,8 @@ impl<'a> JsonCursor<'a> {
 
     /// Reads four hexadecimal digits as a number.
     fn read_hex(&mut self) -> Option<u32> {
-        let digits = self.text.as_bytes().get(self.at..self.at + 4)?;
-        self.at += 4;
+        let digits = self.text.as_bytes().get(self.offset..self.offset + 4)?;
+        self.offset += 4;
         digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
     }
 
@@ -187,7 +189,7 @@ impl<'a> JsonCursor<'a> {
     fn read_digits(&mut self, mut sum: u64) -> u64 {
         if let Some(bytes) = self.remaining_bytes().first_chunk() {
             let (count, value) = leading_digits(bytes);
-            self.at += count;
+            self.offset += count;
             if count < 8 {
                 return if count == 0 {
                     sum
@@ -204,41 +206,44 @@ impl<'a> JsonCursor<'a> {
     fn read_remaining_digits(&mut self, mut sum: u64) -> u64 {
         while let Some(digit @ b'0'..=b'9') = self.peek_byte() {
             sum = sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-            self.at += 1;
+            self.offset += 1;
         }
         sum
     }
 
     /// Skips one or more digits; `None` if there is none.
     fn skip_required_digits(&mut self) -> Option<()> {
-        let start = self.at;
+        let start = self.offset;
         self.read_remaining_digits(0);
-        (self.at > start).then_some(())
+        (self.offset > start).then_some(())
     }
 
-    /// Reads the number at the cursor. The value is the same as from [`Value::from_json`].
+    /// Reads the number at the cursor. [`Value::from_json`] gives the same value.
     ///
     /// The returned flag is false if the value does not show how the number was written. Examples
-    /// are `-0` and integers that do not fit into an `i64`; a JSON tree keeps them distinct.
+    /// are `-0` and integers that do not fit into an `i64`; a JSON tree preserves how they were
+    /// written.
     #[inline]
     pub fn read_number(&mut self) -> Option<(Value<'a>, bool)> {
-        let start = self.at;
+        let start = self.offset;
         let negative = self.peek_byte()? == b'-';
-        self.at += usize::from(negative);
-        let first = self.at;
+        self.offset += usize::from(negative);
+        let first_digit = self.offset;
         // A sum that wrapped is parsed again below.
         let sum = self.read_digits(0);
-        let digits = self.at - first;
-        if digits == 0 || (digits > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
+        let digit_count = self.offset - first_digit;
+        if digit_count == 0 || (digit_count > 1 && self.text.as_bytes().get(first_digit) == Some(&b'0')) {
             return None;
         }
         match self.peek_byte() {
-            Some(b'.') if digits < MAX_EXACT_DIGITS => return self.read_decimal(start, digits, sum),
+            Some(b'.') if digit_count < MAX_EXACT_DIGITS => {
+                return self.read_decimal(start, digit_count, sum);
+            }
             Some(b'.' | b'e' | b'E') => return self.parse_float(start),
             _ => {}
         }
-        if digits > 18 {
-            let text = self.text.get(start..self.at)?;
+        if digit_count > 18 {
+            let text = self.text.get(start..self.offset)?;
             return match text.parse() {
                 Ok(int) => Some((Value::Int(int), true)),
                 Err(_) => parse_finite(text).map(|value| (value, false)),
@@ -249,22 +254,24 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads the decimals and the exponent of a number that begins at `start`. The cursor is at the
-    /// decimal point, after `before` digits with the value `sum`.
+    /// decimal point, after `integer_digits` digits with the value `sum`.
     ///
     /// With few decimals, both the digits as an integer and the power of ten are exact floats. So
-    /// dividing them gives the nearest float.
+    /// the division of these floats gives the nearest float.
     #[inline]
-    fn read_decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
-        let point = self.at;
-        self.at += 1;
+    fn read_decimal(&mut self, start: usize, integer_digits: usize, sum: u64) -> Option<(Value<'a>, bool)> {
+        let point = self.offset;
+        self.offset += 1;
         let sum = self.read_digits(sum);
-        let behind = self.at - point - 1;
-        if behind == 0 || behind > MAX_EXACT_DIGITS - before || matches!(self.peek_byte(), Some(b'e' | b'E'))
+        let decimals = self.offset - point - 1;
+        if decimals == 0
+            || decimals > MAX_EXACT_DIGITS - integer_digits
+            || matches!(self.peek_byte(), Some(b'e' | b'E'))
         {
-            self.at = point;
+            self.offset = point;
             return self.parse_float(start);
         }
-        let float = sum as i64 as f64 / FLOAT_POWERS_OF_TEN.get(behind)?;
+        let float = sum as i64 as f64 / FLOAT_POWERS_OF_TEN.get(decimals)?;
         let negative = self.text.as_bytes().get(start) == Some(&b'-');
         let value = Value::from_float(if negative { -float } else { float });
         Some((value, matches!(value, Value::Float(_))))
@@ -272,15 +279,15 @@ impl<'a> JsonCursor<'a> {
 
     fn parse_float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {
         if self.peek_byte() == Some(b'.') {
-            self.at += 1;
+            self.offset += 1;
             self.skip_required_digits()?;
         }
         if matches!(self.peek_byte(), Some(b'e' | b'E')) {
-            self.at += 1;
-            self.at += usize::from(matches!(self.peek_byte(), Some(b'+' | b'-')));
+            self.offset += 1;
+            self.offset += usize::from(matches!(self.peek_byte(), Some(b'+' | b'-')));
             self.skip_required_digits()?;
         }
-        let value = parse_finite(self.text.get(start..self.at)?)?;
+        let value = parse_finite(self.text.get(start..self.offset)?)?;
         Some((value, matches!(value, Value::Float(_))))
     }
 }

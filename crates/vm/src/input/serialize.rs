@@ -12,19 +12,19 @@ use serde::ser::{
 };
 use std::fmt;
 
-/// Reads a value that serializes to an object. `None` if the value serializes to another kind, or
+/// Reads a value that serializes to an object. `None` if the value serializes to anything else, or
 /// if it must be read into a JSON tree.
 pub(crate) fn read_value(fill: &mut SlotFiller<'_>, message: &impl Serialize) -> Option<()> {
-    let done = message.serialize(ValueSerializer { fill, node: ROOT_PATH, build: false }).ok()?;
-    done.object.then_some(())
+    let serialized = message.serialize(ValueSerializer { fill, node: ROOT_PATH, build: false }).ok()?;
+    serialized.is_object.then_some(())
 }
 
-/// Path id used while the key of a map is serialized. Fewer types are allowed for keys than for
-/// values.
+/// Path id that marks the key of a map while the key is serialized. Fewer types are allowed for
+/// keys than for values.
 const KEY_PATH: u32 = NO_PATH - 1;
 
-/// Error: this reader cannot handle the value. The value must be read into a JSON tree, which also
-/// reports any errors.
+/// Error: this reader cannot handle the value. The value must be read into a JSON tree. The reader
+/// that builds the tree also reports any errors.
 #[derive(Debug, thiserror::Error)]
 #[error("not taken apart")]
 struct NeedsTree;
@@ -47,15 +47,15 @@ struct Serialized<'a> {
     /// only traversed.
     value: Value<'a>,
     /// 1 if the contract requires the value's field, else 0; see [`SlotFiller::put_value`].
-    given: u32,
+    required: u32,
     /// Whether the value is an object.
-    object: bool,
+    is_object: bool,
 }
 
 impl<'f, 'a> ValueSerializer<'f, 'a> {
     fn put_scalar(self, value: Value<'a>) -> Result<Serialized<'a>, NeedsTree> {
-        let given = if self.build { 0 } else { self.fill.put_value(self.node, value) };
-        Ok(Serialized { value, given, object: false })
+        let required = if self.build { 0 } else { self.fill.put_value(self.node, value) };
+        Ok(Serialized { value, required, is_object: false })
     }
 
     fn put_float(self, float: f64) -> Result<Serialized<'a>, NeedsTree> {
@@ -69,107 +69,107 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     }
 
     fn put_integer(self, int: impl TryInto<i64> + Into<i128>) -> Result<Serialized<'a>, NeedsTree> {
-        let wide: i128 = int.into();
-        match i64::try_from(wide) {
+        let wide_int: i128 = int.into();
+        match i64::try_from(wide_int) {
             Ok(int) => self.put_scalar(Value::Int(int)),
             Err(_) if self.build => Err(NeedsTree),
-            Err(_) => self.put_scalar(Value::Float(wide as f64)),
+            Err(_) => self.put_scalar(Value::Float(wide_int as f64)),
         }
     }
 
     /// Ends a list or dict. `value` is `None` if the list or dict was only traversed and not built.
     fn finish_value(self, kind: Kind, value: Option<Value<'a>>) -> Result<Serialized<'a>, NeedsTree> {
-        let given = match value {
+        let required = match value {
             None => self.fill.put_unread(self.node, kind),
             Some(_) if self.build => 0,
             Some(value) => self.fill.put_built(self.node, value),
         };
-        Ok(Serialized { value: value.unwrap_or(Value::Missing), given, object: kind == Kind::Dict })
+        Ok(Serialized { value: value.unwrap_or(Value::Missing), required, is_object: kind == Kind::Dict })
     }
 
     fn begin_list(self) -> ListSerializer<'f, 'a> {
-        let whole = self.build || self.fill.plan.reads_kind(self.node, Kind::List);
-        let items = whole.then(|| BumpVec::new_in(self.fill.bump));
-        ListSerializer { at: self, items }
+        let is_built = self.build || self.fill.plan.reads_kind(self.node, Kind::List);
+        let items = is_built.then(|| BumpVec::new_in(self.fill.bump));
+        ListSerializer { target: self, items }
     }
 
     fn begin_dict(self) -> DictSerializer<'f, 'a> {
-        let whole = self.build || self.fill.plan.reads_kind(self.node, Kind::Dict);
-        let entries = whole.then(|| BumpVec::new_in(self.fill.bump));
+        let is_built = self.build || self.fill.plan.reads_kind(self.node, Kind::Dict);
+        let entries = is_built.then(|| BumpVec::new_in(self.fill.bump));
         let keys = ObjectKeys::begin_object(self.fill);
-        DictSerializer { at: self, entries, keys, key: None, given: 0 }
+        DictSerializer { target: self, entries, keys, key: None, required: 0 }
     }
 }
 
 /// Serializer of a list that is being read.
 struct ListSerializer<'f, 'a> {
-    at: ValueSerializer<'f, 'a>,
+    target: ValueSerializer<'f, 'a>,
     items: Option<BumpVec<'a, Value<'a>>>,
 }
 
 impl<'a> ListSerializer<'_, 'a> {
     fn push_item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
         let build = self.items.is_some();
-        let done = item.serialize(ValueSerializer { fill: self.at.fill, node: NO_PATH, build })?;
+        let serialized = item.serialize(ValueSerializer { fill: self.target.fill, node: NO_PATH, build })?;
         if let Some(items) = &mut self.items {
-            items.push(done.value);
+            items.push(serialized.value);
         }
         Ok(())
     }
 
     fn finish_list(self) -> Result<Serialized<'a>, NeedsTree> {
-        self.at.finish_value(Kind::List, self.items.map(|items| Value::List(items.into_bump_slice())))
+        self.target.finish_value(Kind::List, self.items.map(|items| Value::List(items.into_bump_slice())))
     }
 }
 
 /// Serializer of an object that is being read.
 struct DictSerializer<'f, 'a> {
-    at: ValueSerializer<'f, 'a>,
+    target: ValueSerializer<'f, 'a>,
     entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
     keys: ObjectKeys<'a>,
     key: Option<&'a str>,
-    given: u32,
+    required: u32,
 }
 
 impl<'a> DictSerializer<'_, 'a> {
     /// Returns the serializer for the value of a key. Fails at a duplicate key, because only a JSON
     /// tree handles duplicates: it keeps the last value.
     fn child_serializer(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
-        let ValueSerializer { fill, node, .. } = &mut self.at;
+        let ValueSerializer { fill, node, .. } = &mut self.target;
         let build = self.entries.is_some();
         let node = if build { NO_PATH } else { fill.plan.child_named(*node, key) };
         self.keys.add_key(fill, key, node).ok_or(NeedsTree)?;
         Ok(ValueSerializer { fill, node, build })
     }
 
-    fn keep_entry(&mut self, key: &'a str, done: &Serialized<'a>) {
-        self.given += done.given;
+    fn keep_entry(&mut self, key: &'a str, serialized: &Serialized<'a>) {
+        self.required += serialized.required;
         if let Some(entries) = &mut self.entries {
-            entries.push((key, done.value));
+            entries.push((key, serialized.value));
         }
     }
 
     fn serialize_entry<T: Serialize + ?Sized>(&mut self, key: &'a str, value: &T) -> Result<(), NeedsTree> {
-        let done = value.serialize(self.child_serializer(key)?)?;
-        self.keep_entry(key, &done);
+        let serialized = value.serialize(self.child_serializer(key)?)?;
+        self.keep_entry(key, &serialized);
         Ok(())
     }
 
     fn finish_dict(self) -> Result<Serialized<'a>, NeedsTree> {
-        let DictSerializer { at, entries, keys, given, .. } = self;
-        keys.release_keys(at.fill);
+        let DictSerializer { target, entries, keys, required, .. } = self;
+        keys.release_keys(target.fill);
         if entries.is_none() {
-            at.fill.end_object(at.node, given);
+            target.fill.end_object(target.node, required);
         }
         let value = entries.map(|mut entries| {
             entries.sort_unstable_by_key(|(key, _)| *key);
             Value::Entries(entries.into_bump_slice())
         });
-        at.finish_value(Kind::Dict, value)
+        target.finish_value(Kind::Dict, value)
     }
 }
 
-/// Defines methods of a `Serializer` that each convert their argument and call another method.
+/// Defines methods of a `Serializer`. Each of them converts its argument and calls another method.
 macro_rules! scalars {
     ($($name:ident($value:ident: $ty:ty) $read:ident $as:expr;)*) => {$(
         fn $name(self, $value: $ty) -> Result<Self::Ok, NeedsTree> {
@@ -330,9 +330,9 @@ impl<'a> SerializeMap for DictSerializer<'_, 'a> {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
         // A text is copied. Any other key needs the JSON tree.
-        let fill = &mut *self.at.fill;
-        let done = key.serialize(ValueSerializer { fill, node: KEY_PATH, build: true })?;
-        match done.value {
+        let fill = &mut *self.target.fill;
+        let serialized = key.serialize(ValueSerializer { fill, node: KEY_PATH, build: true })?;
+        match serialized.value {
             Value::Str(key) => self.key = Some(key),
             _ => return Err(NeedsTree),
         }

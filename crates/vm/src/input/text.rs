@@ -16,7 +16,7 @@ pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option
     }
     let text = simdutf8::basic::from_utf8(text).ok()?;
     let mut reader = JsonReader { cursor: JsonCursor::new(text), fill };
-    if reader.cursor.next_token()? != b'{' {
+    if reader.cursor.peek_token()? != b'{' {
         return None;
     }
     if reader.fill.plan.reads_kind(ROOT_PATH, Kind::Dict) {
@@ -25,12 +25,12 @@ pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option
     } else {
         reader.read_object(ROOT_PATH, 0)?;
     }
-    reader.cursor.next_token().is_none().then_some(())
+    reader.cursor.peek_token().is_none().then_some(())
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Reads JSON text as the value of a field of a message. Nesting in the text is limited as in a
-    /// direct field of the message.
+    /// Reads JSON text as the value of a field of a message. The text may be nested as deeply as
+    /// the value of a direct field of the message.
     ///
     /// Returns 1 if the contract requires the field, else 0. `None` if the text is invalid, or must
     /// be read into a JSON tree.
@@ -39,8 +39,8 @@ impl<'a> SlotFiller<'a> {
             return None;
         }
         let mut reader = JsonReader { cursor: JsonCursor::new(text), fill: self };
-        let given = reader.read_value(node, 1)?;
-        reader.cursor.next_token().is_none().then_some(given)
+        let required = reader.read_value(node, 1)?;
+        reader.cursor.peek_token().is_none().then_some(required)
     }
 }
 
@@ -50,11 +50,11 @@ struct JsonReader<'f, 'a> {
 }
 
 impl<'a> JsonReader<'_, 'a> {
-    /// Reads the next value, which is inside `depth` lists and objects. Returns 1 if the contract
-    /// requires this field in its object, else 0.
+    /// Reads the next value. `depth` is the number of lists and objects around the value. Returns 1
+    /// if the contract requires this field in its object, else 0.
     #[inline(always)]
     fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
-        match self.cursor.next_token()? {
+        match self.cursor.peek_token()? {
             b'"' if node == NO_PATH => self.cursor.skip_string().map(|()| 0),
             b'"' => {
                 let text = self.cursor.read_string(self.fill.bump)?;
@@ -69,8 +69,9 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list or object at the cursor, which is inside `depth` others. If a slot reads it,
-    /// it is built as one value. Returns 1 if the contract requires this field, else 0.
+    /// Reads the list or object at the cursor. `depth` is the number of lists and objects around
+    /// it. If a slot reads the list or object, it is built as one value. Returns 1 if the contract
+    /// requires this field, else 0.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
@@ -96,7 +97,7 @@ impl<'a> JsonReader<'_, 'a> {
         loop {
             let child = match self.fill.predict_child(node, turn, self.cursor.remaining_bytes()) {
                 Some((child, length)) => {
-                    self.cursor.at += length;
+                    self.cursor.offset += length;
                     self.fill.mark_seen(child)?;
                     child
                 }
@@ -109,7 +110,7 @@ impl<'a> JsonReader<'_, 'a> {
             if !self.continues(b'}')? {
                 break;
             }
-            self.cursor.next_token()?;
+            self.cursor.peek_token()?;
         }
         keys.release_keys(self.fill);
         self.fill.end_object(node, given);
@@ -133,7 +134,7 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the key at the cursor, with its colon; `None` if no key is there.
     fn read_quoted(&mut self) -> Option<&'a str> {
-        if self.cursor.next_token()? != b'"' {
+        if self.cursor.peek_token()? != b'"' {
             return None;
         }
         let key = self.cursor.read_string(self.fill.bump)?;
@@ -159,7 +160,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// reads.
     fn build_value(&mut self, depth: usize) -> Option<Value<'a>> {
         let bump = self.fill.bump;
-        match self.cursor.next_token()? {
+        match self.cursor.peek_token()? {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
             b'{' => {
                 let mut entries = SmallVec::<[(&str, Value<'_>); 8]>::new();
@@ -173,8 +174,8 @@ impl<'a> JsonReader<'_, 'a> {
                     }
                 }
                 entries.sort_unstable_by_key(|(key, _)| *key);
-                let twice = entries.windows(2).any(|pair| pair[0].0 == pair[1].0);
-                (!twice).then(|| Value::Entries(bump.alloc_slice_copy(&entries)))
+                let has_duplicate = entries.windows(2).any(|pair| pair[0].0 == pair[1].0);
+                (!has_duplicate).then(|| Value::Entries(bump.alloc_slice_copy(&entries)))
             }
             b'[' => {
                 let mut items = SmallVec::<[Value<'_>; 8]>::new();
@@ -193,7 +194,8 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list at the cursor. Calls `each` at every element, which must read the element.
+    /// Reads the list at the cursor. Calls `each` for every element, and `each` must read the
+    /// element.
     #[inline]
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.opens_nonempty(b']', depth)? {
@@ -205,25 +207,26 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Enters the list or object at the cursor, which is inside `depth` others. Returns false if
-    /// the list or object is empty; in this case the cursor is after its closing bracket.
+    /// Enters the list or object at the cursor. `depth` is the number of lists and objects around
+    /// it. Returns false if the list or object is empty; in this case the cursor is after its
+    /// closing bracket.
     #[inline(always)]
     fn opens_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {
             return None;
         }
-        self.cursor.at += 1;
-        let empty = self.cursor.next_token()? == close;
-        self.cursor.at += usize::from(empty);
-        Some(!empty)
+        self.cursor.offset += 1;
+        let is_empty = self.cursor.peek_token()? == close;
+        self.cursor.offset += usize::from(is_empty);
+        Some(!is_empty)
     }
 
     /// Skips the comma after an element, or the closing bracket `close`. Returns true after a
     /// comma, false after the bracket.
     #[inline(always)]
     fn continues(&mut self, close: u8) -> Option<bool> {
-        let next = self.cursor.next_token()?;
-        self.cursor.at += 1;
+        let next = self.cursor.peek_token()?;
+        self.cursor.offset += 1;
         if next == b',' { Some(true) } else { (next == close).then_some(false) }
     }
 }

@@ -19,10 +19,12 @@ pub struct BindingSlots<'a> {
     slots: &'a [Slot],
     message: &'a Json,
     buffers: &'a mut BindingBuffers,
+    /// The current values of the bindings.
     roots: Vec<Value<'a>>,
+    /// The values of the slots that were read so far.
     values: Vec<Value<'a>>,
     /// The version that marks slots read from the message itself, not from a binding.
-    start: u64,
+    message_version: u64,
     /// The current epoch of the scratch memory. When the epochs overflow and restart, the stamps in
     /// `json` must be cleared.
     epoch: &'a mut u32,
@@ -44,13 +46,13 @@ impl<'a> BindingSlots<'a> {
         let values = recycle_vec(std::mem::take(&mut buffers.values));
         grow_to_len(&mut buffers.stamps, slots.len());
         buffers.version += 1;
-        let start = buffers.version;
+        let message_version = buffers.version;
         buffers.versions.clear();
-        buffers.versions.resize(bindings, start);
-        BindingSlots { slots, message, buffers, roots, values, start, epoch, json }
+        buffers.versions.resize(bindings, message_version);
+        BindingSlots { slots, message, buffers, roots, values, message_version, epoch, json }
     }
 
-    /// Sets the value of a binding, and invalidates the slots that were read from the previous
+    /// Sets the value of a binding. This invalidates the slots that were read from the previous
     /// value.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.buffers.version += 1;
@@ -69,14 +71,14 @@ impl<'a> BindingSlots<'a> {
     pub fn get_slot(&mut self, slot: usize) -> &Value<'a> {
         let Some(info) = self.slots.get(slot) else { return &Value::Missing };
         let version = match &info.root {
-            None => self.start,
+            None => self.message_version,
             Some(root) => self.buffers.versions.get(root.id.index()).copied().unwrap_or(0),
         };
-        let at = match self.buffers.stamps.get(slot) {
-            Some((at, read_in)) if *read_in == version => *at,
+        let value_index = match self.buffers.stamps.get(slot) {
+            Some((value_index, read_in)) if *read_in == version => *value_index,
             _ => self.load_slot(slot, info, version),
         };
-        self.values.get(at).unwrap_or(&Value::Missing)
+        self.values.get(value_index).unwrap_or(&Value::Missing)
     }
 
     #[inline(never)]
@@ -89,8 +91,8 @@ impl<'a> BindingSlots<'a> {
         };
         // Reuses the cell of the slot's earlier value, if that was read from this message.
         let Some((at, read_in)) = self.buffers.stamps.get_mut(slot) else { return usize::MAX };
-        match self.values.get_mut(*at).filter(|_| *read_in > self.start) {
-            Some(kept) => *kept = value,
+        match self.values.get_mut(*at).filter(|_| *read_in > self.message_version) {
+            Some(cell) => *cell = value,
             None => {
                 *at = self.values.len();
                 self.values.push(value);

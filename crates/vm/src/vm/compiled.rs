@@ -15,14 +15,15 @@ pub use super::test::list_has_text;
 /// A VM that is created at its first use. Decisions that never use the VM avoid the cost of
 /// creating it.
 pub struct LazyVm<'a, M> {
-    seed: Option<(M, &'a mut VmBuffers)>,
+    /// The arguments for creating the VM; `None` once the VM is created.
+    creation_args: Option<(M, &'a mut VmBuffers)>,
     vm: Option<Vm<'a, M>>,
 }
 
 impl<'a, M: Message<'a>> LazyVm<'a, M> {
     #[inline(always)]
     pub fn new(message: M, buffers: &'a mut VmBuffers) -> LazyVm<'a, M> {
-        LazyVm { seed: Some((message, buffers)), vm: None }
+        LazyVm { creation_args: Some((message, buffers)), vm: None }
     }
 
     /// Returns the VM, and creates it if needed. `None` only if an earlier attempt to create the VM
@@ -42,11 +43,11 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
 
     #[inline(never)]
     fn create_vm(&mut self, code: &'a Bytecode, hosts: &'a [Host], memo: Memo<'a>) {
-        let Some((message, buffers)) = self.seed.take() else { return };
+        let Some((message, buffers)) = self.creation_args.take() else { return };
         self.vm = Some(Vm::new(code, hosts, memo, buffers, message));
     }
 
-    /// Returns a text normalized for a predicate. Does not create a VM. `None` only if an earlier
+    /// Returns a text normalized for a predicate, without creating a VM. `None` only if an earlier
     /// attempt to create the VM panicked.
     pub fn prepared_text<'t>(
         &'t mut self,
@@ -58,7 +59,7 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         if let Some(vm) = &mut self.vm {
             return Some(vm.texts.get_or_prepare(pred.text, epoch, pred.mode.text, text));
         }
-        let (_, buffers) = self.seed.as_mut()?;
+        let (_, buffers) = self.creation_args.as_mut()?;
         buffers.texts.grow_to(code.chunk().texts.len());
         Some(buffers.texts.get_or_prepare(pred.text, epoch, pred.mode.text, text))
     }

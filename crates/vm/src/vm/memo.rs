@@ -5,6 +5,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::TableId;
 use std::cell::Cell;
 
+/// Mask of the bits of a memo cell that contain the result.
 const ANSWER_MASK: u32 = 3;
 
 /// Memo cells of a decision: results of predicates, followed by results of shared conditions,

@@ -34,16 +34,16 @@ impl<'a> Message<'a> for SlotValues<'a> {
             return;
         }
         let values = self.values.get(..slots as usize).unwrap_or(self.values);
-        let mut first = 0;
+        let mut first_slot = 0;
         // Most values are missing, so eight are tested at once without a branch.
         let (eights, rest) = values.as_chunks::<8>();
         for eight in eights {
             if !eight.iter().fold(true, |all, value| all & value.is_missing()) {
-                push_present(eight, first, into);
+                push_present(eight, first_slot, into);
             }
-            first += 8;
+            first_slot += 8;
         }
-        push_present(rest, first, into);
+        push_present(rest, first_slot, into);
     }
 }
 
@@ -71,9 +71,11 @@ pub struct JsonMessage<'a> {
     /// message lacks.
     objects: Vec<Option<&'a Json>>,
     /// Whether all slots were read. If true, a slot that was not read in this decision is missing.
-    complete: bool,
-    values_home: &'a mut Vec<Value<'static>>,
-    objects_home: &'a mut Vec<Option<&'static Json>>,
+    all_slots_read: bool,
+    /// The reused memory from which `values` was taken. The memory returns after the decision.
+    value_memory: &'a mut Vec<Value<'static>>,
+    /// The reused memory from which `objects` was taken. The memory returns after the decision.
+    object_memory: &'a mut Vec<Option<&'static Json>>,
 }
 
 impl<'a> JsonMessage<'a> {
@@ -83,11 +85,11 @@ impl<'a> JsonMessage<'a> {
         buffers: &'a mut JsonBuffers,
         epoch: u32,
     ) -> JsonMessage<'a> {
-        let JsonBuffers { slots, nodes, values: values_home, objects: objects_home } = buffers;
+        let JsonBuffers { slots, nodes, values: value_memory, objects: object_memory } = buffers;
         grow_to_len(slots, chunk.slots.len());
         grow_to_len(nodes, chunk.objects.len());
-        let values = recycle_vec(std::mem::take(values_home));
-        let objects = recycle_vec(std::mem::take(objects_home));
+        let values = recycle_vec(std::mem::take(value_memory));
+        let objects = recycle_vec(std::mem::take(object_memory));
         JsonMessage {
             chunk,
             message,
@@ -96,9 +98,9 @@ impl<'a> JsonMessage<'a> {
             nodes,
             values,
             objects,
-            complete: false,
-            values_home,
-            objects_home,
+            all_slots_read: false,
+            value_memory,
+            object_memory,
         }
     }
 
@@ -106,21 +108,21 @@ impl<'a> JsonMessage<'a> {
     #[inline(never)]
     fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
-        let Some(code) = chunk.slots.get(slot).filter(|_| !self.complete) else { return usize::MAX };
+        let Some(code) = chunk.slots.get(slot).filter(|_| !self.all_slots_read) else { return usize::MAX };
         let mut json = self.shared_object(code.object);
         for key in &code.rest {
             json = object_field(json, key);
         }
-        let at = self.values.len();
+        let index = self.values.len();
         self.values.push(json.map_or(Value::Missing, Value::from_json).read_as(code.kinds));
         if let Some(stamp) = self.slots.get_mut(slot) {
-            *stamp = EpochStamp { epoch: self.epoch, at: at as u32 };
+            *stamp = EpochStamp { epoch: self.epoch, index: index as u32 };
         }
-        at
+        index
     }
 
-    /// Reads the slots that are direct fields of an object. Appends the ids of those that have a
-    /// value to `into`.
+    /// Reads the slots that are direct fields of an object. Appends the ids of the slots that have
+    /// a value to `into`.
     fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {
@@ -135,7 +137,7 @@ impl<'a> JsonMessage<'a> {
                     continue;
                 };
                 if stamp.epoch != self.epoch {
-                    *stamp = EpochStamp { epoch: self.epoch, at: self.values.len() as u32 };
+                    *stamp = EpochStamp { epoch: self.epoch, index: self.values.len() as u32 };
                     self.values.push(Value::from_json(value).read_as(code.kinds));
                 }
                 if !self.slot_value(*slot as usize).is_missing() {
@@ -153,9 +155,9 @@ impl<'a> JsonMessage<'a> {
 
     /// Returns the index in `values` of a slot's value. Reads the slot if it was not read before.
     #[inline]
-    fn known_or_load(&mut self, slot: usize) -> usize {
+    fn loaded_slot_index(&mut self, slot: usize) -> usize {
         match self.slots.get(slot) {
-            Some(stamp) if stamp.epoch == self.epoch => stamp.at as usize,
+            Some(stamp) if stamp.epoch == self.epoch => stamp.index as usize,
             _ => self.load_slot(slot),
         }
     }
@@ -166,18 +168,18 @@ impl<'a> JsonMessage<'a> {
         if node == NO_ENTRY {
             return Some(self.message);
         }
-        let at = node as usize;
-        match self.nodes.get(at) {
+        let index = node as usize;
+        match self.nodes.get(index) {
             Some(stamp) if stamp.epoch == self.epoch => {
-                return self.objects.get(stamp.at as usize).copied().flatten();
+                return self.objects.get(stamp.index as usize).copied().flatten();
             }
             _ => {}
         }
         let chunk = self.chunk;
-        let code = chunk.objects.get(at).filter(|code| code.parent == NO_ENTRY || code.parent < node)?;
+        let code = chunk.objects.get(index).filter(|code| code.parent == NO_ENTRY || code.parent < node)?;
         let object = object_field(self.shared_object(code.parent), &code.key);
-        if let Some(stamp) = self.nodes.get_mut(at) {
-            *stamp = EpochStamp { epoch: self.epoch, at: self.objects.len() as u32 };
+        if let Some(stamp) = self.nodes.get_mut(index) {
+            *stamp = EpochStamp { epoch: self.epoch, index: self.objects.len() as u32 };
             self.objects.push(object);
         }
         object
@@ -195,8 +197,8 @@ fn object_field<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
 impl<'a> Message<'a> for JsonMessage<'a> {
     #[inline]
     fn slot_value(&mut self, slot: usize) -> &Value<'a> {
-        let at = self.known_or_load(slot);
-        self.values.get(at).unwrap_or(&Value::Missing)
+        let index = self.loaded_slot_index(slot);
+        self.values.get(index).unwrap_or(&Value::Missing)
     }
 
     fn read_present_slots(&mut self, fields: &FieldLookup, _slots: u32, into: &mut Vec<u32>) {
@@ -206,13 +208,13 @@ impl<'a> Message<'a> for JsonMessage<'a> {
         for slot in &fields.deeper {
             self.read_slot(*slot, into);
         }
-        self.complete = true;
+        self.all_slots_read = true;
     }
 }
 
 impl Drop for JsonMessage<'_> {
     fn drop(&mut self) {
-        *self.values_home = recycle_vec(std::mem::take(&mut self.values));
-        *self.objects_home = recycle_vec(std::mem::take(&mut self.objects));
+        *self.value_memory = recycle_vec(std::mem::take(&mut self.values));
+        *self.object_memory = recycle_vec(std::mem::take(&mut self.objects));
     }
 }

@@ -79,7 +79,7 @@ pub(super) struct BindingBuffers {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EpochStamp {
     pub epoch: u32,
-    pub at: u32,
+    pub index: u32,
 }
 
 impl Scratch {
@@ -88,7 +88,7 @@ impl Scratch {
         Scratch::default()
     }
 
-    /// Reads JSON text into slots, and calls `then` with the slots and this memory. `None` if
+    /// Reads JSON text into slots, and calls `then` with the slots and this scratch. `None` if
     /// `then` returns `None`, or if the text is invalid or must be read into a JSON tree.
     pub fn read_json_text<T>(
         &mut self,
@@ -99,7 +99,7 @@ impl Scratch {
         self.fill_slots(plan, text, input::read_text, then)
     }
 
-    /// Reads a `Serialize` value into slots, and calls `then` with the slots and this memory.
+    /// Reads a `Serialize` value into slots, and calls `then` with the slots and this scratch.
     /// `None` if `then` returns `None`, or if the value does not serialize to an object or must be
     /// read into a JSON tree.
     pub fn read_value<T>(
@@ -112,7 +112,7 @@ impl Scratch {
     }
 
     /// Lets `source` read a message from `data` into slots, and calls `then` with the slots and
-    /// this memory. `None` if one of the two functions returns `None`.
+    /// this scratch. `None` if one of the two functions returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
@@ -120,11 +120,12 @@ impl Scratch {
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
         then: impl FnOnce(&SlotFiller<'_>, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
-        // Taken out, because `then` needs the rest of this memory while it reads the slots.
+        // `input` is taken out of this memory, because `then` needs the rest while it reads the
+        // slots.
         let mut input = self.input.take().unwrap_or_default();
-        let done = input.fill_slots(plan, data, source, |fill| then(fill, self));
+        let result = input.fill_slots(plan, data, source, |fill| then(fill, self));
         self.input = Some(input);
-        done
+        result
     }
 
     /// Clears all stamps and returns the first epoch. Needed when the epoch counter overflows,
@@ -155,8 +156,8 @@ impl Scratch {
     }
 }
 
-/// Clears the stamps in the VM's memory when the epoch counter overflows, and returns the first
-/// epoch.
+/// Clears the stamps in the VM's memory, so that no cached value counts as valid. Returns the first
+/// epoch. Needed when the epoch counter overflows.
 #[cold]
 pub(super) fn clear_vm_stamps(
     memo: &[Cell<u32>],

@@ -76,7 +76,8 @@ impl Scratch {
         BindingSlots::new(slots, message, bindings, &mut self.bindings, &mut self.epoch, &mut self.json)
     }
 
-    /// Begins the next epoch and returns its number, a multiple of four.
+    /// Begins the next epoch, whose number is a multiple of four. Also makes room for `memo_len`
+    /// memo cells.
     #[inline(always)]
     fn next_epoch(&mut self, memo_len: usize) {
         self.epoch = match self.epoch.checked_add(4) {

@@ -18,8 +18,8 @@ use rulec_sema::hir::{RuleId, SlotId, TableId};
 use std::ops::Range;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Makes the VM use an index of the same rules. If `always` is true, it is used for all tables,
-    /// else only for tables where the index is faster.
+    /// Makes the VM use an index of the same rules. If `always` is true, the index is used for all
+    /// tables, else only for tables where the index is faster.
     #[inline]
     pub fn use_index(&mut self, index: &'a Index, always: bool) {
         let Some(buffers) = self.lookup_buffers.take() else {
@@ -40,12 +40,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.lookup.filter(|lookup| self.always_index || lookup.is_faster_for(table))
     }
 
-    /// Returns the choice by the table `entry`: the first route whose condition is true, or the
-    /// default. Jumps to other tables are followed.
+    /// Returns the choice by the table `entry`: the first route whose condition is true, or else
+    /// the default. Follows jumps to other tables.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let end = self.search_from(self.start_position(entry));
-        table_search::resolve_choice(self, end)
+        let result = self.search_from(self.start_position(entry));
+        table_search::resolve_choice(self, result)
     }
 
     /// Returns the first matching route of a table within a range of ranks (positions in the
@@ -96,8 +96,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn result_without_route(&self, table: TableId) -> SearchResult<(TableId, usize)> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
-        let last = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));
-        match last.map(|last| SearchResult::from_instr(last, 0)) {
+        let last_instr = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));
+        match last_instr.map(|last_instr| SearchResult::from_instr(last_instr, 0)) {
             Some(SearchResult::Default(table)) => SearchResult::Default(table),
             Some(SearchResult::Continue(table)) => SearchResult::Continue(table),
             _ => SearchResult::Nothing,
@@ -182,31 +182,31 @@ impl<'a, M: Message<'a>> RouteVerifier<'a> for Vm<'a, M> {
     }
 
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
-        let all = &self.chunk.tables.get(table.index())?.routes;
-        let (mut from, end) = (ranks.start, (all.len() as u32).min(ranks.end));
+        let table_routes = &self.chunk.tables.get(table.index())?.routes;
+        let (mut from, end) = (ranks.start, (table_routes.len() as u32).min(ranks.end));
         while from < end {
             // The routes' code is contiguous, so it runs as a whole, up to an excluded route.
-            let gone = match self.tombstones {
+            let next_removed = match self.tombstones {
                 None => end,
                 Some((tombstones, version)) => {
                     tombstones.first_removed(table, from..end, version).unwrap_or(end)
                 }
             };
-            let routes = all.get(from as usize..gone as usize)?;
+            let routes = table_routes.get(from as usize..next_removed as usize)?;
             if let (Some(first), Some(last)) = (routes.first(), routes.last())
                 && let Some((route, goto)) = self.eval_routes(first.start as usize, last.end as usize)
             {
-                let chosen =
+                let is_hit =
                     |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
                         Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => {
                             *other == route
                         }
                         _ => false,
                     };
-                let rank = from + routes.iter().position(chosen)? as u32;
+                let rank = from + routes.iter().position(is_hit)? as u32;
                 return Some(RouteHit { rank, route, goto });
             }
-            from = gone + 1;
+            from = next_removed + 1;
         }
         None
     }

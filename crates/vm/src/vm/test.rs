@@ -74,7 +74,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates a text predicate whose left operand has a list as its value.
+    /// Evaluates a text predicate whose left operand is a list.
     fn test_list_element(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
         match keywords.required_element(pred.mode) {
             Some(wanted) => list_has_text(list, wanted),
@@ -112,15 +112,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         budget::test_predicate(op, left, self.operand_value(pred.right), pred.mode, context)
     }
 
-    /// True if the text would be normalized again for each element of a loop. In this case the
-    /// operator's function evaluates the predicate, because it checks the limits.
+    /// True if the text would be normalized again for each element of a loop. The operator's
+    /// function must then evaluate the predicate, because it checks the limits.
     #[inline]
     fn prepares_text_repeatedly(&self, pred: &Pred) -> bool {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True if searching the text in each iteration of a loop stays within the limits. An exceeded
-    /// limit of a regular expression is not reported here, because that expression may never run.
+    /// True if a search of the text in each iteration of a loop stays within the limits. If a
+    /// regular expression would exceed a limit, this is not reported here, because the expression
+    /// may never run.
     #[cold]
     fn is_repeated_preparation_within_budget(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };
@@ -141,11 +142,11 @@ pub fn list_has_text(list: Value<'_>, wanted: &str) -> Tri {
         return items.iter().any(|item| item.as_str() == Some(wanted)).into();
     }
     let Some(mut elements) = list.elements() else { return Tri::Unknown };
-    let holds = elements.any(|element| match element {
+    let has_text = elements.any(|element| match element {
         Value::Str(text) => text == wanted,
         other => is_identical(other, Value::Str(wanted)),
     });
-    holds.into()
+    has_text.into()
 }
 
 fn compare_order(cmp: Comparison, order: Option<Ordering>) -> Tri {

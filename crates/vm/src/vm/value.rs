@@ -48,8 +48,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         };
         let Some(CacheCell { cell, varies }) = block.kept else { return self.eval_block_uncached(block) };
         let (cell, at) = (cell as usize, self.chunk.levels as usize + cell as usize);
-        let moment = CachedValue { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };
-        if self.cached.get(cell) == Some(&moment) {
+        let current_stamp =
+            CachedValue { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };
+        if self.cached.get(cell) == Some(&current_stamp) {
             return self.values.get(at).copied().unwrap_or(Value::Missing);
         }
         let value = if varies {
@@ -57,8 +58,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         } else {
             self.run_outside_loops(|vm| vm.eval_block_uncached(block))
         };
-        if let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at)) {
-            (*stamp, *kept) = (moment, value);
+        if let (Some(stamp), Some(value_cell)) = (self.cached.get_mut(cell), self.values.get_mut(at)) {
+            (*stamp, *value_cell) = (current_stamp, value);
         }
         value
     }
@@ -178,11 +179,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn eval_count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
-        let count = |vm: &mut Self| {
+        let count_true = |vm: &mut Self| {
             let elements = list.elements().into_iter().flatten();
             elements.map(|element| i64::from(vm.holds_for_element(&each, element))).sum()
         };
-        self.run_loop(&each, list, count).map_or(Value::Missing, Value::Int)
+        self.run_loop(&each, list, count_true).map_or(Value::Missing, Value::Int)
     }
 
     /// Returns the truth value of `any` or `all` over a list. Missing if the truth value is
@@ -190,7 +191,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
-        let truth = |vm: &mut Self| {
+        let evaluate = |vm: &mut Self| {
             let results = list.elements().into_iter().flatten().map(|element| {
                 if vm.holds_for_element(&each, element) {
                     Tri::True
@@ -202,7 +203,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             });
             if each.all { Tri::all(results) } else { Tri::any(results) }
         };
-        self.run_loop(&each, list, truth).map_or(Value::Missing, Value::from)
+        self.run_loop(&each, list, evaluate).map_or(Value::Missing, Value::from)
     }
 }
 

@@ -30,15 +30,16 @@ impl RouteLocation {
         self.segment.routes.get(self.rule.index())
     }
 
-    fn is_of(&self, route: &Arc<Route>) -> bool {
+    fn has_route(&self, route: &Arc<Route>) -> bool {
         self.route().is_some_and(|known| Arc::ptr_eq(known, route))
     }
 }
 
+/// The catalog of the current routes: the base, the inserted routes, and the removed base routes.
 pub(super) struct Catalog {
     pub base: Arc<Base>,
     /// The current routes that were inserted after the base was compiled.
-    inserted: HashMap<RouteKey, RouteLocation>,
+    inserted_by_key: HashMap<RouteKey, RouteLocation>,
     removed_base_routes: HashSet<RuleId>,
     /// The sequence number for the next route to insert.
     next_sequence: SequenceNumber,
@@ -48,7 +49,7 @@ impl Catalog {
     pub fn new(base: Base) -> Catalog {
         Catalog {
             base: Arc::new(base),
-            inserted: HashMap::new(),
+            inserted_by_key: HashMap::new(),
             removed_base_routes: HashSet::new(),
             next_sequence: FIRST_INSERTED,
         }
@@ -60,7 +61,7 @@ impl Catalog {
     }
 
     pub fn find(&self, table: TableId, name: &str) -> Option<RouteLocation> {
-        if let Some(location) = self.inserted.get(&RouteKeyRef(table, name)) {
+        if let Some(location) = self.inserted_by_key.get(&RouteKeyRef(table, name)) {
             return Some(location.clone());
         }
         let rule = self.base.route_named(table, name).filter(|id| !self.removed_base_routes.contains(id))?;
@@ -77,12 +78,18 @@ impl Catalog {
         route: StatementHead<'_>,
     ) -> Result<RouteLocation, UnknownStatement> {
         self.find(table, route.name).ok_or_else(|| {
-            let base = self.base.names.get(table.index()).into_iter().flatten();
-            let base =
-                base.filter(|(_, id)| !self.removed_base_routes.contains(*id)).map(|(name, _)| &**name);
-            let inserted = self.inserted.keys().filter(|(other, _)| *other == table).map(|(_, name)| &**name);
-            let other = self.base.declarations.head_named(route.name);
-            UnknownStatement::new(route, table_name(&self.base.rules, table), base.chain(inserted), other)
+            let base_names = self.base.names.get(table.index()).into_iter().flatten();
+            let base_names =
+                base_names.filter(|(_, id)| !self.removed_base_routes.contains(*id)).map(|(name, _)| &**name);
+            let inserted_names =
+                self.inserted_by_key.keys().filter(|(other, _)| *other == table).map(|(_, name)| &**name);
+            let other_kind = self.base.declarations.head_named(route.name);
+            UnknownStatement::new(
+                route,
+                table_name(&self.base.rules, table),
+                base_names.chain(inserted_names),
+                other_kind,
+            )
         })
     }
 
@@ -97,13 +104,13 @@ impl Catalog {
 
     /// True if an inserted route is current: neither removed nor replaced.
     pub fn is_current(&self, route: &Arc<Route>) -> bool {
-        self.inserted.get(&route.key()).is_some_and(|location| location.is_of(route))
+        self.inserted_by_key.get(&route.key()).is_some_and(|location| location.has_route(route))
     }
 
     /// Adds a route of a segment of inserted routes to the catalog, under its name.
     pub fn register(&mut self, segment: &Arc<Segment>, rule: RuleId) {
         let location = RouteLocation { segment: Arc::clone(segment), rule };
-        self.inserted.insert(segment.routes[rule.index()].key(), location);
+        self.inserted_by_key.insert(segment.routes[rule.index()].key(), location);
     }
 
     /// Removes a current route from the catalog. Returns the table and name of the route.
@@ -111,7 +118,7 @@ impl Catalog {
         let RouteLocation { segment, rule } = location;
         let key = (table, segment.rules.program().rules[rule.index()].name.clone());
         match location.route() {
-            Some(_) => drop(self.inserted.remove(&key)),
+            Some(_) => drop(self.inserted_by_key.remove(&key)),
             None => drop(self.removed_base_routes.insert(*rule)),
         }
         key
@@ -131,22 +138,22 @@ impl Catalog {
     /// `removed_base_routes` are rule ids in the new base.
     pub fn replace_base(&mut self, base: Base, removed_base_routes: HashSet<RuleId>) -> Catalog {
         let next_sequence = self.next_sequence;
-        let new = Catalog { removed_base_routes, next_sequence, ..Catalog::new(base) };
-        std::mem::replace(self, new)
+        let new_catalog = Catalog { removed_base_routes, next_sequence, ..Catalog::new(base) };
+        std::mem::replace(self, new_catalog)
     }
 
     /// Returns the current routes that were inserted after the base was compiled.
     fn inserted_routes(&self) -> impl Iterator<Item = (&Arc<Route>, SequenceNumber)> {
-        self.inserted.values().filter_map(|location| Some((location.route()?, location.sequence())))
+        self.inserted_by_key.values().filter_map(|location| Some((location.route()?, location.sequence())))
     }
 
     /// Returns the current routes of the given segments, ordered by their sequence numbers.
     pub fn inserted_routes_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
-        let numbered = |segment: &Segment| {
-            let number = |(at, route)| (Arc::clone(route), segment.sequence(RuleId(at as u32)));
-            segment.routes.iter().enumerate().map(number).collect::<Vec<_>>()
+        let numbered_routes = |segment: &Segment| {
+            let with_sequence = |(at, route)| (Arc::clone(route), segment.sequence(RuleId(at as u32)));
+            segment.routes.iter().enumerate().map(with_sequence).collect::<Vec<_>>()
         };
-        let mut routes: Vec<_> = segments.iter().flat_map(|segment| numbered(segment)).collect();
+        let mut routes: Vec<_> = segments.iter().flat_map(|segment| numbered_routes(segment)).collect();
         routes.retain(|(route, _)| self.is_current(route));
         routes.sort_by_key(|(_, sequence)| *sequence);
         routes
@@ -165,9 +172,9 @@ impl Catalog {
         old: Option<&RouteLocation>,
         new: Option<Arc<str>>,
     ) -> RouteChanges {
-        let is_old = |route: &Arc<Route>| old.is_some_and(|old| old.is_of(route));
-        let inserted = self.inserted_routes().filter(|(route, _)| !is_old(route));
-        let mut texts: Vec<(TableId, SequenceNumber, Arc<str>)> = inserted
+        let is_old = |route: &Arc<Route>| old.is_some_and(|old| old.has_route(route));
+        let remaining_routes = self.inserted_routes().filter(|(route, _)| !is_old(route));
+        let mut texts: Vec<(TableId, SequenceNumber, Arc<str>)> = remaining_routes
             .map(|(route, sequence)| (route.table, sequence, Arc::clone(&route.parsed.text)))
             .collect();
         let new_sequence = old.map_or(self.next_sequence, RouteLocation::sequence);

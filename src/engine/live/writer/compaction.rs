@@ -9,7 +9,7 @@ use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// Maximum number of segments of one file for which no compaction is needed, not counting the base.
+/// No compaction is needed if a file has at most this number of segments, not counting the base.
 const FEW_SEGMENTS: usize = 3;
 /// Segments with at least this number of routes are not compacted; the next merge covers them.
 const MAX_COMPACTED_ROUTES: usize = 512;
@@ -46,7 +46,7 @@ impl CompactionState {
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
     /// The types and uses of the message fields, which are needed to check the routes.
-    pub known: KnownFields,
+    pub known_fields: KnownFields,
     pub segments: Vec<Arc<Segment>>,
     /// The current routes of the segments, ordered by their sequence numbers.
     pub routes: Vec<(Arc<Route>, SequenceNumber)>,
@@ -79,8 +79,8 @@ impl Writer {
                 continue;
             }
             self.background.compaction = CompactionState::Running;
-            let (base, known) = (Arc::clone(self.base()), self.constraints.counted.snapshot());
-            return Some(CompactionInput { base, known, segments, routes });
+            let (base, known_fields) = (Arc::clone(self.base()), self.constraints.counted.snapshot());
+            return Some(CompactionInput { base, known_fields, segments, routes });
         }
         self.background.compaction = CompactionState::Idle;
         None
@@ -122,20 +122,21 @@ impl Writer {
         self.background.compaction = CompactionState::Idle;
     }
 
-    /// Returns the segments of inserted routes to compact next; `None` if there are few enough. The
-    /// returned segments hold routes of one file, which is the file of the newest segment. Segments
-    /// of a running merge are left out, because the merge replaces them.
+    /// Returns the segments of inserted routes to compact next; `None` if there are at most
+    /// [`FEW_SEGMENTS`]. The returned segments hold routes of one file, which is the file of the
+    /// newest segment. Segments of a running merge are left out, because the merge replaces them.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
         let Base { rules, declarations, .. } = &**self.base();
-        let file = |segment: &Segment| {
+        let file_of = |segment: &Segment| {
             let table = segment.routes.first().map_or(TableId(0), |route| route.table);
             declarations.file_of_table(table_name(rules, table))
         };
-        let newest = file(self.added.last()?);
-        let is_candidate =
-            |segment: &Segment| segment.routes.len() < MAX_COMPACTED_ROUTES && file(segment) == newest;
+        let newest_file = file_of(self.added_segments.last()?);
+        let is_candidate = |segment: &Segment| {
+            segment.routes.len() < MAX_COMPACTED_ROUTES && file_of(segment) == newest_file
+        };
         let candidates: Vec<&Arc<Segment>> =
-            self.added.iter().rev().filter(|segment| is_candidate(segment)).collect();
+            self.added_segments.iter().rev().filter(|segment| is_candidate(segment)).collect();
         if candidates.len() <= FEW_SEGMENTS {
             return None;
         }
@@ -156,10 +157,10 @@ impl Writer {
         let new = Arc::new(new);
         let is_old = |segment: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, segment));
         // A merge may have begun during the compaction, and now covers the old segments.
-        let covered = self.background.merge.segments_mut().filter(|list| list.iter().any(is_old));
-        let list = covered.unwrap_or(&mut self.added);
-        let first = list.iter().position(is_old).unwrap_or(list.len());
-        list.insert(first, Arc::clone(&new));
+        let merging_list = self.background.merge.segments_mut().filter(|list| list.iter().any(is_old));
+        let list = merging_list.unwrap_or(&mut self.added_segments);
+        let first_position = list.iter().position(is_old).unwrap_or(list.len());
+        list.insert(first_position, Arc::clone(&new));
         list.retain(|segment| !is_old(segment));
         for (at, route) in new.routes.iter().enumerate() {
             let rule = RuleId(at as u32);

@@ -69,14 +69,16 @@ impl MergeState {
         is_idle
     }
 
-    /// Begins a merge of the segments in `added`, which are moved into the state. Returns false if
-    /// a merge already runs.
-    fn begin(&mut self, added: &mut Vec<Arc<Segment>>) -> bool {
+    /// Begins a merge of the segments in `added_segments`, which are moved into the state. Returns
+    /// false if a merge already runs.
+    fn begin(&mut self, added_segments: &mut Vec<Arc<Segment>>) -> bool {
         let can_begin = matches!(self, MergeState::Idle | MergeState::Scheduled);
         debug_assert!(can_begin, "two merges at a time");
         if can_begin {
-            *self =
-                MergeState::Running(RunningMerge { segments: std::mem::take(added), removed: Vec::new() });
+            *self = MergeState::Running(RunningMerge {
+                segments: std::mem::take(added_segments),
+                removed: Vec::new(),
+            });
         }
         can_begin
     }
@@ -142,7 +144,7 @@ impl Writer {
             edits: self.revision.pending,
             next_sequence: self.catalog.next_sequence(),
         };
-        self.background.merge.begin(&mut self.added).then_some(input)
+        self.background.merge.begin(&mut self.added_segments).then_some(input)
     }
 
     /// Finishes a merge: installs the compiled base, unless a recompilation replaced the base since
@@ -181,10 +183,10 @@ impl Writer {
         }
     }
 
-    /// Puts the segments of a merge without a result back before the segments that were added
-    /// during the merge.
+    /// Restores the segments of a merge that has no result. They come before the segments that were
+    /// added during the merge.
     fn restore_segments(&mut self, merge: RunningMerge) {
-        self.added.splice(0..0, merge.segments);
+        self.added_segments.splice(0..0, merge.segments);
     }
 
     /// Installs a base that a merge compiled. Routes inserted during the merge stay in their
@@ -202,14 +204,14 @@ impl Writer {
         self.revision.version += 1;
         removed_base_routes.iter().for_each(|id| base.segment.mark_removed(*id, self.revision.version));
         let old_catalog = self.catalog.replace_base(base, removed_base_routes);
-        for segment in std::mem::take(&mut self.added) {
+        for segment in std::mem::take(&mut self.added_segments) {
             let segment = Arc::new(self.renumbered(&segment, input.next_sequence));
             for (at, route) in segment.routes.iter().enumerate() {
                 if old_catalog.is_current(route) {
                     self.catalog.register(&segment, RuleId(at as u32));
                 }
             }
-            self.added.push(segment);
+            self.added_segments.push(segment);
         }
         debug_assert!(self.revision.pending >= input.edits, "merged edits were pending");
         self.revision.pending = self.revision.pending.saturating_sub(input.edits);
@@ -224,8 +226,9 @@ impl Writer {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {
             let sequence = segment.sequence(RuleId(at as u32));
-            let replaced = base.route_named(route.table, &route.name).filter(|_| sequence < next_sequence);
-            replaced.map_or(sequence, |id| base.segment.sequence(id))
+            let replaced_route =
+                base.route_named(route.table, &route.name).filter(|_| sequence < next_sequence);
+            replaced_route.map_or(sequence, |id| base.segment.sequence(id))
         };
         segment.with_sequences(segment.routes.iter().enumerate().map(sequence).collect())
     }

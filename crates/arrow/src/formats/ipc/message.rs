@@ -13,7 +13,8 @@ use std::io::Read;
 /// Marker before the length of a message, used since Arrow 0.15.
 const CONTINUATION_MARKER: [u8; 4] = [0xff; 4];
 
-/// Maximum values of a column or rows of a batch; the Arrow specification recommends this limit.
+/// Maximum number of values of a column or rows of a batch. The Arrow specification recommends this
+/// limit.
 const MAX_VALUES: i64 = i32::MAX as i64;
 
 /// A complete message whose lengths are plausible.
@@ -28,14 +29,14 @@ impl EncapsulatedMessage {
     /// # Errors
     /// Returns an error if the input ends inside a message, or if a message contradicts itself.
     pub fn read(input: &mut impl Read) -> Result<Option<EncapsulatedMessage>, Message> {
-        let mut start = read_up_to(input, 4)?;
-        if start.is_empty() {
+        let mut prefix = read_up_to(input, 4)?;
+        if prefix.is_empty() {
             return Ok(None);
         }
-        if start == CONTINUATION_MARKER {
-            start = read_up_to(input, 4)?;
+        if prefix == CONTINUATION_MARKER {
+            prefix = read_up_to(input, 4)?;
         }
-        let length: [u8; 4] = start.try_into().map_err(|_| truncated_error())?;
+        let length: [u8; 4] = prefix.try_into().map_err(|_| truncated_error())?;
         let length = i32::from_le_bytes(length);
         if length == 0 {
             return Ok(None);
@@ -80,25 +81,33 @@ impl EncapsulatedMessage {
                 return Err(message!("a column claims to have {values} values, of which {nulls} are null"));
             }
         }
-        let (mut taken, mut decompressed) = (0, 0_i64);
+        let (mut used, mut decompressed) = (0, 0_i64);
         for buffer in batch.buffers().into_iter().flatten() {
-            let (from, length) = (buffer.offset(), buffer.length());
-            let bytes = checked_slice(&self.body, from, length).ok_or_else(|| {
-                let whole = self.body.len();
-                message!("a column claims {length} bytes after the first {from} of {whole}")
+            let (offset, length) = (buffer.offset(), buffer.length());
+            let bytes = checked_slice(&self.body, offset, length).ok_or_else(|| {
+                message!(
+                    "a column claims {length} bytes after the first {from} of {whole}",
+                    from = offset,
+                    whole = self.body.len()
+                )
             })?;
             // Columns must not share bytes, so that copies of them are not larger than the message.
-            taken += bytes.len();
+            used += bytes.len();
             decompressed = claimed_size(bytes).saturating_add(decompressed);
         }
-        if taken > self.body.len() {
-            return Err(message!("the columns claim to have {taken} bytes of {}", self.body.len()));
+        if used > self.body.len() {
+            return Err(message!(
+                "the columns claim to have {taken} bytes of {}",
+                self.body.len(),
+                taken = used
+            ));
         }
-        let most = MAX_UNCHECKED_BYTES.max(MAX_COMPRESSION_RATIO.saturating_mul(taken as i64));
-        if batch.compression().is_some() && decompressed > most {
+        let max_decompressed = MAX_UNCHECKED_BYTES.max(MAX_COMPRESSION_RATIO.saturating_mul(used as i64));
+        if batch.compression().is_some() && decompressed > max_decompressed {
             return Err(message!(
                 "{taken} compressed bytes would become {decompressed} bytes, more than allowed; write fewer \
-                rows per batch"
+                rows per batch",
+                taken = used
             ));
         }
         Ok(())
@@ -111,9 +120,9 @@ fn claimed_size(bytes: &[u8]) -> i64 {
     bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length)).max(0)
 }
 
-fn checked_slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
-    let (from, length) = (usize::try_from(from).ok()?, usize::try_from(length).ok()?);
-    bytes.get(from..)?.get(..length)
+fn checked_slice(bytes: &[u8], offset: i64, length: i64) -> Option<&[u8]> {
+    let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
+    bytes.get(offset..)?.get(..length)
 }
 
 /// Reads exactly `length` bytes.

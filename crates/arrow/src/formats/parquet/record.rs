@@ -47,15 +47,15 @@ impl<R: Read> SkippedRecord<R> {
         }
         let mut id: i16 = 0;
         loop {
-            let head = self.read_byte()?;
-            if head == 0 {
+            let field_header = self.read_byte()?;
+            if field_header == 0 {
                 return Ok(());
             }
-            id = match head >> 4 {
+            id = match field_header >> 4 {
                 0 => decode_zigzag(self.read_varint()?) as i16,
-                more => id.wrapping_add(i16::from(more)),
+                delta => id.wrapping_add(i16::from(delta)),
             };
-            match (head & 0x0f, outer, id) {
+            match (field_header & 0x0f, outer, id) {
                 // The field header contains the value of a boolean.
                 (1 | 2, ..) => {}
                 (4..=6, None, COMPRESSED_SIZE_ID) => self.compressed = decode_zigzag(self.read_varint()?),
@@ -83,9 +83,10 @@ impl<R: Read> SkippedRecord<R> {
                 self.skip_bytes(length)
             }
             9 | 10 => {
-                let head = self.read_byte()?;
-                let length = if head >> 4 == 15 { self.read_varint()? } else { u64::from(head >> 4) };
-                (0..length).try_for_each(|_| self.skip_value(head & 0x0f, depth + 1))
+                let list_header = self.read_byte()?;
+                let length =
+                    if list_header >> 4 == 15 { self.read_varint()? } else { u64::from(list_header >> 4) };
+                (0..length).try_for_each(|_| self.skip_value(list_header & 0x0f, depth + 1))
             }
             11 => {
                 let length = self.read_varint()?;
@@ -109,8 +110,8 @@ impl<R: Read> SkippedRecord<R> {
     }
 
     fn skip_bytes(&mut self, length: u64) -> Result<()> {
-        let read = self.input.by_ref().take(length).read_to_end(&mut self.bytes)?;
-        if read as u64 == length { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
+        let count = self.input.by_ref().take(length).read_to_end(&mut self.bytes)?;
+        if count as u64 == length { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
     /// Reads a variable-length integer, seven bits per byte.

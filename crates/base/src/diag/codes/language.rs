@@ -36,16 +36,16 @@ impl Language {
     }
 }
 
-/// The title and explanation of each code. They are parsed from a Markdown file that has a section
-/// `# CODE: TITLE` for each code.
+/// The title and explanation of each code, parsed from a Markdown file that has a section `# CODE:
+/// TITLE` for each code.
 static CHINESE_PAGES: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
     let sections = include_str!("../../../docs/zh/codes.md").split("\n# ").skip(1);
-    let read = |section: &'static str| {
+    let parse_section = |section: &'static str| {
         let (head, text) = section.split_once('\n')?;
         let (code, title) = head.split_once(": ")?;
         Some((code, (title.trim(), text.trim())))
     };
-    sections.filter_map(read).collect()
+    sections.filter_map(parse_section).collect()
 });
 
 impl Code {
@@ -59,13 +59,13 @@ impl Code {
 
     /// Returns the Markdown page in that language, with a wrong and a right example.
     pub fn page_in(self, language: Language) -> Cow<'static, str> {
-        let known = CHINESE_PAGES.get(self.as_str()).filter(|_| language == Language::Chinese);
-        let Some((title, text)) = known else { return self.page().into() };
+        let translation = CHINESE_PAGES.get(self.as_str()).filter(|_| language == Language::Chinese);
+        let Some((title, text)) = translation else { return self.page().into() };
         let mut page = format!("# {self}: {title}\n\n{text}\n");
-        for (heading, words) in [("Wrong", "\u{9519}\u{8bef}"), ("Right", "\u{6b63}\u{786e}")] {
+        for (heading, translated_heading) in [("Wrong", "\u{9519}\u{8bef}"), ("Right", "\u{6b63}\u{786e}")] {
             let examples = fenced_blocks_under(self.page(), heading);
             if !examples.is_empty() {
-                page.push_str(&format!("\n## {words}\n{examples}"));
+                page.push_str(&format!("\n## {translated_heading}\n{examples}"));
             }
         }
         page.into()
@@ -74,18 +74,18 @@ impl Code {
 
 /// Returns the fenced code blocks under a heading of a page. A blank line precedes each block.
 fn fenced_blocks_under(page: &str, heading: &str) -> String {
-    let (mut inside, mut open, mut out) = (false, false, String::new());
+    let (mut in_section, mut in_block, mut out) = (false, false, String::new());
     for line in page.lines() {
-        let fence = line.starts_with("```");
-        if !open && !fence && line.starts_with("## ") {
-            inside = line[3..].trim() == heading;
+        let is_fence = line.starts_with("```");
+        if !in_block && !is_fence && line.starts_with("## ") {
+            in_section = line[3..].trim() == heading;
         }
-        if inside && (open || fence) {
-            out.push_str(if fence && !open { "\n" } else { "" });
+        if in_section && (in_block || is_fence) {
+            out.push_str(if is_fence && !in_block { "\n" } else { "" });
             out.push_str(line);
             out.push('\n');
         }
-        open ^= fence;
+        in_block ^= is_fence;
     }
     out
 }

@@ -1,5 +1,5 @@
-//! The workflow as a petgraph graph, for the checks. The nodes are indices, and the edges are the
-//! paths that outputs can take.
+//! The workflow as a graph of the library petgraph, for the checks. The nodes are indices, and the
+//! edges are the paths that outputs can take.
 
 use super::super::node::{NodeId, Route, Target, Vertex};
 use petgraph::algo::dominators::{Dominators, simple_fast};
@@ -13,7 +13,7 @@ use std::iter::successors;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EdgeKind {
     Forward,
-    Back,
+    LoopBack,
 }
 
 pub(super) struct Graph<'s> {
@@ -22,7 +22,7 @@ pub(super) struct Graph<'s> {
     pub(super) start: usize,
     edges: DiGraph<(), EdgeKind>,
     /// The predecessor of each reachable node on a shortest path from the start.
-    before: HashMap<usize, usize>,
+    predecessors: HashMap<usize, usize>,
 }
 
 impl<'s> Graph<'s> {
@@ -31,20 +31,23 @@ impl<'s> Graph<'s> {
         for _ in steps {
             edges.add_node(());
         }
-        let mut graph = Graph { steps, numbers, start, edges, before: HashMap::new() };
-        for (from, step) in steps.iter().enumerate() {
+        let mut graph = Graph { steps, numbers, start, edges, predecessors: HashMap::new() };
+        for (source, step) in steps.iter().enumerate() {
             // The traversals of petgraph visit the last added edge first, but paths should be tried
             // in the listed order.
-            for to in graph.successors(from).into_iter().rev() {
-                let edge =
-                    if step.loop_backs.contains(&steps[to].id) { EdgeKind::Back } else { EdgeKind::Forward };
-                graph.edges.update_edge(NodeIndex::new(from), NodeIndex::new(to), edge);
+            for target in graph.successors(source).into_iter().rev() {
+                let edge = if step.loop_backs.contains(&steps[target].id) {
+                    EdgeKind::LoopBack
+                } else {
+                    EdgeKind::Forward
+                };
+                graph.edges.update_edge(NodeIndex::new(source), NodeIndex::new(target), edge);
             }
         }
         let mut bfs = Bfs::new(&graph.edges, NodeIndex::new(start));
         while let Some(node) = bfs.next(&graph.edges) {
-            for to in graph.edges.neighbors(node).filter(|to| to.index() != start) {
-                graph.before.entry(to.index()).or_insert(node.index());
+            for target in graph.edges.neighbors(node).filter(|target| target.index() != start) {
+                graph.predecessors.entry(target.index()).or_insert(node.index());
             }
         }
         graph
@@ -77,7 +80,7 @@ impl<'s> Graph<'s> {
     }
 
     pub(super) fn is_reachable(&self, number: usize) -> bool {
-        number == self.start || self.before.contains_key(&number)
+        number == self.start || self.predecessors.contains_key(&number)
     }
 
     pub(super) fn unreachable_nodes(&self) -> impl Iterator<Item = usize> {
@@ -87,20 +90,20 @@ impl<'s> Graph<'s> {
     /// True if the targets of a reachable router are read from the output, and so are known only at
     /// run time.
     pub(super) fn has_open_routes(&self) -> bool {
-        let open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
-        let mut reached = (0..self.steps.len()).filter(|number| self.is_reachable(*number));
-        reached.any(|number| self.routes(number).is_some_and(|routes| routes.iter().any(open)))
+        let is_open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
+        let mut reachable = (0..self.steps.len()).filter(|number| self.is_reachable(*number));
+        reachable.any(|number| self.routes(number).is_some_and(|routes| routes.iter().any(is_open)))
     }
 
-    /// True if outputs of `from` can reach `to`, or if both are the same node.
-    pub(super) fn has_path(&self, from: usize, to: usize) -> bool {
-        has_path_connecting(&self.edges, NodeIndex::new(from), NodeIndex::new(to), None)
+    /// True if outputs of `source` can reach `target`, or if both are the same node.
+    pub(super) fn has_path(&self, source: usize, target: usize) -> bool {
+        has_path_connecting(&self.edges, NodeIndex::new(source), NodeIndex::new(target), None)
     }
 
     /// Returns the shortest path from the start to a node, or only the node if there is no path.
     pub(super) fn path_to(&self, number: usize) -> Vec<NodeId> {
-        let way = successors(Some(number), |number| self.before.get(number).copied());
-        let mut path: Vec<NodeId> = way.map(|number| self.id(number)).collect();
+        let reversed_path = successors(Some(number), |number| self.predecessors.get(number).copied());
+        let mut path: Vec<NodeId> = reversed_path.map(|number| self.id(number)).collect();
         path.reverse();
         path
     }
@@ -108,77 +111,79 @@ impl<'s> Graph<'s> {
     /// Finds groups of nodes that wait for each other (strongly connected components), and returns
     /// one cycle for each group. The first node of a cycle is repeated at its end.
     pub(super) fn cycles(&self) -> Vec<Vec<NodeId>> {
-        let mut waits = DiGraph::<(), ()>::with_capacity(self.steps.len(), self.steps.len());
+        let mut waiting_graph = DiGraph::<(), ()>::with_capacity(self.steps.len(), self.steps.len());
         for _ in self.steps {
-            waits.add_node(());
+            waiting_graph.add_node(());
         }
-        for (from, step) in self.steps.iter().enumerate() {
-            let listed = step.next.iter().filter_map(|id| self.number(id));
-            for to in listed.chain(self.successors(from)) {
-                if !step.loop_backs.contains(&self.steps[to].id) {
-                    waits.update_edge(NodeIndex::new(from), NodeIndex::new(to), ());
+        for (source, step) in self.steps.iter().enumerate() {
+            let listed_targets = step.next.iter().filter_map(|id| self.number(id));
+            for target in listed_targets.chain(self.successors(source)) {
+                if !step.loop_backs.contains(&self.steps[target].id) {
+                    waiting_graph.update_edge(NodeIndex::new(source), NodeIndex::new(target), ());
                 }
             }
         }
         // Tarjan's algorithm in petgraph is recursive and could overflow the stack on a long chain
         // of nodes.
-        let mut found: Vec<Vec<usize>> = kosaraju_scc(&waits)
+        let mut cycles: Vec<Vec<usize>> = kosaraju_scc(&waiting_graph)
             .into_iter()
-            .filter(|knot| knot.len() > 1 || knot.iter().any(|node| waits.contains_edge(*node, *node)))
-            .filter_map(|knot| {
-                let first = knot.iter().copied().min()?;
-                let ways = waits.neighbors(first).filter_map(|second| {
-                    astar(&waits, second, |node| node == first, |_| 1, |_| 0).map(|(_, path)| path)
+            .filter(|component| {
+                component.len() > 1 || component.iter().any(|node| waiting_graph.contains_edge(*node, *node))
+            })
+            .filter_map(|component| {
+                let first = component.iter().copied().min()?;
+                let paths = waiting_graph.neighbors(first).filter_map(|second| {
+                    astar(&waiting_graph, second, |node| node == first, |_| 1, |_| 0).map(|(_, path)| path)
                 });
-                let shortest = ways.min_by_key(Vec::len)?;
+                let shortest = paths.min_by_key(Vec::len)?;
                 Some([first].into_iter().chain(shortest).map(NodeIndex::index).collect())
             })
             .collect();
-        found.sort();
-        found.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
+        cycles.sort();
+        cycles.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
     }
 
     /// Returns the nodes that are reachable from the sources without a loop-back. The sources are
     /// included.
     pub(super) fn reachable_by_forward_edges(&self, sources: &[usize]) -> HashSet<usize> {
         let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == EdgeKind::Forward);
-        let mut found = HashSet::new();
+        let mut reachable = HashSet::new();
         for source in sources {
             let mut dfs = Dfs::new(&forward, NodeIndex::new(*source));
             while let Some(node) = dfs.next(&forward) {
-                found.insert(node.index());
+                reachable.insert(node.index());
             }
         }
-        found
+        reachable
     }
 
     /// Returns the nodes that may run more than once, or may receive more than one input over the
-    /// same edge. These are the targets of loop-backs, and targets that a route or parallel node
-    /// names twice or without listing them as next nodes. All nodes that receive output from such
-    /// nodes are included. Every other node runs at most once.
+    /// same edge. Such nodes are the targets of loop-backs, targets that a route or parallel node
+    /// names twice, and targets that are not listed as next nodes. All nodes that receive output
+    /// from such nodes are included. Every other node runs at most once.
     pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
-        let mut found = Vec::new();
-        for (from, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reachable(*number)) {
-            found.extend(step.loop_backs.iter().filter_map(|id| self.number(id)));
-            let unlisted = |to: &usize| !step.next.contains(&self.steps[*to].id);
-            found.extend(self.successors(from).into_iter().filter(unlisted));
-            let answers: Vec<Vec<usize>> = match self.routes(from) {
-                Some(routes) => routes.iter().map(|route| self.route_targets(from, route)).collect(),
-                None if step.parallel => vec![self.successors(from)],
+        let mut repeatable = Vec::new();
+        for (source, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reachable(*number)) {
+            repeatable.extend(step.loop_backs.iter().filter_map(|id| self.number(id)));
+            let is_unlisted = |target: &usize| !step.next.contains(&self.steps[*target].id);
+            repeatable.extend(self.successors(source).into_iter().filter(is_unlisted));
+            let target_lists: Vec<Vec<usize>> = match self.routes(source) {
+                Some(routes) => routes.iter().map(|route| self.route_targets(source, route)).collect(),
+                None if step.parallel => vec![self.successors(source)],
                 None => Vec::new(),
             };
-            for mut answer in answers {
-                answer.sort_unstable();
-                found.extend(answer.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
+            for mut targets in target_lists {
+                targets.sort_unstable();
+                repeatable.extend(targets.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
             }
             // A parallel node runs its child even if the child also waits for other inputs.
-            for child in self.successors(from).into_iter().filter(|_| step.parallel) {
+            for child in self.successors(source).into_iter().filter(|_| step.parallel) {
                 if self.steps[child].incoming.len() > 1 {
-                    found.extend(self.successors(child));
+                    repeatable.extend(self.successors(child));
                 }
             }
         }
-        self.reachable_by_forward_edges(&found)
+        self.reachable_by_forward_edges(&repeatable)
     }
 
     /// Returns the dominators: the nodes that every path from the start to a node passes.

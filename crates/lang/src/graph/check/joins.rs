@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, HashSet};
 /// Checks every join (every node with more than one incoming edge) and adds its faults to
 /// `findings`.
 pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
-    let open = graph.has_open_routes();
+    let has_open_routes = graph.has_open_routes();
     let run_by_parallel = children_of_parallels(graph);
-    let repeated = graph.repeatable_nodes();
+    let repeatable = graph.repeatable_nodes();
     let dominators = graph.dominators();
-    let choices = (0..graph.steps.len()).any(|number| graph.routes(number).is_some());
+    let has_router = (0..graph.steps.len()).any(|number| graph.routes(number).is_some());
     for (join, step) in graph.steps.iter().enumerate() {
         if step.incoming.len() < 2 || !graph.is_reachable(join) || join == graph.start {
             continue;
@@ -23,10 +23,11 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         // A target that is read from an output may be any node. If a node delivers more than once,
         // the second delivery may replace another node's missing one. In both cases the finding is
         // only a warning.
-        let several = |number: &usize| repeated.contains(number);
-        let feeds = || step.incoming.iter().filter_map(|from| graph.number(from));
-        let doubtful = open || several(&join) || feeds().any(|from| several(&from));
-        let severity = if doubtful { Severity::Warning } else { Severity::Error };
+        let may_repeat = |number: &usize| repeatable.contains(number);
+        let source_numbers = || step.incoming.iter().filter_map(|source| graph.number(source));
+        let is_uncertain =
+            has_open_routes || may_repeat(&join) || source_numbers().any(|source| may_repeat(&source));
+        let severity = if is_uncertain { Severity::Warning } else { Severity::Error };
         let mut add = |kind, message| {
             findings.push(Finding { severity, ..Finding::new(kind, graph.path_to(join), message) });
         };
@@ -35,7 +36,7 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         {
             let parallel = graph.id(*parallel);
             let others: Vec<NodeId> =
-                step.incoming.iter().filter(|from| **from != parallel).cloned().collect();
+                step.incoming.iter().filter(|source| **source != parallel).cloned().collect();
             if !others.is_empty() {
                 let others = join_names(&dedup_nodes(&others));
                 let message = message!(
@@ -46,64 +47,65 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             }
             continue;
         }
-        let sources: Vec<usize> = feeds().collect();
-        let (alive, dead): (Vec<usize>, Vec<usize>) = sources
+        let sources: Vec<usize> = source_numbers().collect();
+        let (delivering, blocked): (Vec<usize>, Vec<usize>) = sources
             .into_iter()
-            .partition(|from| graph.is_reachable(*from) && graph.successors(*from).contains(&join));
-        if !dead.is_empty() {
-            let dead: Vec<NodeId> = dead.into_iter().map(|from| graph.id(from)).collect();
+            .partition(|source| graph.is_reachable(*source) && graph.successors(*source).contains(&join));
+        if !blocked.is_empty() {
+            let blocked: Vec<NodeId> = blocked.into_iter().map(|source| graph.id(source)).collect();
             let message = message!(
                 "`{id}` waits for {}, but can never receive output from there",
-                join_names(&dedup_nodes(&dead))
+                join_names(&dedup_nodes(&blocked))
             );
             add(FindingKind::JoinNeverFills, message);
             continue;
         }
         // Find a router whose choice excludes some of the branches. The router dominates these
         // branches, so no other node can feed them.
-        let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for from in alive.into_iter().filter(|_| choices) {
-            for before in dominators.dominators(NodeIndex::new(from)).into_iter().flatten() {
-                if graph.routes(before.index()).is_some() {
-                    behind.entry(before.index()).or_default().push(from);
+        let mut dominated_sources: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for source in delivering.into_iter().filter(|_| has_router) {
+            for dominator in dominators.dominators(NodeIndex::new(source)).into_iter().flatten() {
+                if graph.routes(dominator.index()).is_some() {
+                    dominated_sources.entry(dominator.index()).or_default().push(source);
                 }
             }
         }
-        let excluding = behind
-            .into_iter()
-            .find(|(chooser, behind)| behind.len() > 1 && !some_route_feeds(graph, *chooser, behind, join));
-        if let Some((chooser, behind)) = excluding {
-            let behind: Vec<NodeId> = behind.into_iter().map(|from| graph.id(from)).collect();
+        let exclusion = dominated_sources.into_iter().find(|(router_node, dominated_sources)| {
+            dominated_sources.len() > 1 && !some_route_feeds(graph, *router_node, dominated_sources, join)
+        });
+        if let Some((router_node, dominated_sources)) = exclusion {
+            let dominated_sources: Vec<NodeId> =
+                dominated_sources.into_iter().map(|source| graph.id(source)).collect();
             let message = message!(
                 "`{id}` waits for {}, but no route of `{}` leads to all of them",
-                join_names(&dedup_nodes(&behind)),
-                graph.id(chooser)
+                join_names(&dedup_nodes(&dominated_sources)),
+                graph.id(router_node)
             );
             add(FindingKind::ExclusiveJoin, message);
         }
     }
 }
 
-/// True if the router of the node `chooser` has a route for which every source delivers its output
-/// to the join.
-fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: usize) -> bool {
-    let Some(routes) = graph.routes(chooser) else {
+/// True if the router of `router_node` has a route for which every node in `sources` delivers its
+/// output to the join.
+fn some_route_feeds(graph: &Graph<'_>, router_node: usize, sources: &[usize], join: usize) -> bool {
+    let Some(routes) = graph.routes(router_node) else {
         broken_invariant!("a node that chooses among the sources has routes");
         return true;
     };
     routes.iter().any(|route| {
-        let targets = graph.route_targets(chooser, route);
-        let reached: HashSet<usize> = graph.reachable_by_forward_edges(&targets);
-        sources
-            .iter()
-            .all(|from| if *from == chooser { targets.contains(&join) } else { reached.contains(from) })
+        let targets = graph.route_targets(router_node, route);
+        let reachable: HashSet<usize> = graph.reachable_by_forward_edges(&targets);
+        sources.iter().all(|source| {
+            if *source == router_node { targets.contains(&join) } else { reachable.contains(source) }
+        })
     })
 }
 
 fn children_of_parallels(graph: &Graph<'_>) -> Vec<(usize, usize)> {
     let parallels = (0..graph.steps.len()).filter(|number| graph.steps[*number].parallel);
-    let reached = parallels.filter(|number| graph.is_reachable(*number));
-    reached
+    let reachable = parallels.filter(|number| graph.is_reachable(*number));
+    reachable
         .flat_map(|number| graph.successors(number).into_iter().map(move |child| (number, child)))
         .collect()
 }

@@ -21,8 +21,8 @@ pub(super) struct LineOptions {
     pub explanation: bool,
 }
 
-/// The data for a log line, except the outcome. The data is not yet converted to JSON, because the
-/// writer's thread does all slow work.
+/// The data for a log line, except the outcome. The writer's thread converts the data to JSON, so
+/// that a decision does not wait for this work.
 pub(in crate::route) struct DecisionRecord {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
@@ -30,7 +30,7 @@ pub(in crate::route) struct DecisionRecord {
     pub message: Arc<Json>,
     /// How the shadow rules' decision differs from this decision; `None` if there is no difference
     /// or there are no shadow rules.
-    pub instead: Option<Difference>,
+    pub shadow_difference: Option<Difference>,
 }
 
 pub(super) struct QueuedEntry {
@@ -83,35 +83,36 @@ struct LogLine<'a> {
 impl QueuedEntry {
     pub(super) fn new(record: DecisionRecord, outcome: &mut Outcome, result: &'static str) -> QueuedEntry {
         let error = outcome.result.error().map(str::to_owned);
-        // Moves the reply out while the rest is cloned, because the reply may be large.
-        let ending = std::mem::take(&mut outcome.result);
-        let facts = outcome.clone();
-        outcome.result = ending;
+        // Moves the reply out of the outcome while the outcome is cloned, because the reply may be
+        // large.
+        let handler_outcome = std::mem::take(&mut outcome.result);
+        let outcome_without_reply = outcome.clone();
+        outcome.result = handler_outcome;
         let missing_permissions = match &outcome.result {
             HandlerOutcome::Refused { missing, .. } => missing.clone(),
             _ => Vec::new(),
         };
-        QueuedEntry { record, outcome: facts, result, error, missing_permissions }
+        QueuedEntry { record, outcome: outcome_without_reply, result, error, missing_permissions }
     }
 
     /// Returns the log line as JSON, including the line feed.
     pub(super) fn to_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
         let QueuedEntry {
-            record: DecisionRecord { time, rules, decision, message: whole, instead },
+            record: DecisionRecord { time, rules, decision, message: full_message, shadow_difference },
             outcome,
             result,
             ..
         } = self;
-        let message = decision.masked_message(whole);
-        let private = message != **whole;
-        let error = self.error.as_deref().map(|error| if private { MASK } else { error });
-        let masked = |tried: &Attempt| Attempt { error: Some(MASK.to_owned()), ..tried.clone() };
+        let message = decision.masked_message(full_message);
+        let has_private_values = message != **full_message;
+        let error = self.error.as_deref().map(|error| if has_private_values { MASK } else { error });
+        let mask_error = |tried: &Attempt| Attempt { error: Some(MASK.to_owned()), ..tried.clone() };
         let mut tried = Cow::from(&outcome.tried);
-        if private {
-            let said = tried.to_mut().iter_mut().filter(|tried| tried.error.is_some());
-            said.for_each(|tried| *tried = masked(tried));
+        if has_private_values {
+            let attempts_with_error = tried.to_mut().iter_mut().filter(|tried| tried.error.is_some());
+            attempts_with_error.for_each(|tried| *tried = mask_error(tried));
         }
-        let explanation = options.explanation.then(|| rules.explain_decision(decision, whole));
+        let explanation = options.explanation.then(|| rules.explain_decision(decision, full_message));
         let unexplained = match &explanation {
             Some(Ok(None)) => Some("the rules were edited since"),
             Some(Err(_)) => Some("the edited rules could not be merged"),
@@ -127,7 +128,8 @@ impl QueuedEntry {
             args: decision.masked_args(),
             missing_args: &outcome.missing_args,
             breaches: &outcome.breaches,
-            // Only the names: the failure messages may contain private data.
+            // Contains only the names of the functions, because the failure messages may contain
+            // private data.
             host_failures: decision.failures().iter().map(|failure| &*failure.function).collect(),
             elapsed_us: outcome.elapsed_us(),
             requires: &outcome.requires,
@@ -137,7 +139,7 @@ impl QueuedEntry {
             result,
             missing_permissions: &self.missing_permissions,
             error,
-            shadow: instead.as_ref(),
+            shadow: shadow_difference.as_ref(),
             message: options.message.then_some(message),
             explanation: explanation.and_then(Result::ok).flatten(),
             unexplained,

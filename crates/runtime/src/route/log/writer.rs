@@ -14,27 +14,35 @@ use tokio::sync::mpsc;
 const FLUSH_EVERY: u64 = 256;
 
 pub(super) struct LogWriter<W> {
-    out: W,
+    output: W,
     options: LineOptions,
     counters: Arc<LogCounters>,
-    /// The bytes of the current line; `taken` is the number of bytes already written. After a
-    /// failure in the middle of a line, both are kept until the rest is written.
+    /// The bytes of the current line; the first `written_bytes` bytes are already written. After a
+    /// failure in the middle of a line, both fields keep their values until the rest is written.
     line: Vec<u8>,
-    taken: usize,
+    written_bytes: usize,
     /// Number of lines written completely since the last flush.
     unflushed: u64,
     /// Whether the last write failed. A warning is logged only when a series of failures begins.
-    failing: bool,
+    last_write_failed: bool,
 }
 
 impl<W: Write> LogWriter<W> {
-    pub(super) fn new(out: W, options: LineOptions, counters: Arc<LogCounters>) -> Self {
-        LogWriter { out, options, counters, line: Vec::new(), taken: 0, unflushed: 0, failing: false }
+    pub(super) fn new(output: W, options: LineOptions, counters: Arc<LogCounters>) -> Self {
+        LogWriter {
+            output,
+            options,
+            counters,
+            line: Vec::new(),
+            written_bytes: 0,
+            unflushed: 0,
+            last_write_failed: false,
+        }
     }
 
     /// Processes queued tasks until the log is closed or its last handle is dropped.
     pub(super) fn run_tasks(&mut self, mut tasks: mpsc::Receiver<LogTask>) {
-        let mut closing = Vec::new();
+        let mut close_replies = Vec::new();
         while let Some(task) = tasks.blocking_recv() {
             match task {
                 LogTask::Write(entry) => {
@@ -45,16 +53,16 @@ impl<W: Write> LogWriter<W> {
                         self.flush();
                     }
                 }
-                LogTask::Flush { end, done } => {
+                LogTask::Flush { closes_log, reply_sender } => {
                     self.flush();
-                    if end {
-                        // Tasks that are already queued are still processed; later ones are
+                    if closes_log {
+                        // Tasks that are already queued are still processed; later tasks are
                         // refused.
                         tasks.close();
-                        closing.push(done);
+                        close_replies.push(reply_sender);
                     } else {
                         // The caller may have stopped waiting.
-                        let _ = done.send(());
+                        let _ = reply_sender.send(());
                     }
                 }
             }
@@ -64,21 +72,21 @@ impl<W: Write> LogWriter<W> {
             self.line.clear();
             self.counters.failed.fetch_add(1, Ordering::Relaxed);
         }
-        for done in closing {
-            let _ = done.send(());
+        for reply_sender in close_replies {
+            let _ = reply_sender.send(());
         }
     }
 
     fn write_entry(&mut self, entry: &QueuedEntry) -> io::Result<()> {
-        // The rest of an earlier line comes first; otherwise the two lines would be joined.
+        // First writes the rest of an earlier line. Otherwise the two lines would be joined.
         let line = self
             .finish_line()
             .and_then(|()| catch_write_panic(|| entry.to_line(self.options).map_err(io::Error::from)))
             .inspect_err(|_| self.count_failed(1))?;
-        (self.line, self.taken) = (line, 0);
+        (self.line, self.written_bytes) = (line, 0);
         self.finish_line().inspect_err(|_| {
             // No byte of the line was written, so there is no rest to keep.
-            if self.taken == 0 {
+            if self.written_bytes == 0 {
                 self.line.clear();
                 self.count_failed(1);
             }
@@ -90,10 +98,10 @@ impl<W: Write> LogWriter<W> {
         if self.line.is_empty() {
             return Ok(());
         }
-        while let Some(rest) = self.line.get(self.taken..).filter(|rest| !rest.is_empty()) {
-            match catch_write_panic(|| self.out.write(rest)) {
+        while let Some(rest) = self.line.get(self.written_bytes..).filter(|rest| !rest.is_empty()) {
+            match catch_write_panic(|| self.output.write(rest)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(taken) => self.taken += taken,
+                Ok(written) => self.written_bytes += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -111,10 +119,10 @@ impl<W: Write> LogWriter<W> {
             return;
         }
         let lines = std::mem::take(&mut self.unflushed);
-        match catch_write_panic(|| self.out.flush()) {
+        match catch_write_panic(|| self.output.flush()) {
             Ok(()) => {
                 self.counters.written.fetch_add(lines, Ordering::Relaxed);
-                self.failing = false;
+                self.last_write_failed = false;
             }
             Err(error) => {
                 self.count_failed(lines);
@@ -129,14 +137,14 @@ impl<W: Write> LogWriter<W> {
 
     fn report_error(&mut self, error: &io::Error) {
         let text = error.to_string();
-        if !std::mem::replace(&mut self.failing, true) {
+        if !std::mem::replace(&mut self.last_write_failed, true) {
             tracing::warn!(target: "rulec::log", error = %text, "the decision log cannot be written");
         }
         *self.counters.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 }
 
-/// Converts a panic of the output's code to an error.
-fn catch_write_panic<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    catch_panic(run).unwrap_or_else(|panic| Err(io::Error::other(panic)))
+/// Calls `operation`, which uses the output, and converts a panic to an error.
+fn catch_write_panic<T>(operation: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    catch_panic(operation).unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }

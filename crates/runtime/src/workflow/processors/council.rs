@@ -25,17 +25,18 @@ impl Council {
         member: impl Fn(&Value) -> Result<Arc<dyn Processor>, Message> + Send + Sync,
     ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
         move |node| {
-            let wanted = || message!("`config`: `members` is wanted, an endpoint or a text for each name");
-            let fields = node.config.as_object().ok_or_else(wanted)?;
+            let expected_members =
+                || message!("`config`: `members` is wanted, an endpoint or a text for each name");
+            let fields = node.config.as_object().ok_or_else(expected_members)?;
             if let Some(other) = fields.keys().find(|key| *key != "members") {
                 return Err(message!("`config` has no field `{other}`; it has `members`").into());
             }
             let members = fields.get("members").and_then(Value::as_object);
-            let members = members.filter(|members| !members.is_empty()).ok_or_else(wanted)?;
-            let create = |(name, written): (&String, &Value)| -> Result<_, Message> {
-                let member = match written {
+            let members = members.filter(|members| !members.is_empty()).ok_or_else(expected_members)?;
+            let create = |(name, member_config): (&String, &Value)| -> Result<_, Message> {
+                let member = match member_config {
                     Value::String(text) => constant(text.clone()),
-                    _ => member(written).map_err(|error| message!("the member `{name}`: {error}"))?,
+                    _ => member(member_config).map_err(|error| message!("the member `{name}`: {error}"))?,
                 };
                 Ok((name.clone(), member))
             };
@@ -51,8 +52,8 @@ fn constant(text: String) -> Arc<dyn Processor> {
 impl Processor for Council {
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
         Box::pin(async move {
-            let asked = self.0.iter().map(|(_, member)| member.process(call, input.clone()));
-            let answers = join_all(asked).await;
+            let calls = self.0.iter().map(|(_, member)| member.process(call, input.clone()));
+            let answers = join_all(calls).await;
             let mut output = Map::new();
             for ((name, _), answer) in self.0.iter().zip(answers) {
                 let answer =

@@ -15,7 +15,7 @@ use rulec_syntax::ast::{self, Notice};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// Lowers `closed`: one violation for each undeclared key.
+    /// Lowers `closed`, a rule that reports one violation for each undeclared key.
     pub(super) fn lower_closed(
         &mut self,
         id: Option<&'a Spanned<String>>,
@@ -23,12 +23,12 @@ impl<'a> Checker<'a> {
         span: Span,
         site: &ItemSite,
     ) -> Checked<()> {
-        let known: Vec<Json> = site.known.iter().map(|name| Json::from(&**name)).collect();
-        let names: Vec<&str> = site.known.iter().map(|name| &**name).collect();
+        let declared_names: Vec<Json> = site.declared_names.iter().map(|name| Json::from(&**name)).collect();
+        let names: Vec<&str> = site.declared_names.iter().map(|name| &**name).collect();
         let call = |function, args| Expr::call(function, args, Ty::list(Ty::STRING), span);
-        let known = constant_expr(Json::Array(known), span);
+        let declared_names = constant_expr(Json::Array(declared_names), span);
         let keys = call(Function::Keys, vec![site.object.clone()]);
-        let list = call(Function::Without, vec![keys, known]);
+        let list = call(Function::Without, vec![keys, declared_names]);
         let (element, key) = self.new_binding("key", Ty::STRING, span);
         let violation = ViolationReport {
             place: site.place.with_step(ObjectStep::At(self.add_value(key))),
@@ -46,19 +46,20 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Puts the rules that `fill` adds into a separate block, which is evaluated for each element.
+    /// Puts the rules that `add_rules` adds into a separate block. The block is evaluated for each
+    /// element.
     pub(super) fn add_each_block(
         &mut self,
         elements: EachElements,
         name: &str,
         span: Span,
-        fill: impl FnOnce(&mut Self) -> Checked<()>,
+        add_rules: impl FnOnce(&mut Self) -> Checked<()>,
     ) -> Checked<()> {
         let block = self.new_block(name, span);
         let outer = std::mem::replace(&mut self.payload.block, block);
-        let filled = fill(self);
+        let result = add_rules(self);
         let block = std::mem::replace(&mut self.payload.block, outer);
-        filled?;
+        result?;
         let EachElements { list, place, key, element, when } = elements;
         let (list, when) = (self.add_value(list), when.map(|when| self.add_value(when)));
         self.payload.block.each.push(Each { list, place, key, element, when, block, nest: 1 });
@@ -68,11 +69,11 @@ impl<'a> Checker<'a> {
     /// Lowers `each KEY, VALUE in LIST { … }`.
     pub(super) fn lower_each(&mut self, each: &'a ast::EachItem, site: &ItemSite) -> Checked<()> {
         self.check_payload_size(each.list.span)?;
-        self.noted.clear();
+        self.pending_type_tests.clear();
         let list = self.check_value(&each.list)?;
-        let guarded: Vec<Cond> = self.noted.drain(..).collect();
-        let wanted = KindSet::LIST.union(KindSet::DICT);
-        if !list.ty.kinds.overlaps(wanted) {
+        let type_tests: Vec<Cond> = self.pending_type_tests.drain(..).collect();
+        let list_or_dict = KindSet::LIST.union(KindSet::DICT);
+        if !list.ty.kinds.overlaps(list_or_dict) {
             let message = message!("expected a list or dict, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
             return self.report(diagnostic.here(list.ty.to_message()));
@@ -96,9 +97,9 @@ impl<'a> Checker<'a> {
         });
         self.bind_path(ObjectPath::new(element), Binding::new(&name.node, expr, name.span));
         let guard = each.guard.as_ref().map(|guard| self.check_cond(guard)).transpose();
-        let before = self.payload.guards.len();
-        self.payload.guards.extend(guarded);
-        self.payload.guards.append(&mut self.noted);
+        let guards_before = self.payload.guards.len();
+        self.payload.guards.extend(type_tests);
+        self.payload.guards.append(&mut self.pending_type_tests);
         let span = each.list.span;
         let block_name = format!("{}[]", self.source_on_one_line(span));
         self.payload.each += 1;
@@ -109,7 +110,7 @@ impl<'a> Checker<'a> {
             span,
         });
         let elements = EachElements { list, place, key, element, when };
-        let filled = self.add_each_block(elements, &block_name, span, |this| {
+        let result = self.add_each_block(elements, &block_name, span, |this| {
             if let Ok(guard) = guard {
                 this.payload.guards.extend(guard);
                 this.lower_items(&each.body, ItemOwner::Each, site);
@@ -117,19 +118,20 @@ impl<'a> Checker<'a> {
             Ok(())
         });
         self.payload.each -= 1;
-        self.payload.guards.truncate(before);
+        self.payload.guards.truncate(guards_before);
         self.scope.truncate(scope);
-        filled
+        result
     }
 }
 
-/// The parts of an [`Each`] that come before its rules: the list or dict, and the bindings of an
-/// element.
+/// All parts of an [`Each`] except its rules. They are the list or dict, the bindings of an
+/// element, and the condition.
 pub(super) struct EachElements {
     pub(super) list: Expr,
     pub(super) place: Option<ObjectPath>,
     pub(super) key: Option<BindingId>,
     pub(super) element: BindingId,
-    /// The condition after `when`; the rules apply only to elements for which it is true.
+    /// The condition after `when`. The rules apply only to elements for which the condition is
+    /// true.
     pub(super) when: Option<Expr>,
 }

@@ -37,10 +37,10 @@ impl<'a> DeclaredField<'a, '_> {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
-    /// Returns the condition that the parent of the field is an object. `None` if the rules of the
-    /// field need not test this.
+    /// Returns the condition that the parent of the field is an object. `None` if the parent is
+    /// always an object.
     fn object_test(&self) -> Option<Cond> {
-        self.site.may_differ.then(|| is_present_condition(&self.site.object, self.field.name.span))
+        self.site.may_be_non_object.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
 
     fn violation(
@@ -61,27 +61,27 @@ impl<'a> DeclaredField<'a, '_> {
 impl<'a> Checker<'a> {
     /// Adds the fields that `items` declare to the scope, so that rules can use their names.
     pub(super) fn bring_fields_into_scope(&mut self, items: &'a [Item], site: &ItemSite) {
-        let before = self.diagnostics.len();
-        let mut seen: HashMap<&str, Span> = HashMap::new();
-        let mut twice = Vec::new();
+        let diagnostics_before = self.diagnostics.len();
+        let mut first_spans: HashMap<&str, Span> = HashMap::new();
+        let mut duplicates = Vec::new();
         for item in items {
             let ItemKind::Field(field) = &item.kind else { continue };
             let (name, span) = (&field.name.node, field.name.span);
-            if let Some(first) = seen.get(name.as_str()) {
-                let again =
+            if let Some(first) = first_spans.get(name.as_str()) {
+                let duplicate =
                     duplicate_error(message!("field"), name, *first, span).help(message!("keep one of them"));
-                twice.push(Diagnostic { code: Code::FieldTwice, ..again });
+                duplicates.push(Diagnostic { code: Code::FieldTwice, ..duplicate });
                 continue;
             }
-            seen.insert(name, span);
+            first_spans.insert(name, span);
             let ty = self.lower_shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
             let expr = self.field_read(&site.object, name, ty.clone(), span);
             let guard = self.elements_fit_condition(&expr, &ty, span);
             let place = Some(site.place.with_step(ObjectStep::Key(name.as_str().into())));
             self.scope.push(Binding { place, guard, ..Binding::new(name, expr, span) });
         }
-        self.diagnostics.truncate(before);
-        self.diagnostics.extend(twice);
+        self.diagnostics.truncate(diagnostics_before);
+        self.diagnostics.extend(duplicates);
     }
 
     /// Builds the condition that all elements of a list or dict have the element type. `None` if
@@ -100,8 +100,9 @@ impl<'a> Checker<'a> {
             _ => return None,
         };
         let var = self.new_var("element", element.kinds);
-        let read = Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), optional: true, span };
-        let body = Box::new(is_present_condition(&read, span));
+        let element_read =
+            Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), optional: true, span };
+        let body = Box::new(is_present_condition(&element_read, span));
         let kind = CondKind::Quantifier { all: true, list: Box::new(list), var, body };
         Some(Cond { kind, span })
     }
@@ -114,8 +115,8 @@ impl<'a> Checker<'a> {
         let any = self.field_read(&site.object, name, Ty::ANY, span);
         let typed = self.field_read(&site.object, name, ty.clone(), span);
         let limits = self.lower_limits(field, &typed)?;
-        let shown = limits.as_ref().and_then(|_| self.try_constant_limits(field.limits.as_ref()?));
-        let wants = describe_accepted_value(field, &shape, shown.as_ref());
+        let constant_limits = limits.as_ref().and_then(|_| self.try_constant_limits(field.limits.as_ref()?));
+        let wants = describe_accepted_value(field, &shape, constant_limits.as_ref());
         let correction = self.lower_correction(&field.notice)?;
         let declared = DeclaredField {
             field,
@@ -160,7 +161,7 @@ impl<'a> Checker<'a> {
     fn wrong_type_conditions(&mut self, declared: &DeclaredField<'a, '_>) -> Vec<Cond> {
         let DeclaredField { field, site, typed, .. } = declared;
         let span = field.name.span;
-        let there = if field.optional && !field.nullable {
+        let is_present = if field.optional && !field.nullable {
             let key = constant_expr(Json::from(field.name.node.as_str()), span);
             // The object is read as a dict. With the record type, the hash of every condition would
             // cover all fields of the record.
@@ -169,16 +170,17 @@ impl<'a> Checker<'a> {
         } else {
             is_present_condition(&declared.any, span)
         };
-        let other = match self.elements_fit_condition(typed, &typed.ty, span) {
+        let has_wrong_type = match self.elements_fit_condition(typed, &typed.ty, span) {
             None => is_missing_condition(typed, span),
-            Some(fit) => {
-                Cond { kind: CondKind::Or(vec![is_missing_condition(typed, span), negate(fit)]), span }
-            }
+            Some(elements_fit) => Cond {
+                kind: CondKind::Or(vec![is_missing_condition(typed, span), negate(elements_fit)]),
+                span,
+            },
         };
-        declared.object_test().into_iter().chain([there, other]).collect()
+        declared.object_test().into_iter().chain([is_present, has_wrong_type]).collect()
     }
 
-    /// Adds the rule for `not blank`. `span` is the span of these words.
+    /// Adds the rule for `not blank`. `span` is the span of the words `not blank`.
     fn add_not_blank_rule(&mut self, declared: &DeclaredField<'a, '_>, span: Span) -> Checked<()> {
         let (name, typed) = (&declared.field.name.node, &declared.typed);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {
@@ -196,9 +198,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds the rule for `const VALUE`.
-    fn add_const_rule(&mut self, declared: &DeclaredField<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
-        let value = self.check_value(written)?;
-        let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);
+    fn add_const_rule(&mut self, declared: &DeclaredField<'a, '_>, value_expr: &'a ast::Expr) -> Checked<()> {
+        let value = self.check_value(value_expr)?;
+        let (name, span, ty) = (&declared.field.name.node, value_expr.span, &declared.typed.ty);
         let kinds = value.ty.kinds.with_comparable_kinds().intersect(ty.kinds);
         if kinds.is_empty() {
             return self.report_limit_mismatch(
@@ -208,20 +210,21 @@ impl<'a> Checker<'a> {
             );
         }
         let kind = ExprKind::Read(Box::new(declared.any.clone()), kinds);
-        let read = Expr { kind, ty: Ty::from_kinds(kinds), optional: true, span };
+        let typed_value = Expr { kind, ty: Ty::from_kinds(kinds), optional: true, span };
         let wants = constant_json_of(&value).map_or_else(|| self.source_on_one_line(span), Json::to_string);
-        let other = negate(test_condition(Op::Eq, read.clone(), Operand::Value(value), span));
-        let differs = Cond { kind: CondKind::Or(vec![is_missing_condition(&read, span), other]), span };
+        let is_different = negate(test_condition(Op::Eq, typed_value.clone(), Operand::Value(value), span));
+        let is_wrong_value =
+            Cond { kind: CondKind::Or(vec![is_missing_condition(&typed_value, span), is_different]), span };
         // A value of a wrong type is already reported by another rule.
-        let there = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
-        let parts = vec![is_present_condition(there, span), differs];
+        let present_value = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
+        let parts = vec![is_present_condition(present_value, span), is_wrong_value];
         let violation = declared.violation(message!("`{name}` must be {wants}"), true, None);
         let violation = ViolationReport { span, repair: message!("write {wants}"), ..violation };
         self.add_requirement(&declared.rule_id("match"), parts, violation, declared.site)
     }
 
-    /// Adds the rules of the group that is the field's type. They apply to the field, or to each of
-    /// its elements if the field is a list.
+    /// Adds the rules of the group that is the field's type. The rules apply to the field, or to
+    /// each element if the field is a list.
     fn add_group_rules(&mut self, declared: DeclaredField<'a, '_>, shape: &Shape) -> Checked<()> {
         let field = declared.field;
         let (ty, inner) = match (&field.ty.kind, shape) {
@@ -235,11 +238,11 @@ impl<'a> Checker<'a> {
             owner: group.name.node.as_str().into(),
             object: declared.typed,
             place: declared.place,
-            may_differ: true,
-            renamed: declared.site.renamed.clone(),
-            known: inner.fields.iter().map(|field| field.name.clone()).collect(),
+            may_be_non_object: true,
+            reported_id: declared.site.reported_id.clone(),
+            declared_names: inner.fields.iter().map(|field| field.name.clone()).collect(),
         };
-        let done = match shape {
+        let result = match shape {
             Shape::Objects(_) => self.add_element_rules(group, site, field),
             _ => {
                 self.lower_group_items(group, Vec::new(), &site);
@@ -247,7 +250,7 @@ impl<'a> Checker<'a> {
             }
         };
         self.payload.groups.pop();
-        done
+        result
     }
 
     /// Adds a group's rules for each element of the list `list.object`.
@@ -308,7 +311,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Lowers the limits after `in`. Returns the name of the rule, the condition that the value is
-    /// within the limits, and the correction that clamps the value.
+    /// within the limits, and the correction that clamps the value. Returns `None` if the field has
+    /// no limits.
     fn lower_limits(
         &mut self,
         field: &'a FieldItem,
@@ -319,11 +323,11 @@ impl<'a> Checker<'a> {
         if let ast::ExprKind::Range { start, end, inclusive } = &limits.values.kind {
             let (start, end) = (self.check_value(start), self.check_value(end));
             let (start, end) = (start?, end?);
-            let fits = |end: &Expr| {
+            let fits_field = |end: &Expr| {
                 end.ty.kinds.with_comparable_kinds().overlaps(typed.ty.kinds)
                     && end.ty.kinds.overlaps(KindSet::NUMBER)
             };
-            if !fits(&start) || !fits(&end) || typed.ty.kinds == KindSet::ALL {
+            if !fits_field(&start) || !fits_field(&end) || typed.ty.kinds == KindSet::ALL {
                 return self.report_limit_mismatch(field, span, message!("a range applies only to numbers"));
             }
             if limits.clamp && !inclusive {
@@ -337,8 +341,8 @@ impl<'a> Checker<'a> {
             }
             let clamp = limits.clamp.then(|| {
                 let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
-                let most = call(Function::Min, vec![typed.clone(), end.clone()]);
-                let clamped = call(Function::Max, vec![start.clone(), most]);
+                let upper_bounded = call(Function::Min, vec![typed.clone(), end.clone()]);
+                let clamped = call(Function::Max, vec![start.clone(), upper_bounded]);
                 Correction::Clamp(self.add_value(clamped))
             });
             let range = Operand::Range { start, end, inclusive: *inclusive };

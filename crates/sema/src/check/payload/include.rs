@@ -14,22 +14,22 @@ impl<'a> Checker<'a> {
     pub(super) fn lower_include(&mut self, include: &'a ast::IncludeItem, site: &ItemSite) -> Checked<()> {
         let group = self.find_group(&include.group)?;
         self.enter_group(&include.group)?;
-        let bound = self.check_group_args(group, include);
-        self.noted.clear();
+        let arguments = self.check_group_args(group, include);
+        self.pending_type_tests.clear();
         let guard = include.guard.as_ref().map(|guard| self.check_cond(guard)).transpose();
-        let guards = self.payload.guards.len();
-        self.payload.guards.append(&mut self.noted);
-        if let (Ok(bound), Ok(guard)) = (bound, guard) {
+        let guards_before = self.payload.guards.len();
+        self.payload.guards.append(&mut self.pending_type_tests);
+        if let (Ok(arguments), Ok(guard)) = (arguments, guard) {
             self.payload.guards.extend(guard);
-            let renamed = include.renamed.as_ref().map(|id| id.node.as_str().into());
+            let own_id = include.renamed.as_ref().map(|id| id.node.as_str().into());
             let inner = ItemSite {
                 owner: group.name.node.as_str().into(),
-                renamed: site.renamed.clone().or(renamed),
+                reported_id: site.reported_id.clone().or(own_id),
                 ..site.clone()
             };
-            self.lower_group_items(group, bound, &inner);
+            self.lower_group_items(group, arguments, &inner);
         }
-        self.payload.guards.truncate(guards);
+        self.payload.guards.truncate(guards_before);
         self.payload.groups.pop();
         Ok(())
     }
@@ -59,12 +59,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Starts to inline a group; reports cycles and too deep nesting.
+    /// Starts to inline a group. Reports a group that includes itself, and groups that are nested
+    /// too deep.
     pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
         self.check_payload_size(name.span)?;
-        let open = self.payload.groups.iter().any(|open| **open == *name.node);
+        let is_open = self.payload.groups.iter().any(|open_group| **open_group == *name.node);
         self.payload.groups.push(name.node.as_str().into());
-        if open {
+        if is_open {
             let chain = self.payload.groups.join(" → ");
             self.payload.groups.pop();
             let message = message!("the group `{}` includes itself", name.node);
@@ -81,14 +82,14 @@ impl<'a> Checker<'a> {
     /// Reports an error if the payload is too large: too deep nesting, or too many items.
     pub(super) fn check_payload_size(&mut self, span: Span) -> Checked<()> {
         let state = &mut self.payload;
-        let deep = state.groups.len() + state.each >= MAX_ITEM_DEPTH;
-        if !deep && state.items <= MAX_ITEMS {
+        let is_too_deep = state.groups.len() + state.each >= MAX_ITEM_DEPTH;
+        if !is_too_deep && state.items <= MAX_ITEMS {
             return Ok(());
         }
         if std::mem::replace(&mut state.too_large, true) {
             return Err(AlreadyReported);
         }
-        let (message, help) = match deep {
+        let (message, help) = match is_too_deep {
             true => (
                 message!(
                     "groups and `each` blocks are nested more than {MAX_NESTED} levels deep here",
@@ -110,12 +111,17 @@ impl<'a> Checker<'a> {
 
     /// Lowers the items of a group. Only `payload`, `decision` and the names that the group
     /// declares are in scope.
-    pub(super) fn lower_group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &ItemSite) {
-        let judged: Scope = self.scope.bindings().iter().take(2).cloned().collect();
-        let outer = std::mem::replace(&mut self.scope, judged);
-        self.scope.extend(bound);
+    pub(super) fn lower_group_items(
+        &mut self,
+        group: &'a ast::Group,
+        arguments: Vec<Binding>,
+        site: &ItemSite,
+    ) {
+        let payload_scope: Scope = self.scope.bindings().iter().take(2).cloned().collect();
+        let outer_scope = std::mem::replace(&mut self.scope, payload_scope);
+        self.scope.extend(arguments);
         self.lower_items(&group.body, ItemOwner::Object, site);
-        self.scope = outer;
+        self.scope = outer_scope;
     }
 
     fn check_group_args(
@@ -124,20 +130,20 @@ impl<'a> Checker<'a> {
         include: &'a ast::IncludeItem,
     ) -> Checked<Vec<Binding>> {
         let params = self.resolve_record(&group.params);
-        let mut bound = Vec::new();
+        let mut bindings = Vec::new();
         let mut args: HashMap<&str, &'a ast::IncludeArg> = HashMap::new();
         for arg in &include.args {
-            let again = args.insert(&arg.name.node, arg).is_some();
-            if again || params.get(&arg.name.node).is_none() {
-                let message = match again {
+            let is_repeated = args.insert(&arg.name.node, arg).is_some();
+            if is_repeated || params.get(&arg.name.node).is_none() {
+                let message = match is_repeated {
                     true => message!("the parameter `{}` is given twice", arg.name.node),
                     false => message!("the group `{}` has no parameter `{}`", group.name.node, arg.name.node),
                 };
-                let near = self.nearest(&arg.name.node, params.names()).filter(|_| !again);
+                let similar = self.nearest(&arg.name.node, params.names()).filter(|_| !is_repeated);
                 let diagnostic = Diagnostic::new(Code::UnknownParameter, arg.name.span, message)
                     .label(group.name.span, message!("declared here"))
                     .help(message!("its parameters are {}", join_names(params.names())))
-                    .did_you_mean(arg.name.span, near);
+                    .did_you_mean(arg.name.span, similar);
                 return self.report(diagnostic);
             }
         }
@@ -153,9 +159,9 @@ impl<'a> Checker<'a> {
                         .help(message!("add `{}: …`", param.name)),
                 );
             };
-            self.noted.clear();
+            self.pending_type_tests.clear();
             let value = self.check_value(&arg.value)?;
-            let guard = self.take_noted_guard(arg.name.span);
+            let guard = self.take_type_tests(arg.name.span);
             let value =
                 self.check_argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
             let place = match &arg.place {
@@ -163,8 +169,8 @@ impl<'a> Checker<'a> {
                 None => self.object_path_of(&arg.value),
             };
             let expr = self.bind_once(&param.name, value, arg.name.span);
-            bound.push(Binding { place, guard, ..Binding::new(&param.name, expr, arg.name.span) });
+            bindings.push(Binding { place, guard, ..Binding::new(&param.name, expr, arg.name.span) });
         }
-        Ok(bound)
+        Ok(bindings)
     }
 }

@@ -10,12 +10,12 @@ use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
     /// Lowers the path after `at`.
-    pub(super) fn lower_object_path(&mut self, written: &'a ast::PathExpr) -> Checked<ObjectPath> {
-        let span = written.path.span;
-        let Some(place) = self.object_path_of(&written.path) else {
+    pub(super) fn lower_object_path(&mut self, path_expr: &'a ast::PathExpr) -> Checked<ObjectPath> {
+        let span = path_expr.path.span;
+        let Some(place) = self.object_path_of(&path_expr.path) else {
             // An error in the path was already reported.
-            let last = self.diagnostics.last().filter(|diagnostic| diagnostic.is_error());
-            if last.and_then(Diagnostic::span).is_some_and(|place| span.contains(place)) {
+            let last_error = self.diagnostics.last().filter(|diagnostic| diagnostic.is_error());
+            if last_error.and_then(Diagnostic::span).is_some_and(|error_span| span.contains(error_span)) {
                 return Err(AlreadyReported);
             }
             let help = message!(
@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
                 help,
             );
         };
-        if !written.dotted {
+        if !path_expr.dotted {
             return Ok(place);
         }
         let mut steps = place.steps;

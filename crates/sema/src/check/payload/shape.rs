@@ -21,10 +21,10 @@ impl<'a> Checker<'a> {
     /// Collects the fields of an object, including the fields of included groups. Reports nothing,
     /// because the pass that adds rules reports the errors.
     pub(super) fn collect_object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
-        let before = self.diagnostics.len();
+        let diagnostics_before = self.diagnostics.len();
         let mut object = Object::default();
         self.collect_fields(items, groups, &mut HashSet::new(), &mut object);
-        self.diagnostics.truncate(before);
+        self.diagnostics.truncate(diagnostics_before);
         object
     }
 
@@ -32,18 +32,18 @@ impl<'a> Checker<'a> {
         &mut self,
         items: &'a [Item],
         groups: &mut Vec<Arc<str>>,
-        seen: &mut HashSet<&'a str>,
+        field_names: &mut HashSet<&'a str>,
         object: &mut Object,
     ) {
         self.payload.items += items.len();
-        // The pass that adds rules reports that the payload is too large.
+        // The later pass that adds rules reports that the payload is too large.
         if groups.len() > MAX_ITEM_DEPTH || self.payload.items > MAX_ITEMS {
             return;
         }
         for item in items {
             match &item.kind {
                 ItemKind::Field(field) => {
-                    if !seen.insert(&field.name.node) {
+                    if !field_names.insert(&field.name.node) {
                         continue;
                     }
                     let shape = self.lower_shape(&field.ty, groups).unwrap_or(Shape::Plain(Ty::ANY));
@@ -66,10 +66,10 @@ impl<'a> Checker<'a> {
                 }
                 ItemKind::Closed { .. } => object.closed = true,
                 ItemKind::Include(include) => {
-                    let open = groups.iter().any(|open| **open == *include.group.node);
-                    if let (false, Ok(group)) = (open, self.find_group(&include.group)) {
+                    let is_open = groups.iter().any(|open_group| **open_group == *include.group.node);
+                    if let (false, Ok(group)) = (is_open, self.find_group(&include.group)) {
                         groups.push(group.name.node.as_str().into());
-                        self.collect_fields(&group.body, groups, seen, object);
+                        self.collect_fields(&group.body, groups, field_names, object);
                         groups.pop();
                     }
                 }
@@ -160,15 +160,15 @@ impl Shape {
         match self {
             Shape::Plain(ty) => ty.clone(),
             Shape::Object(object) => object.record_type(),
-            // Each element has its own rules, so an element of a wrong type does not make the list
-            // wrong.
+            // Separate rules check each element, so an element of a wrong type does not make the
+            // type of the list wrong.
             Shape::Objects(object) => Ty::list(object.record_type()),
         }
     }
 }
 
 impl Object {
-    /// Returns the type that an object with these fields is read as.
+    /// Returns the record type as which an object with these fields is read.
     pub(super) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),
@@ -186,7 +186,7 @@ pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: 
         Some(Limits::OneOf(values)) => {
             let values: Vec<String> = values.iter().map(Json::to_string).collect();
             match values.as_slice() {
-                [one] => Message::verbatim(one),
+                [only_value] => Message::verbatim(only_value),
                 _ => message!("one of {}", comma_list(values)),
             }
         }

@@ -20,43 +20,61 @@ use std::sync::Arc;
 impl<'a> Checker<'a> {
     /// Checks a path such as `request.intent` or `request.entities.order.id`.
     pub fn check_request_path(&mut self, path: &ConstantPath<'_>, span: Span) -> Checked<Expr> {
-        let Some((name, place)) = path.segment(1) else {
+        let Some((name, name_span)) = path.segment(1) else {
             let help = message!("its fields are {}", self.request_field_names(span).join(", "));
             return self.fail(Code::UnknownField, span, message!("`request` is not a value"), help);
         };
-        let upto = |at: usize| path.segment(at).map_or(span, |(_, place)| path.places[0].0.to(place));
-        let (mut value, read_parts) = match name {
-            "intent" => (self.check_intent_field(INTENT_FIELD, upto(1))?, 2),
-            "intent_score" => (self.check_intent_field(INTENT_SCORE_FIELD, upto(1))?, 2),
-            "entities" => (self.check_entity_value(path, upto(2))?, 3),
-            "keywords" => {
-                (self.feature_call(Feature::Keywords, REQUEST_ROOT, name, Ty::list(Ty::STRING), upto(1))?, 2)
-            }
-            CONTEXT_SCORE => (self.check_context_score(upto(1))?, 2),
-            _ => (self.check_lexicon_score(name, place, upto(1))?, 2),
+        let span_up_to = |index: usize| {
+            path.segment(index).map_or(span, |(_, name_span)| path.segment_spans[0].0.to(name_span))
         };
-        for at in read_parts.. {
-            let Some((name, place)) = path.segment(at) else { break };
-            value = self.check_field(value, &Spanned::new(name.to_owned(), place), upto(at))?;
+        let (mut value, read_parts) = match name {
+            "intent" => (self.check_intent_field(INTENT_FIELD, span_up_to(1))?, 2),
+            "intent_score" => (self.check_intent_field(INTENT_SCORE_FIELD, span_up_to(1))?, 2),
+            "entities" => (self.check_entity_value(path, span_up_to(2))?, 3),
+            "keywords" => (
+                self.feature_call(
+                    Feature::Keywords,
+                    REQUEST_ROOT,
+                    name,
+                    Ty::list(Ty::STRING),
+                    span_up_to(1),
+                )?,
+                2,
+            ),
+            CONTEXT_SCORE => (self.check_context_score(span_up_to(1))?, 2),
+            _ => (self.check_lexicon_score(name, name_span, span_up_to(1))?, 2),
+        };
+        for index in read_parts.. {
+            let Some((name, name_span)) = path.segment(index) else { break };
+            value = self.check_field(value, &Spanned::new(name.to_owned(), name_span), span_up_to(index))?;
         }
         Ok(value)
     }
 
-    fn request_field_names(&self, place: Span) -> Vec<&'a str> {
+    fn request_field_names(&self, use_span: Span) -> Vec<&'a str> {
         let lexicons = self.symbols.lexicons.iter();
-        let seen = lexicons.filter(|symbol| self.symbols.is_visible(place.file, symbol.name.span));
-        let names = seen.map(|symbol| symbol.name.node.as_str()).filter(|name| *name != URGENCY_LEXICON);
+        let visible_lexicons =
+            lexicons.filter(|symbol| self.symbols.is_visible(use_span.file, symbol.name.span));
+        let names =
+            visible_lexicons.map(|symbol| symbol.name.node.as_str()).filter(|name| *name != URGENCY_LEXICON);
         REQUEST_FIELDS.into_iter().chain(names).collect()
     }
 
-    /// Builds a call of the built-in function for `feature`. The function analyses a text, for
-    /// example computes its intent or its keywords.
-    fn feature_call(&mut self, feature: Feature, of: &str, name: &str, ty: Ty, span: Span) -> Checked<Expr> {
+    /// Builds a call of the built-in function for `feature`. The function analyses the message's
+    /// text, for example to find the intent or the keywords.
+    fn feature_call(
+        &mut self,
+        feature: Feature,
+        owner: &str,
+        name: &str,
+        ty: Ty,
+        span: Span,
+    ) -> Checked<Expr> {
         let text = self.check_analysed_text(span)?;
         let externs = &mut self.program.externs;
-        let id = *self.analysed.externs.entry(feature).or_insert_with(|| {
+        let id = *self.analysis_state.externs.entry(feature).or_insert_with(|| {
             let params = vec![(TEXT_FIELD.into(), Ty::STRING)];
-            let name = format!("{of}.{name}").into();
+            let name = format!("{owner}.{name}").into();
             externs.push(hir::Extern { name, params, result: ty.clone(), feature: Some(feature), span });
             ExternId(externs.len() as u32 - 1)
         });
@@ -67,23 +85,25 @@ impl<'a> Checker<'a> {
 
     fn check_analysed_text(&mut self, span: Span) -> Checked<Expr> {
         let path = [Arc::from(TEXT_FIELD)];
-        let found = self.fields.resolve_path(&path, span).ok();
+        let text_field = self.fields.resolve_path(&path, span).ok();
         self.fields.record_use(&path, KindSet::ALL);
-        if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
+        if let Some(text_field) =
+            text_field.as_ref().filter(|text_field| text_field.ty.kinds.overlaps(KindSet::STRING))
+        {
             let reason = NarrowingReason::Fixed(message!("the text that `request` analyses"));
             self.fields.narrow_kinds(&path, KindSet::STRING, span, &reason);
-            let slot = self.fields.intern_slot(None, &path, KindSet::STRING, found.private);
-            let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
+            let slot = self.fields.intern_slot(None, &path, KindSet::STRING, text_field.private);
+            let optional = text_field.optional || !text_field.ty.kinds.is_subset(KindSet::STRING);
             return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
         }
-        if std::mem::replace(&mut self.analysed.no_text, true) {
+        if std::mem::replace(&mut self.analysis_state.no_text, true) {
             return Err(AlreadyReported);
         }
-        let (diagnostic, help) = match (found, self.fields.declared_at(&path)) {
-            (Some(found), Some(declared)) => {
+        let (diagnostic, help) = match (text_field, self.fields.declared_at(&path)) {
+            (Some(text_field), Some(declared)) => {
                 let message = message!(
                     "`request` analyses `text`, which must be a string but is {}",
-                    found.ty.with_article()
+                    text_field.ty.with_article()
                 );
                 let label = message!("declared here");
                 (
@@ -131,23 +151,23 @@ impl<'a> Checker<'a> {
                 message!("declare the entities to look for: `entity order matches r\"order (?<id>[0-9]+)\"`"),
             );
         }
-        let Some((name, place)) = path.segment(2) else {
+        let Some((name, name_span)) = path.segment(2) else {
             let help = message!("use one of these: {}", join_names(entities.names()));
             return self.fail(Code::UnknownField, span, message!("`request.entities` is not a value"), help);
         };
         let symbol = self.symbols.entities.get(name);
         match symbol.filter(|symbol| self.symbols.is_visible(span.file, symbol.name.span)) {
             Some(symbol) => {
-                let at = self.symbols.entities.position(&symbol.name.node).unwrap_or_default();
-                let fields = &self.program.analysis.entities[at].fields;
+                let index = self.symbols.entities.position(&symbol.name.node).unwrap_or_default();
+                let fields = &self.program.analysis.entities[index].fields;
                 let ty = optional_record(fields.iter().map(|field| (&**field, Ty::STRING)));
-                self.feature_call(Feature::Entity(at), "request.entities", name, ty, span)
+                self.feature_call(Feature::Entity(index), "request.entities", name, ty, span)
             }
             None => {
                 let names: Vec<&'a str> = entities.names().collect();
                 self.report_unknown_part(
                     name,
-                    place,
+                    name_span,
                     UnknownPartOwner::Entities,
                     &names,
                     symbol.map(|s| s.name.span),
@@ -156,17 +176,19 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn check_lexicon_score(&mut self, name: &str, place: Span, span: Span) -> Checked<Expr> {
+    fn check_lexicon_score(&mut self, name: &str, name_span: Span, span: Span) -> Checked<Expr> {
         // Lexicons are in the order of their symbols; the built-in one is the last.
         let lexicons = &self.program.analysis.lexicons;
         let built_in = || lexicons.last().filter(|last| *last.name == *name).map(|_| lexicons.len() - 1);
-        let at = self.symbols.lexicons.position(name).or_else(built_in);
+        let index = self.symbols.lexicons.position(name).or_else(built_in);
         let declared = self.symbols.lexicons.get(name).map(|symbol| symbol.name.span);
-        match at.filter(|_| declared.is_none_or(|place| self.symbols.is_visible(span.file, place))) {
-            Some(at) => self.feature_call(Feature::Lexicon(at), REQUEST_ROOT, name, Ty::FLOAT, span),
+        match index.filter(|_| {
+            declared.is_none_or(|declared_span| self.symbols.is_visible(span.file, declared_span))
+        }) {
+            Some(index) => self.feature_call(Feature::Lexicon(index), REQUEST_ROOT, name, Ty::FLOAT, span),
             None => {
                 let names = self.request_field_names(span);
-                self.report_unknown_part(name, place, UnknownPartOwner::Request, &names, declared)
+                self.report_unknown_part(name, name_span, UnknownPartOwner::Request, &names, declared)
             }
         }
     }
@@ -174,7 +196,7 @@ impl<'a> Checker<'a> {
     fn report_unknown_part<T>(
         &mut self,
         name: &str,
-        place: Span,
+        name_span: Span,
         owner: UnknownPartOwner,
         names: &[&str],
         hidden: Option<Span>,
@@ -183,12 +205,12 @@ impl<'a> Checker<'a> {
             UnknownPartOwner::Request => message!("`request` has no field"),
             UnknownPartOwner::Entities => message!("there is no entity"),
         };
-        let diagnostic = Diagnostic::new(Code::UnknownField, place, message!("{what} `{name}`"));
+        let diagnostic = Diagnostic::new(Code::UnknownField, name_span, message!("{what} `{name}`"));
         let diagnostic = match (hidden, self.nearest(name, names.iter().copied()), owner) {
             (Some(hidden), ..) => diagnostic
                 .label(hidden, message!("declared in a file that is not imported here"))
                 .help(message!("import that file, or move the statement into a file that both import")),
-            (None, Some(near), _) => diagnostic.did_you_mean(place, Some(near)),
+            (None, Some(near), _) => diagnostic.did_you_mean(name_span, Some(near)),
             (None, None, UnknownPartOwner::Entities) => {
                 diagnostic.help(message!("the entities are {}", join_names(names.iter().copied())))
             }
@@ -241,8 +263,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Where a name that was not found should be declared: as a field of `request`, or as an entity in
-/// `request.entities`.
+/// The owner of a name that was not found: `request` for a field, or `request.entities` for an
+/// entity.
 #[derive(Clone, Copy)]
 enum UnknownPartOwner {
     Request,

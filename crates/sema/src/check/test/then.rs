@@ -22,7 +22,7 @@ impl<'a> Checker<'a> {
             None => None,
         };
         let Some(then) = &expect.then else { return Ok(Then { score, ..Then::default() }) };
-        let place = then.names.first().map_or(expect.span, |name| name.span);
+        let expectation_span = then.names.first().map_or(expect.span, |name| name.span);
         let kind = match expected {
             Expect::Judgement { .. } => TableKind::Requirements,
             _ => self.program.tables[entry.index()].kind,
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
                 let help = message!(
                     "if nothing is chosen, there is no handler and no next node; write `expect none` alone"
                 );
-                self.fail(Code::UnknownExpectation, place, message!("`none` has no target"), help)
+                self.fail(Code::UnknownExpectation, expectation_span, message!("`none` has no target"), help)
             }
             (TableKind::Router, _) => {
                 self.read_next_nodes(then).map(|next| Then { next: Some(next), score, ..Then::default() })
@@ -42,7 +42,12 @@ impl<'a> Checker<'a> {
             }
             _ => {
                 let help = message!("only routes lead to handlers, and only routers lead to next nodes");
-                self.fail(Code::UnknownExpectation, place, message!("this leads to no handler"), help)
+                self.fail(
+                    Code::UnknownExpectation,
+                    expectation_span,
+                    message!("this leads to no handler"),
+                    help,
+                )
             }
         }
     }
@@ -57,10 +62,10 @@ impl<'a> Checker<'a> {
             let help = message!(
                 "the built-in classifier gives a score to intent flows: `expect flows.refund score >= 0.6`"
             );
-            let place = sign.span.to(number.span);
+            let score_span = sign.span.to(number.span);
             return self.fail(
                 Code::UnknownExpectation,
-                place,
+                score_span,
                 message!("only an intent flow has a score"),
                 help,
             );
@@ -101,15 +106,16 @@ impl<'a> Checker<'a> {
         Ok((then.names.iter().map(|name| name.node.as_str().into()).collect(), then.loopback.is_some()))
     }
 
-    /// Checks that some route of the table leads to the handler, and that such routes have the
-    /// expected arguments and metadata.
+    /// Checks that some route leads to the expected handler, and that routes to this handler have
+    /// the expected arguments and metadata.
     fn check_handler_expectation(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
         let [name] = then.names.as_slice() else {
-            let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(AlreadyReported)?;
+            let names_span =
+                then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(AlreadyReported)?;
             let help = message!("write one handler: `expect ROUTE -> HANDLER`");
             return self.fail(
                 Code::UnknownExpectation,
-                place,
+                names_span,
                 message!("a route can lead to only one handler"),
                 help,
             );
@@ -121,24 +127,25 @@ impl<'a> Checker<'a> {
         let defaults = self.program.tables.iter().filter_map(|table| table.default.as_ref());
         let outcomes: Vec<&Outcome> =
             self.program.rules.iter().map(|rule| &rule.outcome).chain(defaults).collect();
-        let (mut handlers, mut args, mut keys) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut handlers, mut argument_names, mut metadata_keys) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for outcome in outcomes {
-            let Outcome::Handler { name: handler, args: given, metadata } = outcome else { continue };
+            let Outcome::Handler { name: handler, args: outcome_args, metadata } = outcome else { continue };
             handlers.insert(handler.to_string());
             if **handler == *name.node {
-                args.extend(given.iter().map(|argument| argument.name.to_string()));
-                keys.extend(metadata.keys().cloned());
+                argument_names.extend(outcome_args.iter().map(|argument| argument.name.to_string()));
+                metadata_keys.extend(metadata.keys().cloned());
             }
         }
         let handler = name.node.as_str();
         self.check_known_name(name, &handlers, message!("no route leads to `{handler}`"))?;
         for (argument, _) in &then.args {
             let message = message!("no route passes `{handler}` an argument `{}`", argument.node);
-            self.check_known_name(argument, &args, message)?;
+            self.check_known_name(argument, &argument_names, message)?;
         }
         for (key, _) in &then.metadata {
             let message = message!("no route to `{handler}` has `{}` in its metadata", key.node);
-            self.check_known_name(key, &keys, message)?;
+            self.check_known_name(key, &metadata_keys, message)?;
         }
         Ok(Then {
             handler: Some(handler.into()),
@@ -148,8 +155,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Reports the name of a handler, argument or metadata key if `names` does not contain the
-    /// name.
+    /// Reports an error if `names` does not contain `name`, the name of a handler, argument or
+    /// metadata key.
     fn check_known_name(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
         if names.contains(&name.node) {
             return Ok(());
@@ -158,12 +165,12 @@ impl<'a> Checker<'a> {
         if !self.failed_routes.is_empty() {
             return Err(AlreadyReported);
         }
-        let near = self.nearest(&name.node, names.iter().map(String::as_str));
+        let nearest_name = self.nearest(&name.node, names.iter().map(String::as_str));
         let help = match names.is_empty() {
             true => message!("the rules contain none"),
             false => message!("there are {}", join_names(names.iter().map(String::as_str))),
         };
         let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
-        self.report(diagnostic.suggest_or_help(name.span, near, help))
+        self.report(diagnostic.suggest_or_help(name.span, nearest_name, help))
     }
 }

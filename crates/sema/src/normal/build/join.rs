@@ -23,8 +23,8 @@ impl NormalBuilder<'_> {
         });
         let (usable, mut parts): (Vec<CondId>, Vec<CondId>) = parts.unzip();
         if all {
-            let some = self.join_conds(usable, !want);
-            parts.insert(0, some);
+            let any_usable = self.join_conds(usable, !want);
+            parts.insert(0, any_usable);
         }
         self.join_conds(parts, all == want)
     }
@@ -48,8 +48,8 @@ impl NormalBuilder<'_> {
                 _ => flat.push(id),
             }
         }
-        let mut seen = HashSet::new();
-        flat.retain(|id| seen.insert(*id));
+        let mut distinct_ids = HashSet::new();
+        flat.retain(|id| distinct_ids.insert(*id));
         flat.sort_by_key(|id| self.costs.cond_cost(*id));
         match flat.as_slice() {
             [] => self.constant_cond(conjunction),
@@ -79,21 +79,23 @@ impl NormalBuilder<'_> {
         if left == right {
             return self.constant_cond(true);
         }
-        if let (NExpr::Op(Op::Coalesce, one, Some(a)), NExpr::Op(Op::Coalesce, two, Some(b))) =
-            (self.normal.expr(left), self.normal.expr(right))
-            && one == two
+        if let (
+            NExpr::Op(Op::Coalesce, left_operand, Some(a)),
+            NExpr::Op(Op::Coalesce, right_operand, Some(b)),
+        ) = (self.normal.expr(left), self.normal.expr(right))
+            && left_operand == right_operand
         {
             // The second operand matters only if the first is missing.
-            let (first, a, b) = (*one, *a, *b);
-            let present = self.build_present(first);
-            let rest = self.build_same_value(a, b);
-            return self.join_conds([present, rest], false);
+            let (shared_operand, a, b) = (*left_operand, *a, *b);
+            let present = self.build_present(shared_operand);
+            let same_default = self.build_same_value(a, b);
+            return self.join_conds([present, same_default], false);
         }
         let equal = self.build_comparison(Op::Eq, left, Some(right), TestMode::default(), true);
         let missing = [left, right]
             .map(|value| self.build_comparison(Op::IsMissing, value, None, TestMode::default(), true));
-        let neither = self.join_conds(missing, true);
-        self.join_conds([equal, neither], false)
+        let both_missing = self.join_conds(missing, true);
+        self.join_conds([equal, both_missing], false)
     }
 
     /// Builds the condition that a value is present.

@@ -34,16 +34,16 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the text of the token `count` positions after the unexpected one.
     fn token_text_ahead(&self, count: usize) -> &str {
-        self.cx.sigs.get(self.at + count).map_or("", |sig| self.token_text(sig.token))
+        self.cx.sigs.get(self.token_index + count).map_or("", |sig| self.token_text(sig.token))
     }
 
     /// Returns a diagnostic for a symbol where this language uses another symbol or none.
     fn foreign_symbol(&self) -> Option<Diagnostic> {
         let swap = |wanted: &str, what: Message| {
-            let message = message!("{what} by `{wanted}`, not `{}`", self.found);
+            let message = message!("{what} by `{wanted}`, not `{}`", self.found_text);
             Some(foreign::foreign_syntax_error(self.span, message, wanted))
         };
-        match self.found {
+        match self.found_text {
             "=" if self.expects_rule(Rule::colon) => {
                 swap(":", message!("a name and its value are separated"))
             }
@@ -63,13 +63,13 @@ impl ParseFailure<'_, '_> {
                 message!("write for example `rank 3`"),
             ),
             ";" | "," if self.rule == Rule::test_statement => self.unexpected_token(
-                message!("the parts of a test are not separated by `{}`", self.found),
-                message!("remove the `{}`", self.found),
+                message!("the parts of a test are not separated by `{}`", self.found_text),
+                message!("remove the `{}`", self.found_text),
             ),
             "," | ";" if self.rule == Rule::router_statement && self.expects_rule(Rule::router_case) => self
                 .unexpected_token(
-                    message!("the cases of a router are not separated by `{}`", self.found),
-                    message!("remove the `{}`", self.found),
+                    message!("the cases of a router are not separated by `{}`", self.found_text),
+                    message!("remove the `{}`", self.found_text),
                 ),
             ";" if self.expects_rule(Rule::close_bracket) => {
                 swap(",", message!("the elements of a list are separated"))
@@ -89,7 +89,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a value in the syntax of another language.
     fn foreign_value(&self) -> Option<Diagnostic> {
-        let number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
+        let is_number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
         let before = self.token_before().map(|token| token.kind);
         if self.expects_rule(Rule::kw_then) || self.expects_rule(Rule::kw_else) && !super::is_item(self.rule)
         {
@@ -101,9 +101,9 @@ impl ParseFailure<'_, '_> {
             );
             return self.unexpected_token(message, help);
         }
-        match self.found {
+        match self.found_text {
             "," if self.expects_rule(Rule::arrow)
-                && number(before)
+                && is_number(before)
                 && self.token_text_ahead(1).starts_with(|c: char| c.is_ascii_digit()) =>
             {
                 self.unexpected_token(
@@ -120,7 +120,7 @@ impl ParseFailure<'_, '_> {
                 message!("write `any x in list: condition` or `all x in list: condition`"),
             ),
             "else" | "otherwise" | "default" if self.is_preceded_by("when") => self.unexpected_token(
-                message!("`{}` is not a condition", self.found),
+                message!("`{}` is not a condition", self.found_text),
                 message!("for messages that no route matches, write `default -> HANDLER`"),
             ),
             "then" | "else" => self.foreign_condition(),
@@ -135,9 +135,9 @@ impl ParseFailure<'_, '_> {
                 message!("a route can lead to only one handler"),
                 message!("write `-> HANDLER`, and a separate route for each other handler"),
             ),
-            _ if self.is_preceded_by(".") && number(Some(self.token.kind)) => self.unexpected_token(
+            _ if self.is_preceded_by(".") && is_number(Some(self.token.kind)) => self.unexpected_token(
                 message!("a number must begin with a digit"),
-                message!("write `0.{}`", self.found),
+                message!("write `0.{}`", self.found_text),
             ),
             _ if self.rule == Rule::default_statement
                 && self.is_preceded_by("default")
@@ -145,7 +145,7 @@ impl ParseFailure<'_, '_> {
             {
                 let diagnostic = self.unexpected_token(
                     message!("the handler must follow `->`"),
-                    message!("write `default -> {}`", self.found),
+                    message!("write `default -> {}`", self.found_text),
                 )?;
                 Some(
                     diagnostic
@@ -162,7 +162,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a type, or a mark of a field, in the syntax of another language.
     fn foreign_type(&self) -> Option<Diagnostic> {
-        let (message, help) = match self.found {
+        let (message, help) = match self.found_text {
             "[" | "(" if self.is_preceded_by("list") => {
                 (message!("write the type of the elements in `<` and `>`"), message!("write `list<string>`"))
             }
@@ -206,7 +206,7 @@ impl ParseFailure<'_, '_> {
     /// Returns a diagnostic for a schema keyword or symbol of another system in an item of a
     /// payload.
     fn foreign_schema(&self) -> Option<Diagnostic> {
-        let found = self.found;
+        let found = self.found_text;
         let (message, help) = match (self.rule, found) {
             (Rule::closed_item, "[") => (
                 message!("write the rule name after `closed` without brackets"),
@@ -246,37 +246,37 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
-    /// Returns a diagnostic for a route without an arrow that contains a conditional, quantifier or
-    /// time of day in the syntax of another language.
+    /// Returns a diagnostic for a route without an arrow. Its condition contains a conditional,
+    /// quantifier or time of day in the syntax of another language.
     pub(super) fn foreign_condition(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
-        let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
+        let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];
         let word = |index: usize| self.token_text(sigs[index].token);
-        let free = |index: usize| index > 0 && word(index - 1) != ".";
-        if let Some(at) =
-            (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "IF" | "CASE" | "switch" | "?"))
-        {
-            let span = sigs[at].token.span(file);
+        let is_free_word = |index: usize| index > 0 && word(index - 1) != ".";
+        if let Some(position) = (0..sigs.len()).find(|position| {
+            is_free_word(*position) && matches!(word(*position), "IF" | "CASE" | "switch" | "?")
+        }) {
+            let span = sigs[position].token.span(file);
             return Some(super::unexpected_token(
                 span,
-                message!("`{}` cannot be used in a condition", word(at)),
+                message!("`{}` cannot be used in a condition", word(position)),
                 foreign::NO_IF_HELP,
             ));
         }
-        let quantifies = |at: &usize| {
-            free(*at)
-                && matches!(word(*at), "some" | "exists" | "every" | "forall" | "each" | "for")
-                && sigs.get(at + 2).is_some_and(|third| self.token_text(third.token) == "in")
+        let is_quantifier = |position: &usize| {
+            is_free_word(*position)
+                && matches!(word(*position), "some" | "exists" | "every" | "forall" | "each" | "for")
+                && sigs.get(position + 2).is_some_and(|third| self.token_text(third.token) == "in")
         };
-        if let Some(at) = (0..sigs.len()).find(quantifies) {
-            let message = message!("`{}` must be written as `any` or `all`", word(at));
+        if let Some(position) = (0..sigs.len()).find(is_quantifier) {
+            let message = message!("`{}` must be written as `any` or `all`", word(position));
             let help = message!("write `any x in list: condition` or `all x in list: condition`");
-            return Some(super::unexpected_token(sigs[at].token.span(file), message, help));
+            return Some(super::unexpected_token(sigs[position].token.span(file), message, help));
         }
-        let number = |kind: Option<TokenKind>| kind == Some(TokenKind::Number);
-        if self.found == ":"
-            && number(self.token_before().map(|token| token.kind))
-            && number(self.cx.sigs.get(self.at + 1).map(|sig| sig.token.kind))
+        let is_number = |kind: Option<TokenKind>| kind == Some(TokenKind::Number);
+        if self.found_text == ":"
+            && is_number(self.token_before().map(|token| token.kind))
+            && is_number(self.cx.sigs.get(self.token_index + 1).map(|sig| sig.token.kind))
         {
             let help = message!(
                 "compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\""

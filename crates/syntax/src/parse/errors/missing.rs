@@ -11,7 +11,7 @@ use rulec_base::span::Span;
 
 impl ParseFailure<'_, '_> {
     pub(super) fn missing_when(&self) -> Option<Diagnostic> {
-        let (span, found) = (self.span, self.found);
+        let (span, found) = (self.span, self.found_text);
         if self.rule == Rule::router_statement {
             return self.missing_router_case_word();
         }
@@ -54,20 +54,20 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a router case that has neither `when` nor `otherwise`.
     pub(super) fn missing_router_case_word(&self) -> Option<Diagnostic> {
-        let wrong = |token: Token| {
+        let fallback_word_error = |token: Token| {
             let message =
                 message!("the fallback case of a router is `otherwise`, not `{}`", self.token_text(token));
             Some(foreign::foreign_syntax_error(token.span(self.cx.file), message, "otherwise"))
         };
-        match self.found {
-            "default" | "else" | "_" => return wrong(self.token),
+        match self.found_text {
+            "default" | "else" | "_" => return fallback_word_error(self.token),
             "->" | "=>" => {}
             _ => return None,
         }
         // A misspelt `otherwise` was parsed as part of the previous destination.
         let word = self.token_before().filter(|token| token.kind == TokenKind::Word);
         if let Some(word) = word.filter(|word| nearest(self.token_text(*word), ["otherwise"]).is_some()) {
-            return wrong(word);
+            return fallback_word_error(word);
         }
         let help =
             message!("write `when` and a condition before `->`; for the rest write `otherwise -> NODE`");
@@ -78,7 +78,7 @@ impl ParseFailure<'_, '_> {
     /// another word or symbol as the arrow.
     pub(super) fn missing_arrow(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
-        let mistake = |span: Span| {
+        let arrow_error = |span: Span| {
             let what = &self.cx.text[span.range()];
             Some(foreign::foreign_syntax_error(
                 span,
@@ -89,22 +89,25 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.foreign_condition() {
             return Some(diagnostic);
         }
-        if self.found == ":" {
-            return mistake(self.span);
+        if self.found_text == ":" {
+            return arrow_error(self.span);
         }
-        let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
-        let is = |index: usize, word: &str| self.token_text(sigs[index].token) == word;
-        let word =
-            |word| (0..sigs.len()).rfind(|index| is(*index, word) && (*index == 0 || !is(index - 1, ".")));
+        let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];
+        let has_text = |index: usize, word: &str| self.token_text(sigs[index].token) == word;
+        let word = |word| {
+            (0..sigs.len())
+                .rfind(|index| has_text(*index, word) && (*index == 0 || !has_text(index - 1, ".")))
+        };
         if word("if").is_some() {
             let message = message!("expected `->` and a handler, found {}", self.describe_found());
             return self.unexpected_token(message, foreign::NO_IF_HELP);
         }
-        if let Some(then) = word("then") {
-            return mistake(sigs[then].token.span(file));
+        if let Some(then_index) = word("then") {
+            return arrow_error(sigs[then_index].token.span(file));
         }
-        if let Some(minus) = (2..sigs.len()).rfind(|index| is(*index, ">") && is(index - 1, "-")) {
-            return mistake(sigs[minus - 1].token.span(file).to(sigs[minus].token.span(file)));
+        if let Some(minus) = (2..sigs.len()).rfind(|index| has_text(*index, ">") && has_text(index - 1, "-"))
+        {
+            return arrow_error(sigs[minus - 1].token.span(file).to(sigs[minus].token.span(file)));
         }
         // `when text == "x" handler`: the handler was parsed as part of the condition.
         let [.., head, name] = sigs else { return None };
@@ -113,10 +116,10 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let word = self.token_text(head);
-        let operand = head.kind.ends_operand()
+        let is_operand = head.kind.ends_operand()
             && !(head.kind == TokenKind::Word
                 && (is_reserved(word) || rulec_lang::operators::is_reserved_word(word)));
-        if !operand || !self.is_at_end() && self.found != "{" {
+        if !is_operand || !self.is_at_end() && self.found_text != "{" {
             return None;
         }
         let (span, handler) = (name.span(file), self.token_text(name));

@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum LoweringTask {
-    /// Emits code that jumps to `label` if the condition is true; with `when` false, if the
+    /// Emits code that jumps to `label` if the condition is true; with `jump_if` false, if the
     /// condition is not true.
-    Emit { cond: CondId, when: bool, label: usize },
+    Emit { cond: CondId, jump_if: bool, label: usize },
     /// Makes the current address the target of a label.
     Bind(usize),
 }
@@ -27,43 +27,53 @@ impl Lowering<'_> {
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);
-        let mut tasks = Tasks::from_elem(LoweringTask::Emit { cond: root, when: false, label: 0 }, 1);
+        let mut tasks = Tasks::from_elem(LoweringTask::Emit { cond: root, jump_if: false, label: 0 }, 1);
         while let Some(task) = tasks.pop() {
-            let (cond, when, label) = match task {
-                LoweringTask::Emit { cond, when, label } => (cond, when, label),
+            let (cond, jump_if, label) = match task {
+                LoweringTask::Emit { cond, jump_if, label } => (cond, jump_if, label),
                 LoweringTask::Bind(label) => {
                     let label = std::mem::take(&mut labels[label]);
                     self.bind_label(label)?;
                     continue;
                 }
             };
-            let on = JumpOn::new(true, when);
+            let on = JumpOn::new(true, jump_if);
             if let Some(shared) = self.shared.get(&cond.0).copied() {
                 self.emit_jump(Instr::Shared { on, to: 0, shared }, &mut labels[label])?;
                 continue;
             }
             match find_cond(normal, cond)? {
-                NCond::Const(holds) if *holds == when => {
+                NCond::Const(holds) if *holds == jump_if => {
                     self.emit_jump(Instr::Jump { to: 0 }, &mut labels[label])?;
                 }
                 NCond::Const(_) => {}
-                NCond::Test { pred, want } => self.emit_test(*pred, *want, when, &mut labels[label])?,
+                NCond::Test { pred, want } => self.emit_test(*pred, *want, jump_if, &mut labels[label])?,
                 NCond::Each { .. } => {
                     let each = self.find_loop(Part::Cond(cond.0))?;
                     self.emit_jump(Instr::Each { on, to: 0, each }, &mut labels[label])?;
                 }
-                NCond::Not(inner) => tasks.push(LoweringTask::Emit { cond: *inner, when: !when, label }),
-                NCond::And(parts) => push_operand_tasks(parts, false, when, label, &mut tasks, &mut labels),
-                NCond::Or(parts) => push_operand_tasks(parts, true, when, label, &mut tasks, &mut labels),
+                NCond::Not(inner) => {
+                    tasks.push(LoweringTask::Emit { cond: *inner, jump_if: !jump_if, label })
+                }
+                NCond::And(parts) => {
+                    push_operand_tasks(parts, false, jump_if, label, &mut tasks, &mut labels)
+                }
+                NCond::Or(parts) => push_operand_tasks(parts, true, jump_if, label, &mut tasks, &mut labels),
             }
         }
         Ok(std::mem::take(&mut labels[0]))
     }
 
-    fn emit_test(&mut self, id: PredId, want: bool, when: bool, label: &mut Label) -> Result<(), LowerError> {
+    fn emit_test(
+        &mut self,
+        id: PredId,
+        want: bool,
+        jump_if: bool,
+        label: &mut Label,
+    ) -> Result<(), LowerError> {
         let pred = self.chunk.preds.get(id.index()).ok_or(LowerError::Malformed("unknown predicate"))?;
-        let on = JumpOn::new(want, when);
-        let instr = slot_test_instr(pred, want, when).unwrap_or(if pred.memo {
+        let on = JumpOn::new(want, jump_if);
+        let instr = slot_test_instr(pred, want, jump_if).unwrap_or(if pred.memo {
             Instr::Memo { on, to: 0, pred: id.0 }
         } else {
             Instr::Test { on, to: 0, pred: id.0 }
@@ -89,39 +99,40 @@ impl Lowering<'_> {
 fn push_operand_tasks(
     parts: &[CondId],
     decisive: bool,
-    when: bool,
+    jump_if: bool,
     label: usize,
     tasks: &mut Tasks,
     labels: &mut Labels,
 ) {
-    if when == decisive {
-        tasks.extend(parts.iter().rev().map(|cond| LoweringTask::Emit { cond: *cond, when, label }));
+    if jump_if == decisive {
+        tasks.extend(parts.iter().rev().map(|cond| LoweringTask::Emit { cond: *cond, jump_if, label }));
         return;
     }
     let Some((last, rest)) = parts.split_last() else {
         return broken_invariant!("an `and` or `or` has parts");
     };
-    let behind = labels.len();
+    let after_label = labels.len();
     labels.push(Label::default());
-    tasks.push(LoweringTask::Bind(behind));
-    tasks.push(LoweringTask::Emit { cond: *last, when, label });
+    tasks.push(LoweringTask::Bind(after_label));
+    tasks.push(LoweringTask::Emit { cond: *last, jump_if, label });
     tasks.extend(rest.iter().rev().map(|cond| LoweringTask::Emit {
         cond: *cond,
-        when: decisive,
-        label: behind,
+        jump_if: decisive,
+        label: after_label,
     }));
 }
 
 /// Returns the specialized instruction for a predicate on a slot; `None` if there is none.
-fn slot_test_instr(pred: &Pred, want: bool, when: bool) -> Option<Instr> {
+fn slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;
-    let on = JumpOn::new(want, when);
-    let how =
-        |cmp: crate::bytecode::instr::Comparison| CmpJump::new(if want { cmp } else { cmp.negated() }, when);
+    let on = JumpOn::new(want, jump_if);
+    let to_jump = |cmp: crate::bytecode::instr::Comparison| {
+        CmpJump::new(if want { cmp } else { cmp.negated() }, jump_if)
+    };
     Some(match pred.check {
-        PredCheck::Int(cmp, value) => Instr::Int { how: how(cmp), slot, to: 0, value },
-        PredCheck::Float(cmp, value) => Instr::Float { how: how(cmp), slot, to: 0, value },
+        PredCheck::Int(cmp, value) => Instr::Int { how: to_jump(cmp), slot, to: 0, value },
+        PredCheck::Float(cmp, value) => Instr::Float { how: to_jump(cmp), slot, to: 0, value },
         PredCheck::Truth => Instr::Truth { on, slot, to: 0 },
         PredCheck::Missing => Instr::Missing { on, slot, to: 0 },
         PredCheck::Equals(string) if pred.mode.text.is_plain() => Instr::Text { on, slot, to: 0, string },

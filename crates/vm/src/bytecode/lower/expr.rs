@@ -68,14 +68,14 @@ impl Lowering<'_> {
         // A condition used as a value has two blocks, "is true" and "is false", which evaluate the
         // same operands. Without the cache, each nested condition used as a value would double the
         // work.
-        let kept = if info.asks > 1 && (info.is_loop_invariant() || info.has_truths) {
+        let cache_cell = if info.evaluations > 1 && (info.is_loop_invariant() || info.has_truths) {
             let cell = self.chunk.cached;
             self.chunk.cached = checked_index(cell as usize + 1, message!("values"))?;
             Some(CacheCell { cell, varies: !info.is_loop_invariant() })
         } else {
             None
         };
-        let block = self.close_block(BlockKind::Value, start, registers, kept)?;
+        let block = self.close_block(BlockKind::Value, start, registers, cache_cell)?;
         self.expr_blocks.insert(id.0, block);
         Ok(block)
     }
@@ -83,9 +83,15 @@ impl Lowering<'_> {
     /// Emits code that computes an expression into register `dst` and changes no lower register.
     /// The recursion is bounded, because the use analysis limits how deep expressions nest in one
     /// block.
-    fn emit_expr(&mut self, id: ExprId, dst: Reg, registers: &mut u16, root: bool) -> Result<(), LowerError> {
+    fn emit_expr(
+        &mut self,
+        id: ExprId,
+        dst: Reg,
+        registers: &mut u16,
+        is_root: bool,
+    ) -> Result<(), LowerError> {
         *registers = (*registers).max(next_register(dst)?);
-        if !root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
+        if !is_root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
             return self.emit(Instr::Eval { dst, block });
         }
         match self.find_expr(id)?.clone() {
@@ -101,8 +107,8 @@ impl Lowering<'_> {
                 self.emit(Instr::Field { dst, base: dst, key })
             }
             NExpr::Index(base, key) => {
-                let key_at = self.emit_operand_pair(base, key, dst, registers)?;
-                self.emit(Instr::Index { dst, base: dst, key: key_at })
+                let key_register = self.emit_operand_pair(base, key, dst, registers)?;
+                self.emit(Instr::Index { dst, base: dst, key: key_register })
             }
             NExpr::List(items) => {
                 let items = self.emit_consecutive(&items, dst, registers)?;
@@ -187,9 +193,9 @@ impl Lowering<'_> {
         registers: &mut u16,
     ) -> Result<Reg, LowerError> {
         self.emit_expr(left, dst, registers, false)?;
-        let at = next_register(dst)?;
-        self.emit_expr(right, at, registers, false)?;
-        Ok(at)
+        let right_register = next_register(dst)?;
+        self.emit_expr(right, right_register, registers, false)?;
+        Ok(right_register)
     }
 
     /// Emits code that computes expressions into consecutive registers, beginning with `first`.
@@ -201,9 +207,10 @@ impl Lowering<'_> {
     ) -> Result<RegisterRange, LowerError> {
         let len =
             u16::try_from(items.len()).map_err(|_| LowerError::TooLarge(message!("elements in one list")))?;
-        for (at, item) in (0..len).zip(items) {
-            let dst =
-                first.checked_add(at).ok_or(LowerError::TooLarge(message!("values in one expression")))?;
+        for (offset, item) in (0..len).zip(items) {
+            let dst = first
+                .checked_add(offset)
+                .ok_or(LowerError::TooLarge(message!("values in one expression")))?;
             self.emit_expr(*item, dst, registers, false)?;
         }
         Ok(RegisterRange { first, len })

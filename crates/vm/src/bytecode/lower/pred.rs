@@ -20,13 +20,13 @@ impl Lowering<'_> {
     }
 
     pub(super) fn lower_pred(&mut self, id: u32) -> Result<(), LowerError> {
-        let at = id as usize;
-        if std::mem::replace(&mut self.pred_done[at], true) {
+        let index = id as usize;
+        if std::mem::replace(&mut self.is_pred_lowered[index], true) {
             return Ok(());
         }
-        let pred = self.normal.preds[at].clone();
+        let pred = self.normal.preds[index].clone();
         let info = self.uses.use_info(Part::Pred(id));
-        let memo = info.cost > Cost::Scalar && info.asks > 1 && info.is_loop_invariant();
+        let memo = info.cost > Cost::Scalar && info.evaluations > 1 && info.is_loop_invariant();
         let (check, left) = self.select_check(&pred)?;
         let left = self.lower_operand(left)?;
         let right = match (check, pred.right) {
@@ -39,7 +39,7 @@ impl Lowering<'_> {
         };
         let mut lowered = Pred { check, left, right, ask: pred.ask, mode: pred.mode, text: NO_ENTRY, memo };
         lowered.text = self.normalized_text_index(&lowered)?;
-        self.chunk.preds[at] = lowered;
+        self.chunk.preds[index] = lowered;
         Ok(())
     }
 
@@ -47,13 +47,15 @@ impl Lowering<'_> {
     /// `NO_ENTRY` if the predicate needs no normalized text.
     fn normalized_text_index(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
-        let raw = match pred.check {
+        let needs_no_text = match pred.check {
             PredCheck::Equals(_) | PredCheck::Members(_) => false,
-            PredCheck::Keywords(at) => !self.chunk.keywords[at as usize].search.prepares_texts(),
+            PredCheck::Keywords(keywords_id) => {
+                !self.chunk.keywords[keywords_id as usize].search.prepares_texts()
+            }
             _ => true,
         };
         let Operand::Slot(slot) = pred.left else { return Ok(NO_ENTRY) };
-        if raw || mode.is_plain() {
+        if needs_no_text || mode.is_plain() {
             return Ok(NO_ENTRY);
         }
         if let Some(text) = self.texts.get(&(slot, mode)) {
@@ -65,8 +67,8 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Selects the fastest check for a predicate, and returns the check with the operand that it
-    /// tests. This is the operand that is not constant, or the argument of its `len` call.
+    /// Selects the fastest check for a predicate. Returns the check and the operand to test, which
+    /// is the operand that is not constant, or the argument of a `len` call.
     fn select_check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(PredCheck, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.constant_value(right));
@@ -123,8 +125,8 @@ impl Lowering<'_> {
             },
             Value::Float(float) => (PredCheck::Float(cmp, float), left),
             Value::Str(text) if op == Op::Eq => {
-                let prepared = mode.text.prepare(text).into_owned();
-                (PredCheck::Equals(self.string_index(&prepared)?), left)
+                let normalized = mode.text.prepare(text).into_owned();
+                (PredCheck::Equals(self.string_index(&normalized)?), left)
             }
             _ => (PredCheck::Generic, left),
         })

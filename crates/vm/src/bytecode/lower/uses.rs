@@ -14,13 +14,13 @@ pub(super) struct UseInfo {
     pub uses: u32,
     /// Number of code locations that evaluate the part. At least 2 for a part inside a loop,
     /// because the loop repeats the evaluation.
-    pub asks: u32,
+    pub evaluations: u32,
     /// Cost class of evaluating the part: the maximum of the classes of the part itself and its
     /// children.
     pub cost: Cost,
     /// Enclosing loops whose current elements the part reads, according to the normal form or the
     /// author's source.
-    pub free: QuantifierLevels,
+    pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions that the code of each user needs for the part.
     pub size: u32,
     /// Nesting depth of those operands of the part that have no block of their own.
@@ -33,9 +33,9 @@ impl UseInfo {
     /// Facts about a part that no route or argument needs.
     const UNUSED: UseInfo = UseInfo {
         uses: 0,
-        asks: 0,
+        evaluations: 0,
         cost: Cost::Scalar,
-        free: QuantifierLevels::EMPTY,
+        loop_reads: QuantifierLevels::EMPTY,
         size: 1,
         height: 0,
         has_truths: false,
@@ -44,7 +44,7 @@ impl UseInfo {
     /// Returns true if the part reads no loop element, so that its value is the same throughout a
     /// decision.
     pub fn is_loop_invariant(&self) -> bool {
-        self.free.is_empty()
+        self.loop_reads.is_empty()
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) struct UseAnalysis {
     /// The parts that routes and arguments need; operands come before their users.
     pub order: Vec<Part>,
     infos: Vec<UseInfo>,
-    own: Vec<bool>,
+    has_block: Vec<bool>,
     exprs: usize,
     preds: usize,
 }
@@ -70,8 +70,8 @@ impl UseAnalysis {
         let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
         let total = exprs + preds + normal.conds.len();
         super::checked_index(total, message!("parts of conditions"))?;
-        let (infos, own) = (vec![UseInfo::UNUSED; total], vec![false; total]);
-        let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, own, exprs, preds };
+        let (infos, has_block) = (vec![UseInfo::UNUSED; total], vec![false; total]);
+        let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, has_block, exprs, preds };
         analysis.sort_topologically(normal)?;
         analysis.compute_infos(normal);
         analysis.count_evaluations(normal);
@@ -93,49 +93,51 @@ impl UseAnalysis {
 
     /// Returns true if a part is compiled as a block of its own, which all users of the part share.
     pub fn has_own_block(&self, part: Part) -> bool {
-        self.own.get(self.part_index(part)).copied().unwrap_or(false)
+        self.has_block.get(self.part_index(part)).copied().unwrap_or(false)
     }
 
     /// Sorts the parts so that operands come before their users, and counts the uses of each part.
     fn sort_topologically(&mut self, normal: &Normal) -> Result<(), LowerError> {
         #[derive(Clone, Copy, PartialEq)]
-        enum State {
-            New,
-            Open,
+        enum VisitState {
+            Unvisited,
+            OnStack,
             Done,
         }
-        let mut state = vec![State::New; self.infos.len()];
+        let mut states = vec![VisitState::Unvisited; self.infos.len()];
         let mut stack: Vec<Part> = Vec::with_capacity(16);
         let mut children = Vec::with_capacity(8);
         for root in root_parts(normal) {
-            let at = self.part_index(root);
-            self.infos.get_mut(at).ok_or(LowerError::Malformed("unknown part"))?.uses += 1;
+            let index = self.part_index(root);
+            self.infos.get_mut(index).ok_or(LowerError::Malformed("unknown part"))?.uses += 1;
             stack.push(root);
             while let Some(part) = stack.last().copied() {
-                let at = self.part_index(part);
-                match state.get(at).copied() {
+                let index = self.part_index(part);
+                match states.get(index).copied() {
                     None => return Err(LowerError::Malformed("unknown part")),
-                    Some(State::New) => {
-                        state[at] = State::Open;
+                    Some(VisitState::Unvisited) => {
+                        states[index] = VisitState::OnStack;
                         children.clear();
                         visit_children(normal, part, &mut |child| children.push(child))?;
                         for child in &children {
-                            let at = self.part_index(*child);
-                            match state.get(at) {
-                                Some(State::Done) => {}
-                                Some(State::New) => stack.push(*child),
-                                Some(State::Open) => return Err(LowerError::Malformed("a part of itself")),
+                            let index = self.part_index(*child);
+                            match states.get(index) {
+                                Some(VisitState::Done) => {}
+                                Some(VisitState::Unvisited) => stack.push(*child),
+                                Some(VisitState::OnStack) => {
+                                    return Err(LowerError::Malformed("a part of itself"));
+                                }
                                 None => return Err(LowerError::Malformed("unknown part")),
                             }
-                            self.infos[at].uses = self.infos[at].uses.saturating_add(1);
+                            self.infos[index].uses = self.infos[index].uses.saturating_add(1);
                         }
                     }
-                    Some(State::Open) => {
-                        state[at] = State::Done;
+                    Some(VisitState::OnStack) => {
+                        states[index] = VisitState::Done;
                         self.order.push(part);
                         stack.pop();
                     }
-                    Some(State::Done) => {
+                    Some(VisitState::Done) => {
                         stack.pop();
                     }
                 }
@@ -148,33 +150,34 @@ impl UseAnalysis {
     /// operands of a part with its own block are evaluated in one location, the block.
     fn count_evaluations(&mut self, normal: &Normal) {
         for root in root_parts(normal) {
-            let at = self.part_index(root);
-            if let Some(info) = self.infos.get_mut(at) {
-                info.asks += 1;
+            let index = self.part_index(root);
+            if let Some(info) = self.infos.get_mut(index) {
+                info.evaluations += 1;
             }
         }
-        for at in (0..self.order.len()).rev() {
-            let part = self.order[at];
+        for index in (0..self.order.len()).rev() {
+            let part = self.order[index];
             let info = &self.infos[self.part_index(part)];
-            let places = match (self.own[self.part_index(part)], info.is_loop_invariant()) {
+            let evaluations = match (self.has_block[self.part_index(part)], info.is_loop_invariant()) {
                 (true, true) => 1,
                 // A loop runs the part for each element of a list: more than once.
-                (_, false) => info.asks.max(2),
-                (false, true) => info.asks,
+                (_, false) => info.evaluations.max(2),
+                (false, true) => info.evaluations,
             };
             let _ = visit_children(normal, part, &mut |child| {
-                let at = self.part_index(child);
+                let index = self.part_index(child);
                 let is_body = loop_level_of_body(normal, part, child).is_some();
-                let places = if is_body { places.max(2) } else { places };
-                self.infos[at].asks = self.infos[at].asks.saturating_add(places);
+                let evaluations = if is_body { evaluations.max(2) } else { evaluations };
+                self.infos[index].evaluations = self.infos[index].evaluations.saturating_add(evaluations);
             });
         }
     }
 
-    /// Computes the facts about each part except `uses` and `asks`, from operands to their users.
+    /// Computes the facts about each part except `uses` and `evaluations`, from operands to their
+    /// users.
     fn compute_infos(&mut self, normal: &Normal) {
-        for at in 0..self.order.len() {
-            let part = self.order[at];
+        for index in 0..self.order.len() {
+            let part = self.order[index];
             let mut sum = UseInfo {
                 cost: own_cost(normal, part),
                 has_truths: is_condition_value(normal, part),
@@ -185,32 +188,32 @@ impl UseAnalysis {
                 let info = self.use_info(child);
                 sum.cost = sum.cost.max(info.cost);
                 sum.has_truths |= info.has_truths;
-                sum.free = sum.free.union(match loop_level_of_body(normal, part, child) {
-                    Some(level) => info.free.without_level(level),
-                    None => info.free,
+                sum.loop_reads = sum.loop_reads.union(match loop_level_of_body(normal, part, child) {
+                    Some(level) => info.loop_reads.without_level(level),
+                    None => info.loop_reads,
                 });
             });
-            sum.free = sum.free.union(own_loop_reads(normal, part));
+            sum.loop_reads = sum.loop_reads.union(own_loop_reads(normal, part));
             let _ = visit_children(normal, part, &mut |child: Part| {
                 let is_body = loop_level_of_body(normal, part, child).is_some();
                 self.make_block_if_invariant(normal, child, is_body || !sum.is_loop_invariant());
-                let nests =
+                let same_kind =
                     matches!((part, child), (Part::Cond(_), Part::Cond(_)) | (Part::Expr(_), Part::Expr(_)));
-                if nests && !self.has_own_block(child) {
+                if same_kind && !self.has_own_block(child) {
                     let info = self.use_info(child);
                     sum.size = sum.size.saturating_add(info.size);
                     sum.height = sum.height.max(info.height + 1);
                 }
             });
-            let at = self.part_index(part);
-            self.own[at] = wants_block(normal, part, &sum);
-            self.infos[at] = sum;
+            let index = self.part_index(part);
+            self.has_block[index] = needs_own_block(normal, part, &sum);
+            self.infos[index] = sum;
         }
     }
 
     /// Gives a part its own block with a cached value if a loop would otherwise repeat the
     /// evaluation. Only parts whose value does not depend on loop elements get such a block.
-    fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, repeats: bool) {
+    fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
             Part::Pred(_) => true,
@@ -222,9 +225,9 @@ impl UseAnalysis {
                 )
             }
         };
-        if repeats && info.is_loop_invariant() && info.cost > Cost::Scalar && !is_simple {
-            let at = self.part_index(part);
-            self.own[at] = true;
+        if is_repeated && info.is_loop_invariant() && info.cost > Cost::Scalar && !is_simple {
+            let index = self.part_index(part);
+            self.has_block[index] = true;
         }
     }
 }
@@ -251,18 +254,18 @@ fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     }
 }
 
-fn wants_block(normal: &Normal, part: Part, info: &UseInfo) -> bool {
-    let large = info.size >= MIN_SHARED_BLOCK_SIZE;
+fn needs_own_block(normal: &Normal, part: Part, info: &UseInfo) -> bool {
+    let is_large = info.size >= MIN_SHARED_BLOCK_SIZE;
     match part {
         Part::Pred(_) => false,
         Part::Cond(id) => match normal.conds.get(id as usize) {
-            Some(NCond::And(_) | NCond::Or(_)) => info.uses > 1 && large,
+            Some(NCond::And(_) | NCond::Or(_)) => info.uses > 1 && is_large,
             Some(NCond::Each { .. }) => info.uses > 1,
             _ => false,
         },
         Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_)) | None => false,
-            _ => info.height >= MAX_INLINE_DEPTH || (info.uses > 1 && (large || info.cost > Cost::Scalar)),
+            _ => info.height >= MAX_INLINE_DEPTH || (info.uses > 1 && (is_large || info.cost > Cost::Scalar)),
         },
     }
 }

@@ -13,15 +13,16 @@ use rulec_lang::value::Value;
 use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
-    /// Looks up the keys of a table. Returns the ids of all keys that the message is known to have.
-    /// The caller must put the list back into `hits` of the buffers.
+    /// Looks up the keys of a table. Returns the ids of all keys of the message that this decision
+    /// found so far, including keys of other tables. The caller must put the list back into
+    /// `found_keys` of the buffers.
     pub(super) fn look_up_keys<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: &TableIndex,
     ) -> Vec<u32> {
-        let mut hits = self.work.hits.take();
-        if self.work.epoch.replace(self.epoch) != self.epoch {
+        let mut hits = self.buffers.found_keys.take();
+        if self.buffers.epoch.replace(self.epoch) != self.epoch {
             hits.clear();
         }
         table.subjects.iter().for_each(|subject| self.scan_subject_once(verifier, *subject, &mut hits));
@@ -30,7 +31,7 @@ impl<'a> Lookup<'a> {
             .iter()
             .for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
         if let (Some((subjects, attributes)), Some(fields)) = (&table.by_slot, &self.index.fields) {
-            let mut present = self.work.present.take();
+            let mut present = self.buffers.present.take();
             present.clear();
             verifier.read_present_slots(fields, &mut present);
             for slot in &present {
@@ -41,14 +42,14 @@ impl<'a> Lookup<'a> {
                 let attributes = attributes.list(*slot).iter();
                 attributes.for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
             }
-            self.work.present.replace(present);
+            self.buffers.present.replace(present);
         }
         hits
     }
 
     #[inline(always)]
     fn scan_subject_once<V: RouteVerifier<'a>>(&self, verifier: &mut V, subject: u32, hits: &mut Vec<u32>) {
-        if self.work.subjects.get(subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
+        if self.buffers.subjects.get(subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
             self.scan_subject(verifier, subject, hits);
         }
     }
@@ -60,7 +61,7 @@ impl<'a> Lookup<'a> {
         number: u32,
         hits: &mut Vec<u32>,
     ) {
-        if let Some(stamp) = self.work.attributes.get(number as usize)
+        if let Some(stamp) = self.buffers.attributes.get(number as usize)
             && stamp.replace(self.epoch) != self.epoch
             && let Some(attribute) = self.index.attributes.get(number as usize)
             && (attribute.elements.is_empty() || !self.look_up_elements(verifier, attribute, hits))
@@ -75,7 +76,7 @@ impl<'a> Lookup<'a> {
     /// before.
     #[inline]
     fn record_key(&self, key: u32, hits: &mut Vec<u32>) {
-        if let Some(stamp) = self.work.keys.get(key as usize)
+        if let Some(stamp) = self.buffers.keys.get(key as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
             hits.push(key);
@@ -89,16 +90,16 @@ impl<'a> Lookup<'a> {
             return broken_invariant!("a subject to scan is in the index");
         };
         let Value::Str(text) = verifier.operand_value(subject.operand) else { return };
-        let Ok(mut buffers) = self.work.scan.try_borrow_mut() else {
+        let Ok(mut buffers) = self.buffers.scan.try_borrow_mut() else {
             return broken_invariant!("a scan begins no other scan");
         };
-        let state = match &subject.forms[..] {
+        let flags = match &subject.forms[..] {
             [form] if subject.folds_in_place && buffers.fold_text(text.as_bytes()) => {
                 self.search_folded(subject, text.len(), &mut buffers, hits);
-                let folded = buffers.folded_text(text.len());
-                self.record_class(subject.attribute, folded);
-                let is_own = subject.is_message_text(form, folded, text);
-                SINGLE_FORM_FLAG | if is_own { UNCHANGED_TEXT_FLAG } else { 0 }
+                let folded_text = buffers.folded_text(text.len());
+                self.record_class(subject.attribute, folded_text);
+                let is_unchanged = subject.is_message_text(form, folded_text, text);
+                SINGLE_FORM_FLAG | if is_unchanged { UNCHANGED_TEXT_FLAG } else { 0 }
             }
             [form] => {
                 let prepared = verifier
@@ -114,13 +115,13 @@ impl<'a> Lookup<'a> {
                 self.scan_forms(verifier, subject, forms, text, &mut search)
             }
         };
-        if let Some(stamp) = self.work.subjects.get(number as usize) {
-            stamp.set(self.epoch | state);
+        if let Some(stamp) = self.buffers.subjects.get(number as usize) {
+            stamp.set(self.epoch | flags);
         }
     }
 
-    /// Calls `search` with each normalized form of a text, except forms that equal the first.
-    /// Returns the flags to store for the subject.
+    /// Calls `search` with each normalized form of a text, except later forms that equal the first
+    /// form. Returns the flags to store for the subject.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,
@@ -131,29 +132,29 @@ impl<'a> Lookup<'a> {
         search: &mut dyn FnMut(&str),
     ) -> u32 {
         let mut scanned: Option<&TextForm> = None;
-        let mut state = SINGLE_FORM_FLAG;
+        let mut flags = SINGLE_FORM_FLAG;
         for form in forms {
             let texts = verifier.prepared_texts();
             texts.get_or_prepare(form.text, self.epoch, form.mode, text);
             let prepared = texts.get_kept(form.text, text);
             if subject.is_message_text(form, prepared.as_bytes(), text) {
-                state |= UNCHANGED_TEXT_FLAG;
+                flags |= UNCHANGED_TEXT_FLAG;
             }
             match scanned {
                 Some(first) if texts.get_kept(first.text, text) == prepared => continue,
-                Some(_) => state &= !SINGLE_FORM_FLAG,
+                Some(_) => flags &= !SINGLE_FORM_FLAG,
                 None => scanned = Some(form),
             }
             search(prepared);
         }
-        state
+        flags
     }
 
     /// Records the class of the attribute that reads this folded text. The text need not be folded
     /// again for the attribute.
     #[inline(always)]
     fn record_class(&self, attribute: u32, folded: &[u8]) {
-        if let Some(cell) = self.work.classes.get(attribute as usize)
+        if let Some(cell) = self.buffers.classes.get(attribute as usize)
             && let Some(attribute) = self.index.attributes.get(attribute as usize)
         {
             cell.set((self.epoch, attribute.classes.text_class(folded)));
@@ -184,8 +185,8 @@ impl<'a> Lookup<'a> {
         hits: &mut Vec<u32>,
     ) {
         self.search_edges(subject, buffers.folded_text(length), hits);
-        let found = |literal, _| self.record_literal(subject.first + literal, hits);
-        subject.scanner.scan_folded(length, buffers, found);
+        let record = |literal, _| self.record_literal(subject.first + literal, hits);
+        subject.scanner.scan_folded(length, buffers, record);
     }
 
     #[inline(always)]
@@ -201,7 +202,7 @@ impl<'a> Lookup<'a> {
     /// Records that a literal was found, and appends the keys that the literal provides to `hits`.
     #[inline(always)]
     fn record_literal(&self, literal: u32, hits: &mut Vec<u32>) {
-        if let Some(stamp) = self.work.literals.get(literal as usize)
+        if let Some(stamp) = self.buffers.literals.get(literal as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
             self.index.literal_keys.list(literal).iter().for_each(|key| self.record_key(*key, hits));
@@ -224,9 +225,9 @@ impl<'a> Lookup<'a> {
         for element in elements {
             let keys = match element {
                 Value::Str(text) => {
-                    let number =
+                    let text_id =
                         named.get(verifier.prepared_texts().prepare_transient(form.mode, text).as_bytes());
-                    number.map_or(&[][..], |number| element_keys.list(number))
+                    text_id.map_or(&[][..], |text_id| element_keys.list(text_id))
                 }
                 // A time equals texts in many notations, so the message may have any of the keys.
                 Value::DateTime(_) => element_keys.all_items(),
@@ -241,7 +242,7 @@ impl<'a> Lookup<'a> {
     /// decision.
     #[inline]
     pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
-        let cell = self.work.classes.get(number as usize);
+        let cell = self.buffers.classes.get(number as usize);
         match cell.map(Cell::get) {
             Some((stamp, class)) if stamp == self.epoch => class,
             _ => {

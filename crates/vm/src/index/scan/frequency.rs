@@ -3,68 +3,72 @@
 
 use super::gram::load_eight_bytes;
 
-/// Weight of the frequencies in typical texts, expressed as a number of counted bytes of literals.
+/// Weight of the frequencies in typical texts, as a number of bytes. Literals with this number of
+/// bytes have the same weight as the typical texts.
 const PRIOR_BYTES: f32 = 3000.0;
-/// Number of counted bytes after which no more literals are counted. Bound on build time, not
-/// tuned: more bytes would hardly change the estimate.
+/// Number of bytes of literals after which no more literals are counted. The limit bounds the build
+/// time and is not tuned: more bytes would hardly change the estimate.
 const MAX_COUNTED_BYTES: f32 = 4_000_000.0;
 
 pub struct ByteFrequency {
-    pairs: Box<[u16]>,
-    total: f32,
-    /// Number of occurrences in the literals of each sequence of four bytes, by a hash of the
-    /// sequence.
-    fours: Box<[u16]>,
-    bytes: [f32; 256],
+    /// For each pair of bytes, the number of its occurrences in the literals.
+    pair_counts: Box<[u16]>,
+    /// Number of counted bytes, plus [`PRIOR_BYTES`].
+    total_weight: f32,
+    /// For each hash of four bytes, the number of occurrences of such sequences in the literals.
+    four_counts: Box<[u16]>,
+    /// For each byte, its fraction of the bytes in typical texts.
+    byte_shares: [f32; 256],
 }
 
 impl ByteFrequency {
     pub fn new() -> ByteFrequency {
         ByteFrequency {
-            pairs: vec![0; 0x10000].into(),
-            total: PRIOR_BYTES,
-            fours: vec![0; 0x10000].into(),
-            bytes: std::array::from_fn(|byte| typical_share(byte as u8)),
+            pair_counts: vec![0; 0x10000].into(),
+            total_weight: PRIOR_BYTES,
+            four_counts: vec![0; 0x10000].into(),
+            byte_shares: std::array::from_fn(|byte| typical_share(byte as u8)),
         }
     }
 
     /// Counts the bytes, byte pairs and sequences of four bytes at the beginning of a literal, up
     /// to 64 bytes.
     pub fn count_literal(&mut self, literal: &[u8]) {
-        if self.total > MAX_COUNTED_BYTES {
+        if self.total_weight > MAX_COUNTED_BYTES {
             return;
         }
-        let length = literal.len().min(64);
-        for at in 1..length {
+        let counted_length = literal.len().min(64);
+        for at in 1..counted_length {
             let eight = load_eight_bytes(literal, at - 1);
-            let pair = &mut self.pairs[eight as usize & 0xffff];
-            *pair = pair.saturating_add(1);
-            if at + 2 < length {
-                let four = &mut self.fours[hash_slot(eight as u32)];
-                *four = four.saturating_add(1);
+            let pair_count = &mut self.pair_counts[eight as usize & 0xffff];
+            *pair_count = pair_count.saturating_add(1);
+            if at + 2 < counted_length {
+                let four_count = &mut self.four_counts[hash_slot(eight as u32)];
+                *four_count = four_count.saturating_add(1);
             }
         }
-        self.total += length as f32;
+        self.total_weight += counted_length as f32;
     }
 
     /// Returns the fraction of the bytes in typical texts that are equal to `byte`.
     pub fn byte_share(&self, byte: u8) -> f32 {
-        self.bytes[usize::from(byte)]
+        self.byte_shares[usize::from(byte)]
     }
 
     pub fn pair_share(&self, pair: u16) -> f32 {
         let [first, second] = pair.to_le_bytes();
         // Bytes above ASCII mostly follow each other, because three in ten texts are assumed to be
         // Chinese.
-        let together = if first >= 0x80 { 3.0 } else { 1.0 };
-        let usual = self.bytes[usize::from(first)] * self.bytes[usize::from(second)] * together;
-        (f32::from(self.pairs[usize::from(pair)]) + PRIOR_BYTES * usual) / self.total
+        let adjacency_factor = if first >= 0x80 { 3.0 } else { 1.0 };
+        let typical_fraction =
+            self.byte_shares[usize::from(first)] * self.byte_shares[usize::from(second)] * adjacency_factor;
+        (f32::from(self.pair_counts[usize::from(pair)]) + PRIOR_BYTES * typical_fraction) / self.total_weight
     }
 
     /// Returns the estimated fraction of positions in texts at which these four bytes occur.
     pub fn four_bytes_share(&self, four: u32) -> f32 {
-        let usual = self.pair_share(four as u16) * self.pair_share((four >> 16) as u16);
-        (f32::from(self.fours[hash_slot(four)]) + PRIOR_BYTES * usual) / self.total
+        let typical_fraction = self.pair_share(four as u16) * self.pair_share((four >> 16) as u16);
+        (f32::from(self.four_counts[hash_slot(four)]) + PRIOR_BYTES * typical_fraction) / self.total_weight
     }
 }
 

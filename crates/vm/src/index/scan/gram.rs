@@ -14,11 +14,12 @@ pub const THREE_BYTES: GramLevel = GramLevel(0);
 /// Number of the level whose grams have 32 bytes. The two levels before it have 12 and 16 bytes.
 /// From this level on, each level doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
-/// The last level, whose grams have 32 KB. Bound on build time, not tuned: a literal whose grams
-/// are crowded is hashed at each level.
+/// The last level, whose grams have 32 KB. The limit bounds the build time and is not tuned: a
+/// literal whose grams are crowded is hashed at each level.
 const DEEPEST_LEVEL: GramLevel = GramLevel(18);
 
-/// For each base level, the mask that selects the gram's bytes in a word of eight bytes.
+/// For each base level, the mask that selects the gram's bytes in a word of eight bytes. The table
+/// is padded to eight entries, so that an index `% 8` needs no bounds check.
 const GRAM_MASKS: [u64; 8] = [
     0xff_ffff,
     0xffff_ffff,
@@ -78,8 +79,8 @@ impl GramLevel {
         if usize::from(self.0) < BASE_LEVELS {
             return Some(self.hash_eight_bytes(load_eight_bytes(gram, 0)));
         }
-        let last = load_eight_bytes(gram, gram.len() - 8);
-        let salt = HASH_SALTS[4].wrapping_mul(u64::from(self.0)) ^ last;
+        let last_word = load_eight_bytes(gram, gram.len() - 8);
+        let salt = HASH_SALTS[4].wrapping_mul(u64::from(self.0)) ^ last_word;
         Some(gram.chunks_exact(8).fold(mix_bits(salt), |sum, word| mix_bits(sum ^ load_eight_bytes(word, 0))))
     }
 

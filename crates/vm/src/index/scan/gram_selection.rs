@@ -11,12 +11,12 @@ use std::ops::Range;
 /// Number of bytes at the end of a literal in which grams are considered. At the start, twice this
 /// number of bytes is considered.
 const EDGE_BYTES: usize = 32;
-/// Cost of a text position that passes the first stage only because of a new gram, relative to a
-/// position that passes the filter. The first stage is cheaper, but its cost is paid for every
-/// text. Literals that are added later may reuse the same positions.
+/// Cost of a text position that passes the first stage only because of a new gram. The unit is the
+/// cost of a position that passes the filter. The first stage is cheaper, but its cost is paid for
+/// every text, and literals that are added later may reuse the same positions.
 const NEW_PROBE_COST: f32 = 30.0;
-/// Number of choices with the lowest costs that are also compared by how crowded their grams are in
-/// the table.
+/// Number of the cheapest choices that are compared further, by the number of literals that already
+/// share their grams.
 const COMPARED_CHOICES: usize = 2;
 
 /// The grams chosen for a literal. The first gram is at `offset`; the others follow it byte by
@@ -39,27 +39,27 @@ pub fn choose_grams(
 ) -> Option<GramChoice> {
     let length = literal.len();
     let level = GramLevel::from_length((length + 1).saturating_sub(step))?;
-    let mut best = [None; COMPARED_CHOICES];
+    let mut best_choices = [None; COMPARED_CHOICES];
     let mut consider = |part: Range<usize>| {
         // The cost of a gram at each offset in `part`.
         let mut costs = [0.0; 2 * EDGE_BYTES];
         for (cost, at) in costs.iter_mut().zip(part.clone()) {
             let four = frequency.four_bytes_share(load_eight_bytes(literal, at) as u32);
-            let last =
+            let last_four =
                 frequency
                     .four_bytes_share(
                         load_eight_bytes(literal, at + level.gram_bytes().saturating_sub(4)) as u32
                     );
-            *cost = four.min(last);
+            *cost = four.min(last_four);
             if probes.is_new(load_eight_bytes(literal, at) as u32) {
                 *cost += NEW_PROBE_COST * four;
             }
         }
         for offset in part.start..(part.end + 2).saturating_sub(level.gram_bytes() + step).max(part.start) {
-            let from = offset - part.start;
-            let cost = costs.iter().skip(from).take(step).sum();
+            let first_gram = offset - part.start;
+            let cost = costs.iter().skip(first_gram).take(step).sum();
             let mut choice = Some(GramChoice { level, offset: offset as u16, cost });
-            for better in &mut best {
+            for better in &mut best_choices {
                 let cost = |choice: &Option<GramChoice>| choice.map_or(f32::INFINITY, |choice| choice.cost);
                 if cost(&choice) < cost(better) {
                     std::mem::swap(better, &mut choice);
@@ -72,21 +72,21 @@ pub fn choose_grams(
         let last = length.min(u16::MAX.into());
         consider(last - EDGE_BYTES..last);
     }
-    let crowded = |choice: GramChoice| {
+    let add_crowd_cost = |choice: GramChoice| {
         let mut cost = choice.cost;
         for gram in 0..step {
-            let rest = &literal[usize::from(choice.offset) + gram..];
-            let crowd = table.entry_for(level, rest).map_or(0, |place| place.crowd);
-            let share = frequency
-                .four_bytes_share(load_eight_bytes(rest, 0) as u32)
-                .min(frequency.four_bytes_share(load_eight_bytes(rest, 4) as u32));
-            cost += 3.0 * crowd as f32 * share;
+            let literal_rest = &literal[usize::from(choice.offset) + gram..];
+            let crowd = table.entry_for(level, literal_rest).map_or(0, |place| place.crowd);
+            let rarest_share = frequency
+                .four_bytes_share(load_eight_bytes(literal_rest, 0) as u32)
+                .min(frequency.four_bytes_share(load_eight_bytes(literal_rest, 4) as u32));
+            cost += 3.0 * crowd as f32 * rarest_share;
             if crowd == GramTable::MAX_CROWD {
                 cost += 1.0;
             }
         }
         GramChoice { cost, ..choice }
     };
-    let best = best.into_iter().flatten().map(crowded);
-    best.min_by(|one, other| one.cost.total_cmp(&other.cost))
+    let best_choices = best_choices.into_iter().flatten().map(add_crowd_cost);
+    best_choices.min_by(|one, other| one.cost.total_cmp(&other.cost))
 }

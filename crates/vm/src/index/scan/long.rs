@@ -10,8 +10,8 @@ use super::table::{GramTable, LiteralGrams};
 /// Capacity of the buffer for grams that are filtered together. Up to [`BASE_LEVELS`] grams may
 /// begin at one position.
 pub const GRAM_BUFFER_LEN: usize = 256;
-/// Number of crowded grams (shared by many literals) that is accepted. With more, the search is
-/// built again with a smaller distance between probes.
+/// Number of crowded grams (shared by many literals) that is accepted. If there are more, the
+/// search is built again with a smaller distance between probes.
 pub const MAX_CROWDED_GRAMS: usize = 64;
 /// Number of bits in the filter for each slot of the hash table.
 const FILTER_BITS_PER_SLOT: usize = 16;
@@ -32,11 +32,11 @@ impl LongLiterals {
         let shortest = literals.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
         let mut step = ProbeTable::step_for_length(shortest);
         loop {
-            let longs = LongLiterals::with_step(step, literals, frequency);
+            let search = LongLiterals::with_step(step, literals, frequency);
             // With fewer grams, each gram is longer. This helps if many literals share a gram, such
             // as an ending.
-            if step == 1 || longs.table.crowded_count() <= MAX_CROWDED_GRAMS + literals.len() / 256 {
-                return longs;
+            if step == 1 || search.table.crowded_count() <= MAX_CROWDED_GRAMS + literals.len() / 256 {
+                return search;
             }
             step /= 2;
         }
@@ -46,17 +46,17 @@ impl LongLiterals {
     fn with_step(step: usize, literals: &[(&[u8], u32)], frequency: &ByteFrequency) -> LongLiterals {
         let lengths = literals.iter().map(|(literal, _)| literal.len());
         let (probes, table) = (ProbeTable::new(lengths, step), GramTable::new(literals.len() * step));
-        let bits = table.slot_count() * FILTER_BITS_PER_SLOT;
-        let (filter, filter_shift) = (vec![0; bits / 64].into(), 64 - bits.trailing_zeros());
-        let mut longs = LongLiterals { probes, filter, filter_shift, table };
+        let filter_bits = table.slot_count() * FILTER_BITS_PER_SLOT;
+        let (filter, filter_shift) = (vec![0; filter_bits / 64].into(), 64 - filter_bits.trailing_zeros());
+        let mut search = LongLiterals { probes, filter, filter_shift, table };
         for (literal, number) in literals {
             if let Some(GramChoice { level, offset, .. }) =
-                choose_grams(literal, step, &longs.probes, frequency, &longs.table)
+                choose_grams(literal, step, &search.probes, frequency, &search.table)
             {
-                longs.add_literal(literal, *number, LiteralGrams { level, offset, count: step });
+                search.add_literal(literal, *number, LiteralGrams { level, offset, count: step });
             }
         }
-        longs
+        search
     }
 
     fn add_literal(&mut self, literal: &[u8], number: u32, grams: LiteralGrams) {
@@ -102,11 +102,11 @@ impl LongLiterals {
     ) {
         for positions in positions.chunks(GRAM_BUFFER_LEN / BASE_LEVELS) {
             let mut count = 0;
-            for found in positions {
-                let mut levels = found.level_bits();
+            for position in positions {
+                let mut levels = position.level_bits();
                 // Most positions have one level.
                 while levels != 0 {
-                    let gram = GramPosition::new((levels.trailing_zeros() % 8) as u8, found.number());
+                    let gram = GramPosition::new((levels.trailing_zeros() % 8) as u8, position.number());
                     let bit = gram.hash(window) >> self.filter_shift;
                     let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
                     // Always written, but counted only if it passes, to avoid a branch.

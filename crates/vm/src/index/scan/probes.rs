@@ -5,7 +5,7 @@
 use super::gram::{GramLevel, THREE_BYTES};
 use rulec_base::broken_invariant;
 
-/// Number of positions that are probed without a branch from one to the next.
+/// Number of positions that are probed one after another without a branch between them.
 const UNROLLED_PROBES: usize = 8;
 /// Maximum distance in bytes between two probes.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
@@ -89,14 +89,14 @@ impl ProbeTable {
     /// Creates an empty table for literals of the given lengths. Each literal gets `step`
     /// consecutive grams.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
-        let entries = |length: usize| if length < step + 3 { THREE_BYTE_GRAM_ENTRIES } else { 1 };
-        let size = match step * lengths.map(entries).sum::<usize>() {
+        let entry_count = |length: usize| if length < step + 3 { THREE_BYTE_GRAM_ENTRIES } else { 1 };
+        let table_size = match step * lengths.map(entry_count).sum::<usize>() {
             0..=200 => TINY_TABLE_SIZE,
             201..=1_500 => SMALL_TABLE_SIZE,
             1_501..=12_000 => MEDIUM_TABLE_SIZE,
             _ => LARGE_TABLE_SIZE,
         };
-        ProbeTable { levels: vec![0; size].into(), step }
+        ProbeTable { levels: vec![0; table_size].into(), step }
     }
 
     /// True if no gram that was added so far begins with these four bytes.
@@ -110,8 +110,8 @@ impl ProbeTable {
         let (four, entries) =
             if is_three { (four & 0xff_ffff, THREE_BYTE_GRAM_ENTRIES as u32) } else { (four, 1) };
         for next in 0..entries {
-            let place = hash_slot(four | next << 24, self.levels.len());
-            if let Some(levels) = self.levels.get_mut(place) {
+            let slot = hash_slot(four | next << 24, self.levels.len());
+            if let Some(levels) = self.levels.get_mut(slot) {
                 *levels |= 1 << level.number();
             }
         }
@@ -164,18 +164,18 @@ fn probe_positions<const STEP: usize, const SIZE: usize>(
 ) -> (usize, usize) {
     let (mut count, mut at) = (0, 0);
     while at < length
-        && let Some(here) =
+        && let Some(probed_bytes) =
             window.get(at..).and_then(|rest| rest.first_chunk::<{ UNROLLED_PROBES * MAX_PROBE_STEP }>())
     {
-        let levels = |index: usize| {
-            let four = here[index * STEP..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
+        let levels_at = |index: usize| {
+            let four = probed_bytes[index * STEP..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
             table[hash_slot(four, SIZE)]
         };
-        if (0..UNROLLED_PROBES).fold(0, |all, index| all | levels(index)) != 0 {
+        if (0..UNROLLED_PROBES).fold(0, |all, index| all | levels_at(index)) != 0 {
             for index in 0..UNROLLED_PROBES {
                 // Always written, but counted only if it passes, to avoid a branch.
-                positions[count & 0xff] = Position::new(at + index * STEP, levels(index));
-                count += usize::from(levels(index) != 0);
+                positions[count & 0xff] = Position::new(at + index * STEP, levels_at(index));
+                count += usize::from(levels_at(index) != 0);
             }
         }
         at += UNROLLED_PROBES * STEP;

@@ -27,7 +27,7 @@ const MAX_RARE_BYTE_SHARE: f32 = 0.01;
 #[derive(Default)]
 pub struct RareByteLiterals {
     /// The rare bytes to search for. If there are fewer than three, the last one is repeated.
-    bytes: [u8; MAX_RARE_BYTES],
+    rare_bytes: [u8; MAX_RARE_BYTES],
     groups: Vec<RareByteGroup>,
 }
 
@@ -37,36 +37,39 @@ struct RareByteGroup {
     offset: usize,
     /// Mask that selects the bytes of a literal in a word of eight bytes.
     mask: u64,
-    /// The literals as words of eight bytes, with their ids, in ascending order.
+    /// The literals as words of eight bytes, each with its id. Sorted.
     literals: Vec<(u64, u32)>,
 }
 
 impl RareByteLiterals {
     /// Removes the literals of three and four bytes from the list, and returns a search for them.
-    /// Returns `None` unless this allows probing fewer positions for the other literals.
+    /// Returns `None` if the other literals could not be probed at fewer positions then, or if the
+    /// rare bytes are too many or too frequent.
     pub fn take_shortest(
         literals: &mut Vec<(&[u8], u32)>,
         frequency: &ByteFrequency,
     ) -> Option<RareByteLiterals> {
-        let shortest = |literals: &mut dyn Iterator<Item = usize>| literals.min().unwrap_or(usize::MAX);
+        let min_length = |literals: &mut dyn Iterator<Item = usize>| literals.min().unwrap_or(usize::MAX);
         let is_short = |literal: &[u8]| RARE_LITERAL_LENGTHS.contains(&literal.len());
         let lengths = || literals.iter().map(|(literal, _)| literal.len());
-        let others = shortest(&mut lengths().filter(|length| !RARE_LITERAL_LENGTHS.contains(length)));
+        let other_min_length =
+            min_length(&mut lengths().filter(|length| !RARE_LITERAL_LENGTHS.contains(length)));
         let mut rares = RareByteLiterals::default();
         if literals.len() < MIN_SCANNER_LITERALS
-            || ProbeTable::step_for_length(others) <= ProbeTable::step_for_length(shortest(&mut lengths()))
+            || ProbeTable::step_for_length(other_min_length)
+                <= ProbeTable::step_for_length(min_length(&mut lengths()))
         {
             return None;
         }
         let mut bytes: Vec<u8> = Vec::new();
         for (literal, number) in literals.iter().filter(|(literal, _)| is_short(literal)) {
             // A byte that other literals already use adds no cost.
-            let cost = |at: &usize| match literal[*at] {
+            let byte_cost = |offset: &usize| match literal[*offset] {
                 byte if bytes.contains(&byte) => 0.0,
                 byte => frequency.byte_share(byte),
             };
-            let at = (0..literal.len()).min_by(|one, other| cost(one).total_cmp(&cost(other)));
-            let Some(offset) = at else {
+            let cheapest = (0..literal.len()).min_by(|a, b| byte_cost(a).total_cmp(&byte_cost(b)));
+            let Some(offset) = cheapest else {
                 broken_invariant!("a short literal is not empty");
                 continue;
             };
@@ -78,9 +81,9 @@ impl RareByteLiterals {
             }
             rares.add_literal(literal, *number, offset);
         }
-        let share: f32 = bytes.iter().map(|byte| frequency.byte_share(*byte)).sum();
-        let last = bytes.last().filter(|_| share <= MAX_RARE_BYTE_SHARE)?;
-        rares.bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last));
+        let total_share: f32 = bytes.iter().map(|byte| frequency.byte_share(*byte)).sum();
+        let last_byte = bytes.last().filter(|_| total_share <= MAX_RARE_BYTE_SHARE)?;
+        rares.rare_bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last_byte));
         rares.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
         literals.retain(|(literal, _)| !is_short(literal));
         Some(rares)
@@ -88,18 +91,19 @@ impl RareByteLiterals {
 
     fn add_literal(&mut self, literal: &[u8], number: u32, offset: usize) {
         let (byte, mask) = (literal[offset], (1 << (8 * literal.len())) - 1);
-        let same = |group: &RareByteGroup| (group.byte, group.offset, group.mask) == (byte, offset, mask);
-        let at = self.groups.iter().position(same).unwrap_or_else(|| {
+        let is_same_group =
+            |group: &RareByteGroup| (group.byte, group.offset, group.mask) == (byte, offset, mask);
+        let group_index = self.groups.iter().position(is_same_group).unwrap_or_else(|| {
             self.groups.push(RareByteGroup { byte, offset, mask, literals: Vec::new() });
             self.groups.len() - 1
         });
-        self.groups[at].literals.push((load_eight_bytes(literal, 0), number));
+        self.groups[group_index].literals.push((load_eight_bytes(literal, 0), number));
     }
 
     /// Calls `hit` with the id and the start of each occurrence of a literal in the text.
     #[inline(always)]
     pub fn scan_text(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
-        let [first, second, third] = self.bytes;
+        let [first, second, third] = self.rare_bytes;
         for at in memchr3_iter(first, second, third, text) {
             self.compare_around(text, at, hit);
         }
@@ -111,14 +115,15 @@ impl RareByteLiterals {
     fn compare_around(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         for group in self.groups.iter().filter(|group| group.byte == text[at]) {
             let Some(start) = at.checked_sub(group.offset) else { continue };
-            let found = load_eight_bytes(text, start) & group.mask;
+            let text_bytes = load_eight_bytes(text, start) & group.mask;
             // Beyond the text's end are zeros, which a literal could contain.
             if text.len() - start < (group.mask.count_ones() / 8) as usize {
                 continue;
             }
-            let from = group.literals.partition_point(|(literal, _)| *literal < found);
-            let same = group.literals.iter().skip(from).take_while(|(literal, _)| *literal == found);
-            same.for_each(|(_, number)| hit(*number, start));
+            let first_match = group.literals.partition_point(|(literal, _)| *literal < text_bytes);
+            let matches =
+                group.literals.iter().skip(first_match).take_while(|(literal, _)| *literal == text_bytes);
+            matches.for_each(|(_, number)| hit(*number, start));
         }
     }
 }

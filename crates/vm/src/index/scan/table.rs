@@ -7,14 +7,14 @@ use rulec_base::broken_invariant;
 
 /// Record index that means "no record".
 const NO_RECORD: u32 = u32::MAX;
-/// Number of literals from which an entry is crowded. Further literals that are long enough are
-/// stored under longer grams.
+/// Number of literals from which an entry is crowded. Literals that are added later are stored
+/// under longer grams, if they are long enough.
 const MIN_CROWDED_LITERALS: u32 = 4;
 /// Flag of a crowded entry: some literals that have its gram are stored under longer grams, at the
 /// next level.
 const DEEPER_FLAG: u32 = 0x10;
 /// Mask of the bits in `HashSlot::state` that count the entry's literals, up to 15.
-const COUNT: u32 = 0x0f;
+const COUNT_MASK: u32 = 0x0f;
 
 /// Entry of the hash table for one gram. `state` contains the upper 24 bits of the gram's hash,
 /// [`DEEPER_FLAG`] and the count. `record` is the index of the record that was added last.
@@ -35,7 +35,8 @@ pub struct LiteralGrams {
     pub count: usize,
 }
 
-/// The entry of the hash table under which a literal is stored, or would be inserted.
+/// The entry of the hash table for a literal: the entry under which it is stored, or would be
+/// inserted.
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
@@ -54,23 +55,23 @@ pub struct GramTable {
     records: Vec<u64>,
     /// Number of records that were added to an entry whose count was already
     /// [`GramTable::MAX_CROWD`].
-    crowded: usize,
+    crowded_records: usize,
 }
 
 impl GramTable {
     /// Maximum value of [`GramEntry::crowd`], the counted literals of an entry.
-    pub const MAX_CROWD: u32 = COUNT;
+    pub const MAX_CROWD: u32 = COUNT_MASK;
 
     /// Creates a table for at most `grams` grams.
     pub fn new(grams: usize) -> GramTable {
         let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
-        GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded: 0 }
+        GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_records: 0 }
     }
 
     /// Returns the number of records that were added to a gram with at least
     /// [`GramTable::MAX_CROWD`] other records.
     pub fn crowded_count(&self) -> usize {
-        self.crowded
+        self.crowded_records
     }
 
     pub fn slot_count(&self) -> usize {
@@ -97,31 +98,31 @@ impl GramTable {
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
-            let crowd = self.find_slot(hash).1.state & COUNT;
+            let crowd = self.find_slot(hash).1.state & COUNT_MASK;
             if crowd >= MIN_CROWDED_LITERALS
-                && let Some(below) = level.next_deeper()
-                && let Some(hash_below) = below.hash_gram(rest)
+                && let Some(deeper) = level.next_deeper()
+                && let Some(deeper_hash) = deeper.hash_gram(rest)
             {
-                (level, hash) = (below, hash_below);
+                (level, hash) = (deeper, deeper_hash);
             } else {
                 return Some(GramEntry { level, hash, crowd });
             }
         }
     }
 
-    /// Adds a literal with its consecutive grams, and calls `each` with the hash of each gram. Adds
-    /// nothing if the table is full.
+    /// Adds a literal with its consecutive grams, and calls `record_hash` with the hash of each
+    /// gram. Adds nothing if the table is full.
     pub fn insert_literal(
         &mut self,
         literal: &[u8],
         number: u32,
         grams: LiteralGrams,
-        mut each: impl FnMut(u64),
+        mut record_hash: impl FnMut(u64),
     ) {
         let LiteralGrams { level, offset, count } = grams;
-        let size = literal.len() / 8 + 3 + 2 * count;
-        let Some(length_at) =
-            u32::try_from(self.records.len()).ok().filter(|at| size < (NO_RECORD - at) as usize)
+        let needed_words = literal.len() / 8 + 3 + 2 * count;
+        let Some(length_index) =
+            u32::try_from(self.records.len()).ok().filter(|at| needed_words < (NO_RECORD - at) as usize)
         else {
             return;
         };
@@ -131,35 +132,35 @@ impl GramTable {
             self.records.push(load_eight_bytes(literal, literal.len().saturating_sub(8)));
         }
         for offset in usize::from(offset)..usize::from(offset) + count {
-            let rest = literal.get(offset..).unwrap_or_default();
-            let Some(hash) = level.hash_gram(rest) else {
+            let literal_rest = literal.get(offset..).unwrap_or_default();
+            let Some(hash) = level.hash_gram(literal_rest) else {
                 return broken_invariant!("a literal is long enough for its grams");
             };
             let record = self.records.len() as u32;
-            self.records.extend([u64::from(number) << 32, u64::from(length_at) | (offset as u64) << 32]);
-            self.link_record(level, rest, record);
-            each(hash);
+            self.records.extend([u64::from(number) << 32, u64::from(length_index) | (offset as u64) << 32]);
+            self.link_record(level, literal_rest, record);
+            record_hash(hash);
         }
     }
 
     /// Adds a record to the entry of the gram at the start of `rest`. If shorter grams at this
     /// position are crowded, flags their entries.
     fn link_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
-        let Some(place) = self.entry_for(base, rest) else {
+        let Some(entry) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
         };
         let mut level = base;
-        while level != place.level
-            && let Some(below) = level.next_deeper()
+        while level != entry.level
+            && let Some(deeper) = level.next_deeper()
         {
             let (index, _) = self.find_slot(level.hash_gram(rest).unwrap_or_default());
             self.slots[index].state |= DEEPER_FLAG;
-            level = below;
+            level = deeper;
         }
-        let (index, slot) = self.find_slot(place.hash);
-        let count = (place.crowd + 1).min(COUNT);
-        self.crowded += usize::from(place.crowd == COUNT);
-        let state = (((place.hash >> 40) as u32) << 8) | (slot.state & DEEPER_FLAG) | count;
+        let (index, slot) = self.find_slot(entry.hash);
+        let count = (entry.crowd + 1).min(COUNT_MASK);
+        self.crowded_records += usize::from(entry.crowd == COUNT_MASK);
+        let state = (((entry.hash >> 40) as u32) << 8) | (slot.state & DEEPER_FLAG) | count;
         self.slots[index] = HashSlot { state, record };
         self.records[record as usize] |= u64::from(slot.record);
     }
@@ -190,15 +191,15 @@ impl GramTable {
         at: usize,
         hit: &mut impl FnMut(u32, usize),
     ) {
-        while let Some(below) = level.next_deeper()
-            && let Some(hash) = below.hash_gram(&text[at.min(text.len())..])
+        while let Some(deeper) = level.next_deeper()
+            && let Some(hash) = deeper.hash_gram(&text[at.min(text.len())..])
         {
             let (_, slot) = self.find_slot(hash);
             self.report_records(slot, text, at, hit);
             if slot.state & DEEPER_FLAG == 0 {
                 return;
             }
-            level = below;
+            level = deeper;
         }
     }
 
@@ -211,8 +212,9 @@ impl GramTable {
             else {
                 return broken_invariant!("a link leads to a record");
             };
-            let (length_at, offset) = (header as u32 as usize, (header >> 32) as usize);
-            if let Some((length, words)) = self.records.get(length_at..).and_then(|rest| rest.split_first())
+            let (length_index, offset) = (header as u32 as usize, (header >> 32) as usize);
+            if let Some((length, words)) =
+                self.records.get(length_index..).and_then(|rest| rest.split_first())
                 && let Some(start) = at.checked_sub(offset)
                 && let Some(found) = text.get(start..).and_then(|rest| rest.get(..*length as usize))
                 && is_literal_at(words, found, text, start)
@@ -228,18 +230,18 @@ impl GramTable {
 /// text.
 #[inline(always)]
 fn is_literal_at(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
-    let Some(last) = found.len().checked_sub(8) else {
+    let Some(last_start) = found.len().checked_sub(8) else {
         let bits = 8 * found.len() as u32;
         return words
             .first()
             .is_some_and(|word| (word ^ load_eight_bytes(text, start)) & ((1 << bits) - 1) == 0);
     };
-    let full = found.len() / 8;
-    for (word, index) in words.iter().zip(0..full) {
+    let full_words = found.len() / 8;
+    for (word, index) in words.iter().zip(0..full_words) {
         if *word != load_eight_bytes(found, index * 8) {
             return false;
         }
     }
     found.len().is_multiple_of(8)
-        || words.get(full).is_some_and(|word| *word == load_eight_bytes(found, last))
+        || words.get(full_words).is_some_and(|word| *word == load_eight_bytes(found, last_start))
 }

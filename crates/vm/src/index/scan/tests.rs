@@ -287,7 +287,7 @@ fn shared_endings_are_no_grams() {
         check(&literals, &[text]);
         let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
         assert!(
-            scanner.longs.expect("they are long").table.crowded_count()
+            scanner.long_literals.expect("they are long").table.crowded_count()
                 <= MAX_CROWDED_GRAMS + literals.len() / 256
         );
     }
@@ -302,9 +302,11 @@ fn short_literals_with_a_rare_byte_are_found_by_it() {
         let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
         let long: Vec<&[u8]> =
             literals.iter().map(Vec::as_slice).filter(|literal| literal.len() > 4).collect();
-        let distance = |scanner: &Scanner| scanner.longs.as_ref().map(|longs| longs.probes.probe_step());
+        let distance = |scanner: &Scanner| {
+            scanner.long_literals.as_ref().map(|long_literals| long_literals.probes.probe_step())
+        };
         let all = distance(&scanner) == distance(&Scanner::from_literals(long));
-        (scanner.rares.is_some(), all)
+        (scanner.rare_byte_literals.is_some(), all)
     };
     let letters = b"aeioubdgkmnprst";
     let long = distinct(300, || (0..9).map(|_| letters[random.below(letters.len())]).collect());
@@ -356,8 +358,9 @@ fn few_positions_pass_where_no_literal_is() {
                 hold that nobody can know. The old miller, who has seen more winters than he cares to count, lets them talk, \
                 mends his wheel, and stores what the summer has left. 冬天来得很早,老人们在河边说话。";
     let passed = |literals: Vec<String>| {
-        let longs =
-            Scanner::from_literals(literals.iter().map(String::as_bytes)).longs.expect("they are long");
+        let long_literals = Scanner::from_literals(literals.iter().map(String::as_bytes))
+            .long_literals
+            .expect("they are long");
         let (mut positions, mut grams) = (0, 0);
         let mut at = 0;
         while at < text.len() {
@@ -367,17 +370,18 @@ fn few_positions_pass_where_no_literal_is() {
             window[..length].copy_from_slice(&rest[..length]);
             let mut found = [Position::default(); 256];
             let (count, next) =
-                longs.probes.probe_block(&window, rest.len().min(BLOCK_POSITIONS), &mut found);
+                long_literals.probes.probe_block(&window, rest.len().min(BLOCK_POSITIONS), &mut found);
             positions += count;
             for found in &found[..count] {
                 for level in (0..8).filter(|level| found.level_bits() >> level & 1 != 0) {
-                    let bit = GramPosition::new(level, found.number()).hash(&window) >> longs.filter_shift;
-                    grams += longs.filter[(bit / 64) as usize] >> (bit % 64) & 1;
+                    let bit =
+                        GramPosition::new(level, found.number()).hash(&window) >> long_literals.filter_shift;
+                    grams += long_literals.filter[(bit / 64) as usize] >> (bit % 64) & 1;
                 }
             }
             at += next;
         }
-        (longs.probes.probe_step(), positions, grams)
+        (long_literals.probes.probe_step(), positions, grams)
     };
     let pairs = |between: &str| {
         let all =
