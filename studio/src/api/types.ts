@@ -689,7 +689,8 @@ deliveries: Array<WorkflowDelivery>,
 decisions: Array<RouterDecision>, };
 
 /**
- * A recorded decision of a node's router. The page can open the decision and decide it again.
+ * A recorded decision of a node's router. The page can open the decision and decide its message
+ * again.
  */
 export type RouterDecision = {
 /**
@@ -1434,7 +1435,8 @@ key: string,
  */
 name: string,
 /**
- * Condition of the row on each column's field; null if the row does not test the field.
+ * One entry for each column: the row's condition on the column's field, or null if the row
+ * does not test the field.
  */
 cells: Array<string | null>,
 /**
@@ -1766,11 +1768,11 @@ at: number, };
  */
 export type Completions = {
 /**
- * Start of the text range that a chosen item replaces, in UTF-16 units.
+ * Start of the text range that the chosen completion item replaces, in UTF-16 units.
  */
 from: number,
 /**
- * End of the text range that a chosen item replaces, in UTF-16 units.
+ * End of the text range that the chosen completion item replaces, in UTF-16 units.
  */
 to: number,
 /**

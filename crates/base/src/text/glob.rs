@@ -287,7 +287,7 @@ mod tests {
         for token in tokenize_pattern(pattern) {
             match token {
                 Token::Star => out.push_str(".*"),
-                Token::One => out.push('.'),
+                Token::AnyChar => out.push('.'),
                 Token::Char(c) => out.push_str(&regex_syntax::escape(c.encode_utf8(&mut [0; 4]))),
             }
         }

@@ -369,7 +369,7 @@ impl MessageFields {
         narrowed_uses.sort_by_key(|narrowed| {
             (narrowed.narrowed_use.use_span.file, narrowed.narrowed_use.use_span.start)
         });
-        narrowed
+        narrowed_uses
     }
 
     /// Starts the check of a statement. Until the next call, uses of fields are recorded for this

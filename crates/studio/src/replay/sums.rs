@@ -21,7 +21,7 @@ impl Replay {
         let results = self.lock_results();
         let counts = count_rows(&results.rows, results.names.len());
         let refusals = results
-            .refusals
+            .line_errors
             .iter()
             .map(|(line, message)| LineMistake { line: *line, message: localized(message) });
         ReplaySums {
