@@ -116,8 +116,30 @@ fn read_branch(
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
     }
+    let (lines, condition_texts) = read_conditions(&conditions, &label, findings, document)?;
+    let word = if is_any && condition_texts.iter().flatten().count() > 1 { " any" } else { "" };
+    let line = match condition_texts.as_slice() {
+        [] => Some("{ }".to_owned()),
+        [Some(only)] => Some(format!("{{ {only} }}")),
+        _ => None,
+    };
+    match line.map(|line| format!("  branch {id}{word} {line}\n")) {
+        Some(line) if line.chars().count() <= 96 => out.push_str(&line),
+        _ => out.push_str(&format!("  branch {id}{word} {{\n{lines}  }}\n")),
+    }
+    Ok(out)
+}
+
+/// Reads the conditions of the branch with this label. Returns their lines, and for each line the
+/// text of its condition; a comment has none.
+fn read_conditions(
+    conditions: &[JsonNode<'_>],
+    label: &str,
+    findings: &mut ConditionFindings,
+    document: &mut RulesDocument,
+) -> ReadResult<(String, Vec<Option<String>>)> {
     let (mut lines, mut condition_texts) = (String::new(), Vec::new());
-    for node in &conditions {
+    for node in conditions {
         let condition = compare::read_condition(node, findings)?;
         for member in findings.unread_members.drain(..) {
             lines.push_str(&write_comment("#", &member, 4));
@@ -147,17 +169,7 @@ fn read_branch(
             }
         }
     }
-    let word = if is_any && condition_texts.iter().flatten().count() > 1 { " any" } else { "" };
-    let line = match condition_texts.as_slice() {
-        [] => Some("{ }".to_owned()),
-        [Some(only)] => Some(format!("{{ {only} }}")),
-        _ => None,
-    };
-    match line.map(|line| format!("  branch {id}{word} {line}\n")) {
-        Some(line) if line.chars().count() <= 96 => out.push_str(&line),
-        _ => out.push_str(&format!("  branch {id}{word} {{\n{lines}  }}\n")),
-    }
-    Ok(out)
+    Ok((lines, condition_texts))
 }
 
 fn branch_name(id: &str) -> String {

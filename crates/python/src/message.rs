@@ -104,7 +104,7 @@ pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> 
 }
 
 /// Converts a pydantic model to a dict of JSON types; other values are returned unchanged.
-fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let name = intern!(value.py(), "model_dump");
     // A model class has the method too, but is not a model.
     match value.getattr_opt(name)? {

@@ -6,7 +6,7 @@ use crate::error::{Answer, RequestError, verbatim_message};
 use crate::language::localized;
 use rulec::Rules;
 use rulec_base::message;
-use rulec_lang::graph::{NodeId, Route};
+use rulec_lang::graph::{Finding, NodeId, Route};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{ConditionalRouter, RulesRouter, Severity, Workflow};
 use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, PARALLEL_KIND, TableId};
@@ -45,12 +45,7 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
         let Some(table) = node.router else { continue };
         builder = builder.router(node.id.clone(), RecordingRouter::new(rules, &node.id, table, &recorded)?);
     }
-    let workflow = builder.build().map_err(|error| {
-        let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
-        let errors = errors.map(|finding| finding.message.clone());
-        let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
-        RequestError::invalid(message!("the workflow cannot be run: {errors}"))
-    })?;
+    let workflow = builder.build().map_err(|error| invalid_workflow(error.findings()))?;
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| RequestError::broken(verbatim_message(error)))?;
     let mut run = workflow.begin(input);
@@ -100,6 +95,14 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
         limit_hit: report.limit_hit,
         stand_ins: stand_ins.into_iter().map(str::to_owned).collect(),
     })
+}
+
+/// Returns the error for a workflow with these findings.
+fn invalid_workflow(findings: &[Finding]) -> RequestError {
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let errors = errors.map(|finding| finding.message.clone());
+    let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
+    RequestError::invalid(message!("the workflow cannot be run: {errors}"))
 }
 
 /// The router decisions of the current step. After each step, the list is emptied.
