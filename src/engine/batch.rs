@@ -13,8 +13,8 @@ impl Entry<'_> {
         messages.iter().map(move |message| session.decide(message))
     }
 
-    /// Decides for the messages on `jobs` threads; 0 means one thread per processor. The decisions
-    /// are in the order of the messages.
+    /// Decides for all messages in parallel, on `jobs` threads; 0 means one thread per processor.
+    /// The decisions are in the order of the messages.
     pub fn decide_all_on(self, jobs: usize, messages: &[Json]) -> Vec<Decision> {
         let jobs = match jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),

@@ -100,8 +100,8 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Calls `work` with the [`EngineChoice`] of this entry, the rules, and the working memory that
-    /// this thread reuses.
+    /// Calls `work` and returns its result. The arguments of `work` are the [`EngineChoice`] of
+    /// this entry, the rules, and the working memory of the current thread.
     fn with_thread_workspace<T>(
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
@@ -111,8 +111,8 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Returns the engine that decides now: for a prepared message if `prepared`, else for a
-    /// JSON tree. Unstable.
+    /// Returns the engine that currently decides messages by this entry. `prepared` is true for
+    /// prepared messages, false for JSON trees. Unstable.
     #[doc(hidden)]
     pub fn backend(&self, prepared: bool) -> Backend {
         self.rules.set.backend(self.tier, self.indexing, self.table, !prepared)

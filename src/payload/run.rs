@@ -51,8 +51,11 @@ pub(super) struct Pass {
 /// The change that corrects a violation.
 #[derive(Clone, Debug)]
 pub(super) enum Repair {
+    /// Writes this default value.
     SetDefault(Json),
+    /// Replaces the value by this value, which is within the limits.
     ClampTo(Json),
+    /// Removes the value that violates the rule.
     RemoveValue,
 }
 
@@ -132,7 +135,7 @@ impl<'a> PayloadRun<'a> {
 
     fn run_block(&mut self, block: &'a Block) {
         for (binding, value) in &block.lets {
-            self.count_conditions_in(*value);
+            self.count_conditions_in_value(*value);
             let value = self.engine.eval_value(*value);
             self.bind(*binding, value, None);
         }
@@ -144,7 +147,7 @@ impl<'a> PayloadRun<'a> {
         if !self.program.tables[block.table.index()].order.is_empty() {
             let matched = self.engine.matched(block.table);
             if !self.unchecked_paths.rules.is_empty() {
-                self.record_unevaluated(block.table, &matched);
+                self.record_unevaluated_rules(block.table, &matched);
             }
             for rule in matched {
                 self.record_violation(rule);
@@ -157,7 +160,7 @@ impl<'a> PayloadRun<'a> {
 
     /// Counts the results of the conditions inside a value, for coverage. Does nothing unless the
     /// caller collects coverage.
-    fn count_conditions_in(&mut self, value: ValueId) {
+    fn count_conditions_in_value(&mut self, value: ValueId) {
         if let Some(truths) = &mut self.truths {
             truths.count_value(self.engine.explainer(), value);
         }
@@ -165,13 +168,13 @@ impl<'a> PayloadRun<'a> {
 
     /// Records the rules of a table whose condition is unknown because an input was not given.
     #[cold]
-    fn record_unevaluated(&mut self, table: TableId, matched: &[RuleId]) {
+    fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, unchecked_paths) = (self.program, self.unchecked_paths);
         for rule in program.tables[table.index()].order.iter().filter(|rule| !matched.contains(rule)) {
             let Some(input) = unchecked_paths.rules.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
             if self.engine.explainer().eval_cond(condition) == Tri::Unknown {
-                self.record_unchecked(
+                self.record_unchecked_rule(
                     *rule,
                     message!("this could not be checked because `{input}` was not given"),
                 );
@@ -180,7 +183,7 @@ impl<'a> PayloadRun<'a> {
     }
 
     /// Records a rule that could not be evaluated.
-    fn record_unchecked(&mut self, rule: RuleId, message: Message) {
+    fn record_unchecked_rule(&mut self, rule: RuleId, message: Message) {
         let Some(requirement) = self.requirement_of_rule(rule) else { return };
         let path = self
             .locate_value(&requirement.place)
@@ -204,7 +207,7 @@ impl<'a> PayloadRun<'a> {
             return known.clone();
         }
         if self.compiled.len() >= MAX_CONDITIONS {
-            self.record_unchecked(
+            self.record_unchecked_rule(
                 rule,
                 message!("more than {MAX_CONDITIONS} different conditions; this one was not checked"),
             );
@@ -216,13 +219,13 @@ impl<'a> PayloadRun<'a> {
     }
 
     fn run_each(&mut self, each: &'a Each) {
-        self.count_conditions_in(each.list);
+        self.count_conditions_in_value(each.list);
         let list = self.engine.eval_value(each.list);
         if let (true, Some(input)) = (list.is_missing(), self.unchecked_paths.lists.get(&each.list)) {
             let message = message!("this could not be checked because `{input}` was not given");
             for table in each.block.tables() {
                 for rule in &self.program.tables[table.index()].order {
-                    self.record_unchecked(*rule, message.clone());
+                    self.record_unchecked_rule(*rule, message.clone());
                 }
             }
         }
@@ -254,7 +257,7 @@ impl<'a> PayloadRun<'a> {
             self.bind(binding, key, None);
         }
         self.bind(each.element, value, place);
-        each.when.into_iter().for_each(|when| self.count_conditions_in(when));
+        each.when.into_iter().for_each(|when| self.count_conditions_in_value(when));
         // Test the condition of the block before its `let` values, which may be expensive.
         if each.when.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
             self.run_block(&each.block);

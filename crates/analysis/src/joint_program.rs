@@ -79,12 +79,14 @@ fn find_or_push<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> 
     index as u32
 }
 
-/// For one of the merged programs, the ids that its fields, functions and `let`s have in the merged
-/// program.
+/// The ids that the fields, functions and `let`s of the new program have in the merged program.
 struct MergedIds {
+    /// The merged ids of the fields, indexed by their ids in the new program.
     slots: Vec<SlotId>,
+    /// The merged ids of the functions, indexed by their ids in the new program.
     externs: Vec<ExternId>,
-    /// The offset that is added to the program's `LetId`s.
+    /// The number that is added to a `LetId` of the new program to get the id in the merged
+    /// program.
     let_offset: u32,
 }
 

@@ -12,8 +12,8 @@ use rulec_sema::hir::{
 use rulec_sema::normal::{CondId, ExprId};
 use smallvec::SmallVec;
 
-/// Maximum number of leaves (conditions with an answer) in a sequence. A statement counts once for
-/// each path of `goto`s that reaches it.
+/// Maximum number of leaves in a sequence. A leaf is a condition with the answer that it selects. A
+/// statement becomes one leaf for each path of `goto`s that leads to the statement.
 const MAX_LEAVES: usize = 100_000;
 
 /// A statement that can be chosen, with the `goto`s that lead to it.

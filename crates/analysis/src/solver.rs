@@ -225,16 +225,16 @@ impl SatQuery {
             let missing_field = theory.values.atoms.slot(slot);
             for &atom in atoms.iter().filter(|atom| **atom != missing_atom) {
                 let other_atom = &theory.values.atoms.atoms[atom];
-                let is_inside = |other| {
-                    let other = theory.values.atoms.slot(other);
-                    other.path.len() > missing_field.path.len()
-                        && other.path.starts_with(&missing_field.path)
+                let is_inside = |inner_slot| {
+                    let inner_field = theory.values.atoms.slot(inner_slot);
+                    inner_field.path.len() > missing_field.path.len()
+                        && inner_field.path.starts_with(&missing_field.path)
                         && rulec_lang::ty::KindSet::DICT.is_subset(missing_field.kinds)
                 };
                 let reads_only_missing = !other_atom.slots.is_empty()
                     && !other_atom.reads_outside
                     && other_atom.pred.is_some()
-                    && other_atom.slots.iter().all(|other| *other == slot || is_inside(*other));
+                    && other_atom.slots.iter().all(|read_slot| *read_slot == slot || is_inside(*read_slot));
                 if reads_only_missing {
                     let truth =
                         theory.values.atoms.truth_of_atom(atom, &Json::Object(serde_json::Map::new()));

@@ -45,7 +45,8 @@ impl Hash for TextLanguage {
 pub(super) enum TextSolution {
     Text(String),
     /// It is proven that no text satisfies the query.
-    Nothing,
+    Unsatisfiable,
+    /// The search gave up before it found a text or a proof.
     Unknown,
 }
 
@@ -241,7 +242,7 @@ impl<'a> ProductSearch<'a> {
             }
             index += 1;
         }
-        Some(if self.gave_up { TextSolution::Unknown } else { TextSolution::Nothing })
+        Some(if self.gave_up { TextSolution::Unknown } else { TextSolution::Unsatisfiable })
     }
 
     fn push_state(&mut self, state: ProductState, previous: usize, byte: u8) {
@@ -323,12 +324,12 @@ mod tests {
             assert_eq!(AutomatonCache::default().find_text(&languages), expected, "{wanted:?}");
         };
         let text = |text: &str| TextSolution::Text(text.to_owned());
-        check(&[("(?s:.*)ab(?s:.*)", true), ("(?s:.*)b(?s:.*)", false)], TextSolution::Nothing);
+        check(&[("(?s:.*)ab(?s:.*)", true), ("(?s:.*)b(?s:.*)", false)], TextSolution::Unsatisfiable);
         check(&[("(?s:.*)ab(?s:.*)", true), ("a(?s:.*)", false)], text("bab"));
         check(&[("(?i:ab)", true), ("ab", false)], text("aB"));
         check(&[("[0-9]{3}", true), ("(?s:.*)7(?s:.*)", true)], text("007"));
         check(&[("(?s:.*)é(?s:.*)", true), ("é(?s:.*)", false)], text("aé"));
-        check(&[("", false), ("(?s:.)+", false)], TextSolution::Nothing);
+        check(&[("", false), ("(?s:.)+", false)], TextSolution::Unsatisfiable);
         check(&[(r"(?s:.*)\bfoo\b(?s:.*)", true), ("(?s:.*)foo(?s:.*)", false)], TextSolution::Unknown);
         check(&[(r"(?s:.*)\bfoo\b(?s:.*)", true), ("foo", false)], text("foo "));
     }

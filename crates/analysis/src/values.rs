@@ -215,7 +215,7 @@ impl ValueSearch {
             languages.extend(function_results.clone().map(|fixed| (fixed, true)));
         }
         match self.texts.find_text(&languages) {
-            TextSolution::Nothing => SolvedValue::Never,
+            TextSolution::Unsatisfiable => SolvedValue::Never,
             TextSolution::Text(text) if exact => SolvedValue::Value(text.into()),
             TextSolution::Text(text)
                 if literals.iter().all(|literal| self.atoms.value_satisfies(*literal, &json!(text))) =>

@@ -199,12 +199,12 @@ impl ColumnBuilder {
             ColumnBuilder::Text(builder) => builder.append_option(value.and_then(Json::as_str)),
             ColumnBuilder::Json(builder) => builder.append_option(value.map(Json::to_string)),
             ColumnBuilder::DictionaryTexts(names, _, builder) => {
-                let text = match value {
+                let dictionary_key = match value {
                     Some(Json::String(text)) => names.keys.get(text),
                     Some(value) if names.json => names.keys.get(&value.to_string()),
                     _ => None,
                 };
-                builder.push(text.copied());
+                builder.push(dictionary_key.copied());
             }
             ColumnBuilder::List { items, .. } => match value {
                 Some(Json::Array(list)) => {

@@ -96,12 +96,14 @@ impl EncodedParts {
 pub struct Writer {
     bytes: Vec<u8>,
     /// The id of each text written before, so that a repeated text is written as its id. `None`
-    /// while a part is written, because a part must be decodable without earlier texts.
+    /// while a separate part of the value is written, because a part must be decodable without
+    /// earlier texts.
     texts: Option<HashMap<Arc<str>, u32>>,
     /// File id and start offset of the last span written. The next span is encoded as the
     /// difference from these numbers.
     last_span: (u32, u32),
-    /// The bytes of the parts written so far, which are decoded on demand.
+    /// The bytes of the parts written so far. A part is a value that is decoded separately and on
+    /// demand.
     parts: Vec<u8>,
 }
 
@@ -193,16 +195,17 @@ fn unzigzag(number: u64) -> i64 {
 pub struct Reader<'b> {
     rest: &'b [u8],
     pub counts: TableCounts,
-    /// The texts read before, indexed by id. `None` while a part is decoded, because parts do not
-    /// refer to earlier texts.
+    /// The texts read before, indexed by id. `None` while a separate part of the value is decoded,
+    /// because a part does not refer to earlier texts.
     texts: Option<Vec<Arc<str>>>,
     /// File id and start offset of the last span read. The next span is encoded as the difference
     /// from these numbers.
     last_span: (u32, u32),
     depth: u32,
-    /// The parts of the encoded value, each decoded on demand.
+    /// The parts of the encoded value. A part is a value that is decoded separately and on demand.
     pub parts: Arc<EncodedParts>,
-    /// The offset at which the next part begins.
+    /// The byte offset in `parts` at which the next part begins. A part is a value that is decoded
+    /// separately.
     next_part: u32,
 }
 
@@ -227,8 +230,8 @@ impl<'b> Reader<'b> {
         if at_end { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
-    /// Reads the length of the next part. Returns all parts and the byte range of this part, which
-    /// is not decoded yet.
+    /// Reads the length of the next part, a value that is decoded separately. Returns all parts,
+    /// and the byte range of the next part. Does not decode the part.
     pub fn read_part_range(&mut self) -> Result<(Arc<EncodedParts>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());

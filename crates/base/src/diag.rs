@@ -1,4 +1,4 @@
-//! Diagnostics as plain data: the mistake, its source spans, and the remedy. This module prints
+//! Diagnostics as plain data: the mistake, its source spans, and the help text. This module prints
 //! nothing. The command line renders diagnostics; editors and services read the data.
 
 pub mod codes;
@@ -24,7 +24,7 @@ pub struct Diagnostic {
     /// The relevant source spans; the first is the primary span. Empty only if the finding concerns
     /// no span, for example if a file cannot be read.
     pub labels: Vec<Label>,
-    /// How to correct the mistake, if a remedy is known.
+    /// Help text: how to correct the mistake; `None` if this is not known.
     pub help: Option<Message>,
     /// Edits that would correct the mistake; empty if none is known.
     pub fixes: Vec<Fix>,
@@ -102,7 +102,7 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the remedy of the finding.
+    /// Sets the help text, which explains how to correct the mistake.
     #[must_use]
     pub fn help(mut self, help: impl Into<Message>) -> Self {
         self.help = Some(help.into());
@@ -121,7 +121,7 @@ impl Diagnostic {
     }
 
     /// If there is a `near` spelling from [`nearest`], suggests it as a replacement of the span.
-    /// Otherwise sets `help` as the remedy.
+    /// Otherwise sets the help text to `help`.
     #[must_use]
     #[doc(hidden)]
     pub fn suggest_or_help(self, span: Span, near: Option<&str>, help: impl Into<Message>) -> Self {

@@ -66,8 +66,8 @@ impl SourceMap {
         self.files.is_empty()
     }
 
-    /// Writes the files to `writer`. With `strip`, line offsets are written in place of the texts,
-    /// so that spans can still be converted to lines.
+    /// Encodes the source map into `writer`. If `strip` is true, line offsets are written in place
+    /// of the texts. Spans can then still be converted to lines.
     #[doc(hidden)]
     pub fn write(&self, strip: bool, writer: &mut Writer) {
         writer.write_number(self.files.len() as u64);
@@ -89,7 +89,8 @@ impl SourceMap {
         }
     }
 
-    /// Reads the files that [`write`](SourceMap::write) wrote.
+    /// Decodes a source map that [`write`](SourceMap::write) encoded. The text of a file is empty
+    /// if only line offsets were encoded.
     #[doc(hidden)]
     pub fn read(reader: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
         let count = reader.read_count()?;

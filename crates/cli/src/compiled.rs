@@ -139,9 +139,9 @@ impl CompileTarget {
             let result = compiler.load_artifact_path(&self.path);
             return Compiled { target: self.clone(), result, is_artifact: true };
         }
-        let located = compiler.on_disk(&self.path);
-        let result =
-            located.and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
+        let loader_and_name = compiler.on_disk(&self.path);
+        let result = loader_and_name
+            .and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
         Compiled { target: self.clone(), result, is_artifact: false }
     }
 

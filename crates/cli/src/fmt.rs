@@ -62,7 +62,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })
 }
 
-/// Formats a file. Returns true if the text changes.
+/// Formats a file and writes the formatted text back; `-` writes it to standard output. With
+/// `--check` or `--diff`, only prints what would change. Returns true if the formatted text differs
+/// from the original.
 fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, CliError> {
     let text = files::read_text(path)?;
     let is_piped = path == Path::new("-");

@@ -247,8 +247,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         Some(result)
     }
 
-    /// Evaluates a branch of a choice. Conditions that read a missing value are skipped. If all are
-    /// skipped, the result is false.
+    /// Evaluates a branch of a choice. If `all` is true, every condition must be true; otherwise
+    /// one true condition is enough. Conditions that read a missing value are skipped. If all
+    /// conditions are skipped, the result is false.
     fn eval_branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
         let usable = conditions.iter().filter_map(|condition| {
             let usable =

@@ -204,7 +204,7 @@ impl<'a> CompletionContext<'a> {
 
     /// Returns the fields that can follow a path whose first name is bound in the current
     /// statement, such as the element name of a quantifier. `None` for any other path.
-    fn bound_fields(&self, path: &[&str]) -> Option<Vec<CompletionItem>> {
+    fn fields_of_bound_name(&self, path: &[&str]) -> Option<Vec<CompletionItem>> {
         let first_token = self.tokens_before.len().checked_sub(2 * path.len())?;
         let first = self.tokens_before.get(first_token)?;
         let symbol_index = &self.analysis.index;
@@ -217,7 +217,7 @@ impl<'a> CompletionContext<'a> {
     /// Returns the fields that can follow the dot after a path.
     fn fields_at(&self, path: &[&str]) -> Vec<CompletionItem> {
         let field = |(name, ty): (String, String)| new_item(CompletionKind::Field, &name, ty);
-        if let Some(items) = self.bound_fields(path) {
+        if let Some(items) = self.fields_of_bound_name(path) {
             return items;
         }
         match path {

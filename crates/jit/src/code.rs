@@ -272,8 +272,8 @@ impl EntryCode {
         Some(EntryCode { code: Arc::clone(code), table, search, slots, memo_len })
     }
 
-    /// Runs the function of the table's first segment and returns its encoded result. `None` if the
-    /// machine was created for other code.
+    /// Searches the first segment of the table with its compiled function, and returns the
+    /// function's encoded result. `None` if `machine` was not created for this code.
     #[inline(always)]
     pub(super) fn enter_table<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
         std::ptr::eq(machine.code, &*self.code).then(|| machine.call_segment(self.search, 0))
@@ -281,8 +281,9 @@ impl EntryCode {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Runs a segment of a table and returns the encoded result. The search begins with the
-    /// segment's route at index `first_route`. `None` if there is no such segment.
+    /// Searches a segment of a table with its compiled function, and returns the function's encoded
+    /// result. The search begins with the segment's route at index `first_route`. `None` if the
+    /// table has no such segment.
     #[inline]
     pub(super) fn enter_segment(&mut self, segment: usize, table: usize, first_route: usize) -> Option<u64> {
         let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;

@@ -49,8 +49,8 @@ pub enum JitError {
 }
 
 impl JitError {
-    /// Returns the reason as a localized message. The code generator's own error text stays
-    /// English.
+    /// Returns the reason why the compilation failed, as a localized message. Error texts from the
+    /// code generator stay English.
     pub fn to_message(&self) -> Message {
         match self {
             JitError::Unsupported(why) => message!("there is no code generator for this machine ({why})"),

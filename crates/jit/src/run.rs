@@ -267,8 +267,9 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the `each` blocks of a payload that enclose the expressions to be evaluated next. The
-    /// limits count the work of these expressions once for each repetition.
+    /// Sets the `each` blocks of the payload that contain the expressions that are evaluated next.
+    /// An `each` block evaluates an expression once for each element of a list. Limits on work
+    /// therefore multiply the work of the expression by the number of elements.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
             vm.arena().set_enclosing_blocks(blocks);

@@ -163,8 +163,8 @@ impl Arena {
         None
     }
 
-    /// Leaves a quantifier: restores the number of repetitions that [`Arena::enter_quantifier`] or
-    /// [`Arena::suspend_quantifiers`] saved.
+    /// Leaves a quantifier. Restores the number of evaluations of the current expression, which
+    /// [`Arena::enter_quantifier`] or [`Arena::suspend_quantifiers`] saved.
     #[inline]
     pub fn leave_quantifier(&self, saved: SavedRepeats) {
         self.repeats.set(saved.0);
@@ -286,7 +286,8 @@ impl Arena {
     }
 }
 
-/// The number of repetitions to restore when a quantifier ends; see [`Arena::leave_quantifier`].
+/// The number of times that the expression around a quantifier is evaluated. Saved when the
+/// quantifier begins; [`Arena::leave_quantifier`] restores the number.
 #[must_use]
 pub struct SavedRepeats(RepeatCount);
 

@@ -305,7 +305,8 @@ functions! {
         r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
 
-/// Returns the built-in function that corresponds to the name of a function in another language.
+/// Returns the name of the built-in function that corresponds to `name`, a function name from
+/// another language. `None` if no built-in function corresponds.
 pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace('_', "").as_str() {
         "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
@@ -335,7 +336,8 @@ pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// True if a function with this name exists in another language and reads the clock, such as `now`.
+/// True if `name` is the usual name of a clock function in other languages, such as `now` or
+/// `sysdate`. Rules have no such function.
 pub fn reads_clock(name: &str) -> bool {
     let name = name.to_lowercase().replace('_', "");
     matches!(
@@ -344,7 +346,7 @@ pub fn reads_clock(name: &str) -> bool {
     )
 }
 
-/// The suggested fix if an expression tries to read the clock.
+/// The help text of the error for an expression that tries to read the clock.
 pub const NO_CLOCK_HELP: Message = message!(
     "rules never read the clock: declare `now: datetime` in `input`, and pass the time with each message"
 );

@@ -119,18 +119,18 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
 /// Adds the violations in a record to `violations`; `path` is the path of the record in the
 /// message.
 fn find_record_violations<'r>(
-    record: &'r RecordType,
+    record_type: &'r RecordType,
     map: &Map<String, Json>,
     path: &mut SmallVec<[&'r str; 8]>,
     violations: &mut Vec<InputViolation>,
 ) {
-    for field in &record.fields {
+    for field in &record_type.fields {
         path.push(&field.name);
         let mut add_violation = |kind: String| {
             // For a record, only `record` is shown: a list of its fields would hide the actual
             // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
-            let hint = (kind == MISSING_KIND).then(|| suggest_misspelt_key(record, map, path)).flatten();
+            let hint = (kind == MISSING_KIND).then(|| suggest_misspelt_key(record_type, map, path)).flatten();
             violations.push(InputViolation { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
@@ -140,8 +140,8 @@ fn find_record_violations<'r>(
                 add_violation(json_kind_name(json))
             }
             Some(Json::Object(inner)) => {
-                if let Some(record) = field.ty.fields() {
-                    find_record_violations(record, inner, path, violations);
+                if let Some(record_type) = field.ty.fields() {
+                    find_record_violations(record_type, inner, path, violations);
                 }
             }
             Some(_) => {}

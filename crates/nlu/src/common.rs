@@ -10,11 +10,12 @@
 use hashbrown::HashSet;
 use std::sync::LazyLock;
 
-/// The number of assumed sentences in the prior.
+/// The number of assumed sentences in the prior: the classifier counts words as if it had read
+/// these sentences before the training.
 pub const PRIOR_SENTENCES: f64 = 50.0;
 
-/// The number of assumed sentences that contain a given common word.
-pub const PRIOR_COMMON_SENTENCES: f64 = PRIOR_SENTENCES / 2.0;
+/// The number of assumed sentences in the prior that contain a given common word.
+pub const PRIOR_SENTENCES_PER_COMMON_WORD: f64 = PRIOR_SENTENCES / 2.0;
 
 /// Common English words, without apostrophes, because [`super::features`] also drops apostrophes.
 const COMMON_WORDS: &str = "

@@ -175,7 +175,7 @@ impl Options {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum TrainError {
-    /// An intent has no text that contains a word, a symbol or a keyword.
+    /// An intent cannot be learned: none of its texts contains a word, a symbol or a keyword.
     NoText {
         /// The id of the intent without such a text.
         id: String,

@@ -6,7 +6,7 @@
 //! length 1. A feature outside the vocabulary is weighted like a feature that occurs in no
 //! sentence. Such a feature is left out of the vector but counts towards the vector's length.
 
-use super::common::{PRIOR_COMMON_SENTENCES, PRIOR_SENTENCES};
+use super::common::{PRIOR_SENTENCES, PRIOR_SENTENCES_PER_COMMON_WORD};
 use super::features::{Feature, GROUP_COUNT};
 use hashbrown::HashMap;
 
@@ -41,7 +41,7 @@ impl FeatureCounter {
         counted_features.sort_unstable_by_key(|&(hash, (count, _))| (std::cmp::Reverse(count), hash));
         counted_features.truncate(MAX_FEATURES);
         let idf = |count: u32, common: bool| {
-            let prior = if common { PRIOR_COMMON_SENTENCES } else { 0.0 };
+            let prior = if common { PRIOR_SENTENCES_PER_COMMON_WORD } else { 0.0 };
             let sentences = f64::from(self.sentences) + PRIOR_SENTENCES;
             (1.0 + portable_ln((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
         };

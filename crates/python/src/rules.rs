@@ -205,7 +205,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Reads the fields of a message once, so that several decisions share the work.
+    /// Reads the fields of a message and returns the prepared message. Several decisions can use
+    /// the prepared message without reading the fields again.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
         let message = object(&as_dict(message)?)?;
         Ok(Prepared(without_gil(py, || Resolved::new(message, |message| self.rules.prepare(message)))))

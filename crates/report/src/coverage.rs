@@ -114,8 +114,8 @@ impl<'r> Coverage<'r> {
         &mut self.conditions.truths
     }
 
-    /// Adds the tables, routes and flows of an explained decision to the counts. The caller adds
-    /// the conditions through `truths_mut`.
+    /// Adds the tables, routes and flows of an explained decision to the counts. Does not count
+    /// conditions: the caller counts them through `truths_mut`.
     pub fn add_decision(&mut self, explanation: &Explanation) {
         self.decisions += 1;
         self.add_table(&explanation.trace);
@@ -127,8 +127,8 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a validated payload of this kind, and the rules that the payload violates. The caller
-    /// adds the conditions of these rules through `truths_mut`.
+    /// Counts one validated payload of the kind `kind`, and each rule that the payload violates.
+    /// Does not count conditions: the caller counts them through `truths_mut`.
     pub fn add_judgement(&mut self, kind: &str, judgement: &Judgement) {
         self.decisions += 1;
         *self.judged_counts.entry(kind.to_owned()).or_default() += 1;

@@ -34,7 +34,7 @@ impl RequestError {
 
     /// Returns the error for a request about a file that has changed since the client or a replay
     /// read it.
-    pub fn changed(message: impl Into<Message>) -> RequestError {
+    pub fn changed_file(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::CONFLICT, "changed", message)
     }
 

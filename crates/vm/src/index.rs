@@ -159,7 +159,8 @@ pub struct LiteralAnswer {
 }
 
 impl LiteralAnswer {
-    /// Value for predicates that must be evaluated, because no literals decide their results.
+    /// The value for a predicate whose result does not follow from the literals in a text. Such a
+    /// predicate must be evaluated.
     pub const UNDECIDED: LiteralAnswer =
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
@@ -209,14 +210,15 @@ pub struct TableIndex {
     pub postings: Vec<Posting>,
     /// Bitmap index of the routes that have no keys.
     pub residual: Bitmap,
-    /// Ids of the subjects (texts of the message) that are searched for literals of this table's
-    /// keys.
+    /// Ids of this table's subjects. A subject is a text of the message. The literals of keys are
+    /// searched in this text.
     pub subjects: Vec<u32>,
-    /// Ids of the attributes (values of the message) that are looked up to find this table's keys.
+    /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
+    /// value finds keys.
     pub attributes: Vec<u32>,
-    /// Ids of the subjects and of the attributes that read a slot, grouped by slot. Present if a
-    /// table has many of them; the two fields above then lack these ids. A message has values for
-    /// few slots, so only the lists of these slots are read.
+    /// Ids of the subjects and of the attributes that read a slot, grouped by slot. `Some` only if
+    /// the table has many of them; `subjects` and `attributes` then lack these ids. A message has
+    /// values for few slots, so a lookup reads the lists of these slots only.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,

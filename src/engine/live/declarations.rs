@@ -28,9 +28,9 @@ pub(super) struct Declarations {
     statements: Vec<Declaration>,
     /// Maps a name to the indexes of the statements of any kind that declare it.
     indexes_by_name: HashMap<String, Vec<u32>>,
-    /// Indexes of statements that affect every route: types, settings, and the first handler
-    /// declaration. If a rule set declares any handler, it must declare all handlers that its
-    /// routes use.
+    /// Indexes of the statements that every check of a route includes: types, settings, and the
+    /// first handler declaration. The handler declaration matters even for routes that do not use
+    /// the handler: after one handler is declared, routes may use declared handlers only.
     always_included: Vec<u32>,
 }
 
@@ -240,8 +240,8 @@ impl Declarations {
         Some(settings)
     }
 
-    /// Returns the indexes of all declarations. If a check fails, it is repeated with all
-    /// declarations, so that error messages can suggest names that the route does not use.
+    /// Returns the indexes of all declarations. A failed check of a route is repeated with all
+    /// declarations. Error messages can then suggest names that the route does not use.
     fn all_indexes(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }

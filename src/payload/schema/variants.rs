@@ -40,7 +40,8 @@ struct ObjectSite<'p> {
 }
 
 impl ObjectSite<'_> {
-    /// Builds a payload with `object` at this position.
+    /// Builds a probe payload: it contains `object` at this position, and no other values.
+    /// Validation of the probe shows which fields the rules require.
     fn build_payload(&self, object: Map<String, Json>) -> Json {
         self.steps.iter().rev().fold(Json::Object(object), |inner, step| match step {
             PathStep::Key(key) => json!({ key: inner }),

@@ -1996,7 +1996,7 @@ failed: number,
  */
 warnings: Array<string>,
 /**
- * Number of statements that no replayed message chose; null without a replay.
+ * Number of statements that were chosen for no message of the replay; null without a replay.
  */
 never: number | null, };
 
@@ -2030,7 +2030,7 @@ tried: number,
  */
 yes: number,
 /**
- * Number of times that the statement was tried but not chosen, or the condition not true.
+ * Number of times that the statement was tried but not chosen, or that the condition was not true.
  */
 no: number,
 /**

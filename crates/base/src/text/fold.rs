@@ -221,7 +221,8 @@ pub fn fold_into(text: &str, out: &mut String) {
     push_ascii_folded(&text[copied..], out);
 }
 
-/// Padding for a run of text, as long as the chunk that is lower-cased at once.
+/// Spaces that are appended to a text before it is lower-cased in chunks of this length. Without
+/// the padding, the bytes after the last whole chunk would be lower-cased one by one.
 const CHUNK_PADDING: &str = "                                ";
 
 /// Appends `run`, in which only ASCII letters fold, lower-cased by whole machine words.

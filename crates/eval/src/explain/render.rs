@@ -43,7 +43,8 @@ const MAX_ALIGNED_WIDTH: usize = 52;
 /// A line of the tree, before its notes are aligned with the notes of other lines.
 struct TreeLine {
     depth: usize,
-    mark: Option<Mark>,
+    /// The result that is shown before the text; `None` for a line without a result.
+    result_mark: Option<Mark>,
     text: String,
     is_bold: bool,
     /// The dimmed text after the main text.
@@ -144,7 +145,7 @@ impl TreeRenderer {
         let index = self.lines.len();
         self.lines.push(TreeLine {
             depth,
-            mark,
+            result_mark: mark,
             text: to_one_line(&text.into()).into_owned(),
             is_bold: false,
             dim_suffix: String::new(),
@@ -453,8 +454,8 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
         lines_with_notes.map(left_width).filter(|width| *width <= MAX_ALIGNED_WIDTH).max().unwrap_or(0) + 3;
     for line in lines {
         let bars = "│  ".repeat(line.depth);
-        let mark = line.mark.map_or(String::new(), |mark| format!("{} ", paint.paint_mark(mark)));
-        let text = match (line.is_bold, line.mark) {
+        let mark = line.result_mark.map_or(String::new(), |mark| format!("{} ", paint.paint_mark(mark)));
+        let text = match (line.is_bold, line.result_mark) {
             (true, _) => paint.bold(&line.text),
             (_, None | Some(Mark::Skipped)) => paint.dim(&line.text),
             _ => line.text.clone(),

@@ -141,8 +141,8 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
     }
 }
 
-/// Collects the parts of a condition whose result is `expected_result`, true or false. Unknown
-/// parts count as false. A use of a `let` is a single part.
+/// Adds to `conditions` the parts of a condition that have the result `expected_result`, which is
+/// true or false. An unknown part counts as false. A part that uses a `let` is not divided further.
 fn collect_conditions_with_result<'a>(
     node: &'a TraceNode,
     expected_result: Mark,

@@ -27,16 +27,19 @@ const ASCII_CASE_BIT: u8 = 0x20;
 /// A keyword that inline code can search.
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
+    /// Whether the search ignores case.
     fold: bool,
-    /// Whether a letter of the keyword also equals a character beyond ASCII when case is ignored.
+    /// Whether an ASCII letter of the keyword equals a non-ASCII character when case is ignored.
+    /// For example, `k` equals the Kelvin sign. If the inline search finds nothing, a helper then
+    /// searches texts that are not ASCII.
     equals_non_ascii: bool,
     /// Offsets of two bytes of the keyword that are rare in texts, in ascending order.
     rare_offsets: [usize; 2],
 }
 
 impl<'w> Needle<'w> {
-    /// Prepares a keyword that was normalized for its predicate's text mode. `None` if inline code
-    /// cannot search the keyword, so that a helper must.
+    /// Prepares the search for a keyword that is already normalized for `mode`. `None` if inline
+    /// code cannot search the keyword; a helper searches it instead.
     fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
         if !cfg!(target_arch = "x86_64")

@@ -144,13 +144,13 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 /// Maximum number of segments of a dotted key.
 const MAX_KEY_SEGMENTS: usize = 64;
 
-/// Changes to a dict, as a node of a tree: a new value for the whole key, and changes to keys
-/// inside the value.
+/// A tree of changes to a dict. The root is the dict; each child is a key inside the value of its
+/// parent. A node contains a new value, changes to keys inside the value, or both.
 #[derive(Default)]
 struct DictChanges<'a> {
-    /// The new value of the whole key; `None` if only keys inside the value change.
+    /// The new value of this node; `None` if only keys inside the value change.
     new_value: Option<Value<'a>>,
-    /// Changes to keys inside the value.
+    /// The changes to keys inside the value, by key.
     inner: BTreeMap<&'a str, DictChanges<'a>>,
 }
 
@@ -176,8 +176,8 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     apply_changes(*base, &changes, arena).unwrap_or(Value::Missing)
 }
 
-/// Returns a value with the changes applied; `None` if the result is too large. The recursion depth
-/// is bounded by the number of segments of a dotted key.
+/// Applies `changes` to the value `base` and returns the result; `None` if the result is too large.
+/// The recursion depth is bounded by the number of segments of a dotted key.
 fn apply_changes<'a>(base: Value<'a>, changes: &DictChanges<'a>, arena: &'a Arena) -> Option<Value<'a>> {
     let base = changes.new_value.unwrap_or(base);
     if changes.inner.is_empty() {

@@ -141,15 +141,15 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
     }
 }
 
-/// The operator `matches` with a constant, for the reference evaluator. The regular expression
-/// comes from a cache or is compiled.
+/// Evaluates `left matches right` for the reference evaluator, where `right` is a regular
+/// expression in the rules. Takes the compiled expression from a cache, or compiles it.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_compiled(left, right, arena, |pattern| {
         text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Rules)
     })
 }
 
-/// The operator `matches` with a regular expression from the message.
+/// Evaluates `left matches right`, where `right` is a regular expression from the message.
 pub fn matches_message_pattern(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_compiled(left, right, arena, |pattern| {
         text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Message)

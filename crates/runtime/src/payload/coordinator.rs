@@ -22,8 +22,9 @@ struct RecoveryStrategy {
 
 type FallbackFn = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
 
-/// Validates decisions and publishes the results on its event bus. Cheap to clone; clones share the
-/// bus and the payload validators ([`Judges`]).
+/// Validates decisions by the rules for payloads, and publishes each result on an event bus. A
+/// clone is cheap, because it shares the bus and the payload validators ([`Judges`]) with the
+/// original.
 #[derive(Clone)]
 pub struct Coordinator {
     pub(super) inner: Arc<CoordinatorInner>,

@@ -159,8 +159,10 @@ impl Coordinator {
         report
     }
 
-    /// Returns a function that requests recoveries. The function publishes a node's failure, and
-    /// returns the recovery in the decision that follows.
+    /// Returns a function that requests a recovery for a failed node. The function publishes the
+    /// failure on the event bus, which leads to new decisions. If several recovery decisions are
+    /// accepted, the function returns the recovery of the last one. The function returns `None` if
+    /// no recovery decision is accepted.
     fn recovery_fn(&self) -> RecoveryFn {
         let coordinator = self.clone();
         task::box_function(

@@ -89,11 +89,11 @@ pub struct Generations {
 pub enum SwitchError {
     /// There are no shadow rules.
     NoShadow,
-    /// The generation of the shadow rules is not the generation that the caller named.
+    /// The caller named a generation, but the current shadow rules have another generation.
     OtherShadow {
         /// The generation that the caller named.
         asked: u64,
-        /// The generation of the shadow rules.
+        /// The generation of the current shadow rules.
         is: u64,
     },
     /// No kept rule set has this generation. It was never active, is no longer kept, or was edited

@@ -58,7 +58,7 @@ pub enum LoopReason {
 /// A loop's decision after one round: whether the loop exits, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LoopDecision {
-    /// Number of the round, from 1.
+    /// Number of the loop's round after which the decision is made. The first round is 1.
     pub current_round: i64,
     /// Whether the loop exits after this round.
     pub should_exit: bool,

@@ -314,7 +314,7 @@ impl Run {
         let call = Call { node: step.id.clone(), memory };
         Some(NodeJob {
             processor,
-            call,
+            processor_call: call,
             delivered_input: delivered_input.clone(),
             input,
             limit: step.time_limit,
@@ -394,7 +394,7 @@ fn pass_through_fields(keys: &[String], input: &Value, output: &mut Value) {
 
 struct NodeJob {
     processor: Arc<dyn Processor>,
-    call: Call,
+    processor_call: Call,
     /// The node's input as it was delivered, without the round number of the current loop.
     delivered_input: Arc<Value>,
     /// The node's input for the processor, with the round number of the current loop.
@@ -411,9 +411,10 @@ struct JobResult {
 
 impl NodeJob {
     async fn run_job(self) -> JobResult {
-        let NodeJob { processor, call, delivered_input, input, limit } = self;
-        let node = call.node.clone();
-        let outcome = task::run_with_limit(limit, async move { processor.process(&call, input).await }).await;
+        let NodeJob { processor, processor_call, delivered_input, input, limit } = self;
+        let node = processor_call.node.clone();
+        let outcome =
+            task::run_with_limit(limit, async move { processor.process(&processor_call, input).await }).await;
         let result = outcome.map_err(|failure| match failure {
             TaskFailure::Failed(error) => (FailureKind::Error, error),
             TaskFailure::TimedOut(limit) => {

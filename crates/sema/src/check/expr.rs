@@ -104,8 +104,9 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }
 
-    /// Checks the size of a constant, which may contain other constants by name. Returns the
-    /// constant, or reports an error if the constant is too large or nested too deep.
+    /// Reports an error if a constant is too large or nested too deep; otherwise returns the
+    /// constant. A short text can be a large constant, because it may contain other constants by
+    /// name.
     fn check_constant_size(&mut self, expr: Expr) -> Checked<Expr> {
         if constant_json_of(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
             return self.report_too_large(expr.span, true);

@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
         }
         let shared_text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
         let breaks =
-            expect.breaks.iter().map(|(rule, place)| (shared_text(rule), place.as_ref().map(shared_text)));
+            expect.breaks.iter().map(|(rule, path)| (shared_text(rule), path.as_ref().map(shared_text)));
         let mut breaks: Vec<_> = breaks.collect();
         breaks.sort();
         breaks.dedup();

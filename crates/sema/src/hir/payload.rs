@@ -138,6 +138,7 @@ pub struct Requirement {
     /// The rule whose condition is true when the requirement is violated. The id of the requirement
     /// is the rule's name.
     pub rule: RuleId,
+    /// The path at which a violation is reported.
     pub place: ObjectPath,
     pub message: Message,
     /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
@@ -156,8 +157,10 @@ pub struct Requirement {
 pub enum Correction {
     /// Writes this value at the requirement's path. Writes nothing if the value is missing.
     Default(ValueId),
-    /// Replaces the out-of-range value at the requirement's path by this value.
+    /// Replaces the value at the requirement's path by this value: the nearest value that is within
+    /// the range.
     Clamp(ValueId),
+    /// Removes the value at the requirement's path.
     Remove,
 }
 

@@ -152,7 +152,7 @@ impl<'p> Verifier<'p> {
         match &condition.kind {
             CondKind::Branch { conditions, .. } => {
                 for Guarded { usable, cond } in conditions {
-                    ensure(is_presence(usable), "a branch tests for more than presence")?;
+                    ensure(is_presence_conjunction(usable), "a branch tests for more than presence")?;
                     self.verify_expression(Part::Cond(usable), bindings, MAX_NODES)?;
                     self.verify_expression(Part::Cond(cond), bindings, MAX_NODES)?;
                 }
@@ -261,7 +261,7 @@ fn is_valid_test(test: &Predicate) -> bool {
 }
 
 /// True for an `and` of presence tests, which is true or false but never unknown.
-fn is_presence(cond: &Cond) -> bool {
+fn is_presence_conjunction(cond: &Cond) -> bool {
     let is_presence_test =
         |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
     matches!(&cond.kind, CondKind::And(parts) if parts.iter().all(is_presence_test))

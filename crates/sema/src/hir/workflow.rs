@@ -52,9 +52,9 @@ impl Node {
 }
 
 impl Workflow {
-    /// Returns the size of the workflow, to compare with [`MAX_GRAPH_SIZE`]. A node counts as 1
-    /// plus the number of its next nodes. If it has a router, the router's targets are added once
-    /// for each next node.
+    /// Returns the size of the workflow, to compare with [`MAX_GRAPH_SIZE`]. Each node adds 1 and
+    /// the number of its next nodes. The targets of a node's router are added once for each next
+    /// node, and at least once.
     pub fn size(&self, program: &Program) -> usize {
         let count_targets =
             |table: TableId| -> usize {

@@ -305,7 +305,7 @@ impl<'a> NormalBuilder<'a> {
             }
             ExprKind::Read(inner, kinds) => {
                 let inner = self.build_expr(inner);
-                self.typed_read(inner, *kinds)
+                self.build_typed_read(inner, *kinds)
             }
             ExprKind::Call(function, args) => NExpr::Call(*function, self.build_exprs(args)),
             ExprKind::Extern(id, args) => NExpr::Extern(*id, self.build_exprs(args)),
@@ -383,7 +383,9 @@ impl<'a> NormalBuilder<'a> {
         items.iter().map(|item| self.build_expr(item)).collect()
     }
 
-    fn typed_read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
+    /// Builds an expression that reads the value of `inner` as one of `kinds`. Omits a read that
+    /// has no effect.
+    fn build_typed_read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
         match self.normal.expr(inner) {
             NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),
             NExpr::Slot(id) if self.program.slots[id.index()].kinds.is_subset(kinds) => NExpr::Slot(*id),

@@ -209,7 +209,7 @@ impl<'k> MapBuilder<'k> {
         }
     }
 
-    /// Returns the intent flows, which a classifier chooses, as statements of a map table.
+    /// Returns the intent flows (flows that a classifier chooses) as rows of a table of the map.
     fn map_intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };
@@ -224,7 +224,8 @@ impl<'k> MapBuilder<'k> {
         })
     }
 
-    /// Returns the rules of a payload kind as a map table.
+    /// Returns a payload kind as a table of the map. The rows of the table are the rules of the
+    /// kind.
     fn map_payload(&self, payload: &Payload) -> MapTable {
         let program = self.program();
         let tables = payload.block.tables();

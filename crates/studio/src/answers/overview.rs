@@ -133,7 +133,9 @@ pub(crate) fn save_messages(studio: &Arc<Studio>, request: KeepMessages) -> Answ
     };
     if text_fingerprint(&text) != request.stamp {
         let name = crate::state::file_name(&path);
-        return Err(RequestError::changed(message!("`{name}` has changed since it was read; read it again")));
+        return Err(RequestError::changed_file(message!(
+            "`{name}` has changed since it was read; read it again"
+        )));
     }
     let mut text = serde_json::to_string_pretty(&request.messages)
         .map_err(|error| RequestError::broken(verbatim_message(error)))?;

@@ -182,7 +182,8 @@ pub enum NearKind {
     Change,
     /// No message can select the statement.
     Never,
-    /// No changed message was found, but one may exist.
+    /// The search found no changed message that selects the statement, but such a message may
+    /// exist.
     Unknown,
 }
 

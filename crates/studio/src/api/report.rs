@@ -66,7 +66,7 @@ pub struct ReportSummary {
     pub failed: usize,
     /// Warnings and analysis findings, as text.
     pub warnings: Vec<String>,
-    /// Number of statements that no replayed message chose; null without a replay.
+    /// Number of statements that were chosen for no message of the replay; null without a replay.
     pub never: Option<usize>,
 }
 
@@ -87,7 +87,8 @@ pub struct CoverageItem {
     pub tried: usize,
     /// Number of times that the statement was chosen or the condition was true.
     pub yes: usize,
-    /// Number of times that the statement was tried but not chosen, or the condition not true.
+    /// Number of times that the statement was tried but not chosen, or that the condition was not
+    /// true.
     pub no: usize,
     /// Description of the missing coverage; null if fully covered.
     pub gap: Option<String>,

@@ -125,7 +125,7 @@ impl Replay {
     fn parse_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
         let line = self.read_line(file, offset)?;
         let file_changed = |_| {
-            RequestError::changed(message!(
+            RequestError::changed_file(message!(
                 "`{}` has changed since it was replayed; replay it again",
                 self.source.about.name
             ))

@@ -44,8 +44,8 @@ pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
     texts + values > MAX_SEPARATE_LOOKUPS
 }
 
-/// One possible choice of keys for a condition: sets of atoms (facts about a message). If the
-/// condition is true, the message has an atom of at least one of the sets.
+/// One possible choice of keys for a condition, as ids of sets of atoms. An atom is a fact about a
+/// message. Each message for which the condition is true has at least one atom of these sets.
 pub(super) type KeyChoice = Vec<SetId>;
 
 /// The access path of a route.

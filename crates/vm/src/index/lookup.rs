@@ -58,24 +58,27 @@ pub struct RouteHit {
 /// the decision that wrote it, so no cell needs clearing.
 #[derive(Debug, Default)]
 pub struct LookupBuffers {
-    /// For each literal id, the epoch of the last decision that found the literal.
+    /// For each literal id, the epoch (number) of the last decision that found the literal in its
+    /// message.
     literals: Vec<Cell<u32>>,
-    /// For each key, the epoch of the last decision whose message had the key.
+    /// For each key, the epoch (number) of the last decision whose message had the key.
     keys: Vec<Cell<u32>>,
-    /// For each subject (text of the message), the epoch of the last decision that scanned the
-    /// text. The two lowest bits are flags about the scan.
+    /// For each subject (text of the message), the epoch (number) of the last decision that scanned
+    /// the text. The two lowest bits are flags about the scan.
     subjects: Vec<Cell<u32>>,
-    /// For each attribute, the epoch of the last decision that determined the class of its value,
-    /// and this class.
+    /// For each attribute (value of the message), the epoch (number) of the last decision that
+    /// determined the value's class, and this class.
     classes: Vec<Cell<(u32, u32)>>,
-    /// For each attribute, the epoch of the last decision that looked up the keys of its value.
+    /// For each attribute (value of the message), the epoch (number) of the last decision that
+    /// looked up the value's keys.
     attributes: Vec<Cell<u32>>,
-    /// Ids of the keys that were found in the message of a decision; `epoch` has its number.
+    /// Ids of the keys that were found in the message of one decision. The field `epoch` identifies
+    /// the decision.
     found_keys: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
     present: RefCell<Vec<u32>>,
     scan: RefCell<ScanBuffers>,
-    /// Epoch of the decision whose keys are in `found_keys`.
+    /// Epoch (number) of the decision whose keys are in `found_keys`.
     epoch: Cell<u32>,
     /// Score that rises with each decision that matches one of a table's first routes, and falls
     /// with every other decision. From [`HOT_SCORE`] on, the first routes are tried before any

@@ -212,18 +212,19 @@ impl PlanWriter<'_> {
 
     /// Returns the reason why a route has no access path and is evaluated for every message.
     fn unindexed_reason(&self, route: &NRoute) -> Message {
-        let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
+        let (mut has_negated, mut has_quantifier, mut has_other_test, mut has_constant) =
+            (false, false, false, false);
         let mut pending = vec![route.cond];
         while let Some(cond) = pending.pop() {
             match self.normal.cond(cond) {
                 NCond::And(parts) | NCond::Or(parts) => pending.extend(parts.iter()),
-                NCond::Test { want: false, .. } | NCond::Not(_) => negated = true,
-                NCond::Test { want: true, .. } => others = true,
-                NCond::Each { .. } => walks = true,
-                NCond::Const(_) => constant = true,
+                NCond::Test { want: false, .. } | NCond::Not(_) => has_negated = true,
+                NCond::Test { want: true, .. } => has_other_test = true,
+                NCond::Each { .. } => has_quantifier = true,
+                NCond::Const(_) => has_constant = true,
             }
         }
-        let reason = match (constant, negated, walks, others) {
+        let reason = match (has_constant, has_negated, has_quantifier, has_other_test) {
             (true, ..) => message!("it always holds"),
             (_, true, false, false) => message!("it has only negative tests"),
             (_, _, true, _) => message!("it tests the elements of a list"),

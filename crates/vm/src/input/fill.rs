@@ -51,8 +51,8 @@ pub struct SlotFiller<'a> {
     /// to find duplicate keys.
     pub seen: Vec<u64>,
     /// Order of the keys in the last message, used to predict the next key. There are two entries
-    /// for each path. The first entry is the first child of the path. The second entry is the
-    /// sibling that followed the path.
+    /// for each path. In the last message, the first entry was the first child of the path, and the
+    /// second entry was the sibling that followed the path.
     ///
     /// Most messages of a stream have their keys in the same order. A wrong prediction is harmless,
     /// even if it is from a message of another rule set: the key is then looked up.
@@ -100,15 +100,17 @@ impl InputBuffers {
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in [`SlotFiller::order`] of the child that came first in the object `node`
-    /// of the last message. This child is the prediction for the first key.
+    /// Returns the index in [`SlotFiller::order`] of the first-child entry of the path `node`. The
+    /// entry is the child that came first in the last message. The reader expects the same first
+    /// key in the next object at this path.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in [`SlotFiller::order`] of the sibling that followed the path `node` in
-    /// the last message. This sibling is the prediction for the next key.
+    /// Returns the index in [`SlotFiller::order`] of the next-sibling entry of the path `node`. The
+    /// entry is the sibling that followed the path in the last message. The reader expects the same
+    /// sibling as the next key.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)

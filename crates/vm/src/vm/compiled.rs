@@ -47,8 +47,8 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         self.vm = Some(Vm::new(code, hosts, memo, buffers, message));
     }
 
-    /// Returns a text normalized for a predicate, without creating a VM. `None` only if an earlier
-    /// attempt to create the VM panicked.
+    /// Returns `text` in the normalized form that `pred` needs. Caches the form for the decision
+    /// `epoch`. Does not create a VM. `None` only if an earlier attempt to create the VM panicked.
     pub fn prepared_text<'t>(
         &'t mut self,
         code: &Bytecode,

@@ -310,9 +310,10 @@ impl<'a> Checker<'a> {
         Ok(Some(Correction::Default(id)))
     }
 
-    /// Lowers the limits after `in`. Returns the name of the rule, the condition that the value is
-    /// within the limits, and the correction that clamps the value. Returns `None` if the field has
-    /// no limits.
+    /// Lowers the limits that a field declares after `in`, such as `in 0..=1 clamp`. Returns the
+    /// name of the rule and the condition that the value is within the limits. Also returns the
+    /// correction of a value outside the limits, if the declaration has `clamp`. Returns `None` if
+    /// the field has no limits.
     fn lower_limits(
         &mut self,
         field: &'a FieldItem,

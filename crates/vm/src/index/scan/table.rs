@@ -7,8 +7,8 @@ use rulec_base::broken_invariant;
 
 /// Record index that means "no record".
 const NO_RECORD: u32 = u32::MAX;
-/// Number of literals from which an entry is crowded. Literals that are added later are stored
-/// under longer grams, if they are long enough.
+/// Minimum number of literals of a crowded entry. A literal that is added to a crowded entry is
+/// stored under a longer gram instead, if the literal is long enough.
 const MIN_CROWDED_LITERALS: u32 = 4;
 /// Flag of a crowded entry: some literals that have its gram are stored under longer grams, at the
 /// next level.
@@ -93,8 +93,8 @@ impl GramTable {
         }
     }
 
-    /// Returns the entry for a literal that has a gram at the start of `rest`, the part of the
-    /// literal from this gram on. `None` if `rest` is shorter than the gram.
+    /// Returns the entry under which a literal is stored. `rest` is the part of the literal that
+    /// begins with the gram. `None` if `rest` is shorter than a gram of this level.
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
@@ -143,8 +143,9 @@ impl GramTable {
         }
     }
 
-    /// Adds a record to the entry of the gram at the start of `rest`. If shorter grams at this
-    /// position are crowded, flags their entries.
+    /// Adds a record to the entry of a gram at the start of `rest`, a part of the literal. If the
+    /// entry of a gram has at least [`MIN_CROWDED_LITERALS`] literals, the next longer gram is used
+    /// if possible. The entry of each shorter gram is then flagged with [`DEEPER_FLAG`].
     fn link_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
         let Some(entry) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
