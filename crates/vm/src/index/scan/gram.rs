@@ -74,6 +74,7 @@ impl GramLevel {
 
     /// Returns the hash of this level's gram at the start of `text`; `None` if `text` is shorter
     /// than the gram.
+    #[inline]
     pub fn hash_gram(self, text: &[u8]) -> Option<u64> {
         let gram = text.get(..self.gram_bytes())?;
         if usize::from(self.0) < BASE_LEVELS {
@@ -109,6 +110,7 @@ pub fn load_eight_bytes(text: &[u8], at: usize) -> u64 {
     }
 }
 
+#[inline]
 fn load_padded(text: &[u8]) -> u64 {
     text.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
