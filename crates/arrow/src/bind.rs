@@ -479,7 +479,7 @@ fn possible_kinds(field: &Field, meaning: TextFormat) -> KindSet {
 /// True if a value of a `given` kind can be read as a `wanted` kind.
 fn can_be_read_as(given: KindSet, wanted: KindSet) -> bool {
     given.overlaps(wanted)
-        || (given.has(Kind::Int) && wanted.has(Kind::Float))
+        || (given.overlaps(KindSet::NUMBER) && wanted.overlaps(KindSet::NUMBER))
         || (given.has(Kind::String) && wanted.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
 }
 

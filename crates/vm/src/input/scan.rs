@@ -217,11 +217,8 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads the number at the cursor. The value is the same as from [`Value::from_json`].
-    ///
-    /// The returned flag is false if the value does not show how the number was written. Examples
-    /// are `-0` and integers that do not fit into an `i64`; a JSON tree keeps them distinct.
     #[inline]
-    pub fn read_number(&mut self) -> Option<(Value<'a>, bool)> {
+    pub fn read_number(&mut self) -> Option<Value<'a>> {
         let start = self.at;
         let negative = self.peek_byte()? == b'-';
         self.at += usize::from(negative);
@@ -239,13 +236,14 @@ impl<'a> JsonCursor<'a> {
         }
         if digits > 18 {
             let text = self.text.get(start..self.at)?;
-            return match text.parse() {
-                Ok(int) => Some((Value::Int(int), true)),
-                Err(_) => parse_finite(text).map(|value| (value, false)),
+            return match (text.parse(), text.parse()) {
+                (Ok(int), _) => Some(Value::Int(int)),
+                (_, Ok(int)) => Some(Value::Wide(int)),
+                _ => parse_finite(text),
             };
         }
         let sum = sum as i64;
-        Some((Value::Int(if negative { -sum } else { sum }), !(negative && sum == 0)))
+        Some(Value::Int(if negative { -sum } else { sum }))
     }
 
     /// Reads the decimals and the exponent of a number that begins at `start`. The cursor is at the
@@ -254,7 +252,7 @@ impl<'a> JsonCursor<'a> {
     /// With few decimals, both the digits as an integer and the power of ten are exact floats. So
     /// dividing them gives the nearest float.
     #[inline]
-    fn read_decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
+    fn read_decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<Value<'a>> {
         let point = self.at;
         self.at += 1;
         let sum = self.read_digits(sum);
@@ -266,11 +264,10 @@ impl<'a> JsonCursor<'a> {
         }
         let float = sum as i64 as f64 / FLOAT_POWERS_OF_TEN.get(behind)?;
         let negative = self.text.as_bytes().get(start) == Some(&b'-');
-        let value = Value::from_float(if negative { -float } else { float });
-        Some((value, matches!(value, Value::Float(_))))
+        Some(Value::Float(if negative { -float } else { float }))
     }
 
-    fn parse_float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {
+    fn parse_float(&mut self, start: usize) -> Option<Value<'a>> {
         if self.peek_byte() == Some(b'.') {
             self.at += 1;
             self.skip_required_digits()?;
@@ -280,12 +277,11 @@ impl<'a> JsonCursor<'a> {
             self.at += usize::from(matches!(self.peek_byte(), Some(b'+' | b'-')));
             self.skip_required_digits()?;
         }
-        let value = parse_finite(self.text.get(start..self.at)?)?;
-        Some((value, matches!(value, Value::Float(_))))
+        parse_finite(self.text.get(start..self.at)?)
     }
 }
 
 /// Parses a float; `None` if the float is out of range.
 fn parse_finite<'a>(text: &str) -> Option<Value<'a>> {
-    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::from_float)
+    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
 }
