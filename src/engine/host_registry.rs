@@ -68,6 +68,7 @@ impl HostArgument for f64 {
         match value {
             Value::Float(float) => Some(float),
             Value::Int(int) => Some(int as f64),
+            Value::Wide(int) => Some(int as f64),
             _ => None,
         }
     }

@@ -48,6 +48,7 @@ mod payload_schema;
 mod public;
 mod regressions;
 mod regressions_of_systems;
+mod reports;
 mod request;
 mod signatures;
 mod streams;

@@ -193,3 +193,60 @@ fn a_result_of_a_host_function_has_so_many_bytes() {
         assert_eq!(decision.chosen(), Some("r"), "{column:?}");
     }
 }
+
+/// Former bug: an int above 2^63 became a float in a field of its own, but stayed exact inside an
+/// argument. A zero with a minus sign was an int, however it was written.
+#[test]
+fn numbers_are_read_alike_in_every_form() {
+    let text = "input { id: int, other: int, n: number, whole: { id: int }, more: { id: int } }\n\
+                route same when id == other or whole == more -> h(n: n, whole: whole)\n\
+                default -> h(n: n, whole: whole, id: id)";
+    let rules = Rules::from_text(text).expect("it compiles");
+    let line = |id: &str, other: &str, n: &str| {
+        format!(r#"{{"id":{id},"other":{other},"n":{n},"whole":{{"id":{id}}},"more":{{"id":{other}}}}}"#)
+    };
+    let (max, near) = ("18446744073709551615", "18446744073709551614");
+    for (id, other, n, chosen, shown) in [
+        (max, near, "0", "default", "0"),
+        (max, max, "-0", "same", "0"),
+        (near, max, "-0.0", "default", "-0.0"),
+        ("-9223372036854775808", "-9223372036854775807", "-0e3", "default", "-0.0"),
+        ("9223372036854775808", "9223372036854775808", "0.0", "same", "0.0"),
+        ("200.0", "2e2", "1e20", "same", "1e+20"),
+    ] {
+        let line = line(id, other, n);
+        let message = rulec_base::json::parse(&line).expect("it is JSON");
+        for column in COLUMNS {
+            let rules = column.compile(&rules);
+            let entry = rules.main();
+            for decision in [
+                entry.decide(&message),
+                entry.decide_prepared(&rules.prepare(&message)),
+                entry.decide_line(line.as_bytes()).expect("it is JSON"),
+                entry.decide_value(&message).expect("it is JSON"),
+            ] {
+                assert_eq!(decision.chosen(), Some(chosen), "{column:?} {line}");
+                let args = json!(decision.args());
+                assert_eq!(args["n"].to_string(), shown, "{column:?} {line}");
+                assert_eq!(args["whole"], message["whole"], "{column:?} {line}");
+                assert_eq!(decision.breaches(), [], "{column:?} {line}");
+            }
+        }
+    }
+    // An integer that no int can be is missing and reported.
+    let line = line("18446744073709551616", "18446744073709551616", "1");
+    let decision = rules.main().decide_line(line.as_bytes()).expect("it is JSON");
+    let breaches: Vec<_> = decision.breaches().iter().map(|breach| breach.path.as_str()).collect();
+    assert_eq!(breaches, ["id", "other", "whole.id", "more.id"]);
+}
+
+/// Former bug: a keyword of only invisible characters was no warning, although it is empty in the
+/// comparison and every text contains the keyword.
+#[test]
+fn keywords_that_normalization_empties_are_reported() {
+    for (form, expected) in [("nfkc", true), ("visible", true), ("none", false)] {
+        let text =
+            format!("settings {{ normalize: {form} }}\nroute a when text contains \"\\u{{200b}}\" -> h");
+        assert_eq!(codes(&text).contains(&Code::EmptyText), expected, "{form}");
+    }
+}

@@ -42,13 +42,31 @@ const WORDS: &[&str] = &[
     "ǅ",
     "-",
 ];
-const GAPS: &[&str] = &["", " ", " ", " ", "-", "_", "，", "\n"];
+const GAPS: &[&str] = &["", " ", " ", " ", "-", "_", "，", "\n", "\u{ad}", "\u{200b}", "ไ"];
 const REGEXES: &[&str] =
     &[r"(?i)sho?w", r"\bab\b", "文.", "^a", "o+$", r"[a-c]{2}", r"\d+", r"(show|files)\s", r"\w+\+", "", "É"];
 const GLOBS: &[&str] =
     &["*a*", "a?", "show*", "*", "?", "*文*", r"\*a", "*件", "??*", "S*w", "", "*ſ*", "ｆ*"];
-const INTS: &[i64] = &[0, 1, 2, 3, 5, 7, -1, -7, 10, 99, i64::MAX, i64::MIN + 1, 9_007_199_254_740_993];
-const FLOATS: &[&str] = &["0.0", "0.5", "1.0", "2.5", "-1.5", "3.0", "1e300", "9007199254740992.0", "0.1"];
+const INTS: &[i128] = &[
+    0,
+    1,
+    2,
+    3,
+    5,
+    7,
+    -1,
+    -7,
+    10,
+    99,
+    i64::MAX as i128,
+    i64::MIN as i128 + 1,
+    9_007_199_254_740_993,
+    1 << 63,
+    u64::MAX as i128 - 1,
+    u64::MAX as i128,
+];
+const FLOATS: &[&str] =
+    &["0.0", "0.5", "1.0", "2.5", "-1.5", "3.0", "1e300", "9007199254740992.0", "0.1", "-0.0"];
 const TIMES: &[&str] = &[
     "2026-01-05T09:30:00+08:00",
     "2026-01-05T01:30:00Z",
@@ -175,7 +193,7 @@ impl<'r> Generator<'r> {
         }
         if self.random.chance(25) {
             let case = self.random.pick(&["sensitive", "insensitive"]);
-            let form = self.random.pick(&["none", "nfc", "nfkc"]);
+            let form = self.random.pick(&["none", "nfc", "nfkc", "visible", "strict_nfkc"]);
             let _ = writeln!(self.out, "settings {{ case: {case}, normalize: {form} }}");
         }
         if self.random.chance(10) {

@@ -480,7 +480,7 @@ fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet {
 /// True if a value of a `source` kind can be read as a `target` kind.
 fn can_be_read_as(source: KindSet, target: KindSet) -> bool {
     source.overlaps(target)
-        || (source.has(Kind::Int) && target.has(Kind::Float))
+        || (source.overlaps(KindSet::NUMBER) && target.overlaps(KindSet::NUMBER))
         || (source.has(Kind::String) && target.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
 }
 

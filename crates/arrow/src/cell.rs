@@ -178,8 +178,7 @@ impl TypedColumn<'_> {
                 cells.put_values(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
             ColumnValues::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
-                // `from_float` converts negative zero to the integer 0, as in a JSON message.
-                let value = |value: &f64| Value::from_float(*value).read_as(kinds);
+                let value = |value: &f64| Value::Float(*value).read_as(kinds);
                 cells.put_values(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
             }
             ColumnValues::Dictionary(inner) => {
@@ -397,9 +396,10 @@ fn decimal_cell(value: i128, scale: i8) -> CellValue<'static> {
     if scale <= 0 {
         let value =
             10_i128.checked_pow(scale.unsigned_abs().into()).and_then(|factor| value.checked_mul(factor));
-        return match value.map(i64::try_from) {
-            Some(Ok(value)) => CellValue::Int(value),
-            Some(Err(_)) => float_cell(value.unwrap_or_default() as f64),
+        return match value.map(|value| (i64::try_from(value), u64::try_from(value), value)) {
+            Some((Ok(value), ..)) => CellValue::Int(value),
+            Some((_, Ok(value), _)) => CellValue::Wide(value),
+            Some((.., value)) => float_cell(value as f64),
             None => CellValue::Null,
         };
     }
@@ -474,7 +474,8 @@ mod tests {
         check(1250, 2, "12.5");
         check(-7, 0, "-7");
         check(7, -2, "700");
-        check(i128::from(i64::MAX) + 1, 0, "9.223372036854776e+18");
+        check(i128::from(i64::MAX) + 1, 0, "9223372036854775808");
+        check(i128::from(u64::MAX) + 1, 0, "1.8446744073709552e+19");
         // A quotient of two rounded floats would be rounded twice.
         check(123_456_789_012_345_678_901, 5, "1234567890123456.8");
         check(1, 30, "1e-30");

@@ -65,8 +65,6 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
             return Some(fill.put_unread(path_id, Kind::Dict));
         }
         CellValue::Struct(..) | CellValue::Map(..) => return fill_object(fill, field, cell),
-        CellValue::Wide(value) => Value::Float(value as f64),
-        CellValue::Float(value) => Value::from_float(value),
         CellValue::Time(time) if !field.as_text => Value::DateTime(time),
         cell => cell_to_value(fill.bump(), cell)?,
     };
@@ -93,11 +91,9 @@ pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<V
         CellValue::Bool(value) => Value::Bool(value),
         CellValue::Int(value) => Value::Int(value),
         CellValue::Str(text) => Value::Str(text),
-        // An argument may print the list or dict that contains this number, and `-0` prints
-        // differently from 0.
-        CellValue::Float(value) if value == 0.0 && value.is_sign_negative() => return None,
+        CellValue::Wide(value) => Value::Wide(value),
         CellValue::Float(value) => Value::Float(value),
-        CellValue::Wide(_) | CellValue::Json(_) => return None,
+        CellValue::Json(_) => return None,
         CellValue::Time(time) => Value::Str(bump.alloc_str(&format_datetime(time))),
         CellValue::Day(count) => {
             crate::moment::format_day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))

@@ -144,8 +144,6 @@ impl ColumnSlot<'_> {
                 // A null dictionary value or a non-finite number: deciding from the JSON tree
                 // reports the missing field.
                 CellValue::Null => None,
-                CellValue::Float(value) => Some(Value::from_float(value)),
-                CellValue::Wide(value) => Some(Value::Float(value as f64)),
                 CellValue::Time(time) if !self.as_text => Some(Value::DateTime(time)),
                 cell => cell_to_value(bump, cell),
             };

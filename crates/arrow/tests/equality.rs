@@ -133,3 +133,27 @@ fn the_reference_evaluator_decides_columns_as_well() {
         assert_eq!(found, expected_lines(&rules, "routes", &messages, false));
     }
 }
+
+/// The cases of public bug reports, in columns of every layout.
+#[test]
+fn reports_are_answered_as_json_is() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/reports");
+    let mut count = 0;
+    for report in std::fs::read_dir(folder).expect("a folder") {
+        let report = report.expect("an entry").path();
+        let read = |name: &str| std::fs::read_to_string(report.join(name));
+        let rules = compile(&read("rules.rules").expect("it has rules"));
+        let entry = read("entry").map_or_else(|_| "routes".to_owned(), |entry| entry.trim().to_owned());
+        let lines = read("messages.jsonl").expect("it has messages");
+        let mut messages: Vec<Json> = lines.lines().map(|line| json::parse(line).expect("JSON")).collect();
+        remove_nulls(&mut messages);
+        count += messages.len();
+        let options = Options::default().allow_missing();
+        let lines = expected_lines(&rules, &entry, &messages, false);
+        for mixed in [MixedTypes::Union, MixedTypes::Json, MixedTypes::AllJson] {
+            let found = decide_columns(&rules, &entry, &messages, mixed, &options);
+            assert_same_lines(&lines, &found, &messages, 0, &format!("{} {mixed:?}", report.display()));
+        }
+    }
+    assert!(count >= 110, "{count} messages");
+}

@@ -6,7 +6,9 @@
 //! * More than [`MAX_DEPTH`] nested lists and objects are rejected before they use stack.
 //! * More than [`MAX_OBJECTS`] objects are rejected, because their memory would be out of
 //!   proportion to the text.
-//! * A number beyond the range of a 64-bit float is rejected. Integers beyond 64 bits become
+//! * A number beyond the range of a 64-bit float is rejected. Integers outside -2^63 to 2^64-1
+//!   become floats.
+//! * `-0` is an integer and `-0.0` a float, as they are written. `serde_json` alone reads both as
 //!   floats.
 //! * Text after the value is rejected: one text contains one message.
 //!
@@ -45,7 +47,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
     }
-    let mut state = ParseState::default();
+    let mut state = ParseState { text, ..ParseState::default() };
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();
     ValueSeed { state: &mut state, depth: 0 }
@@ -74,7 +76,10 @@ pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError>
 
 /// State of the parse, from which an error is built.
 #[derive(Default)]
-struct ParseState {
+struct ParseState<'t> {
+    text: &'t str,
+    /// Number of bytes of the text in which negative zeros were searched.
+    searched: usize,
     /// Number of object keys read so far, over the whole text.
     keys: usize,
     /// Number of non-empty objects read so far.
@@ -87,14 +92,42 @@ struct ParseState {
     path: Vec<PathStep>,
 }
 
+impl ParseState<'_> {
+    /// Finds the next negative zero of the text. Returns whether it is written as an integer. The
+    /// text is valid JSON up to this number.
+    fn is_next_negative_zero_int(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let mut in_string = false;
+        while let Some(&byte) = bytes.get(self.searched) {
+            self.searched += 1;
+            match byte {
+                b'"' => in_string = !in_string,
+                b'\\' if in_string => self.searched += 1,
+                b'-' if !in_string => {
+                    let start = self.searched - 1;
+                    let in_number =
+                        |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+                    self.searched += bytes[self.searched..].iter().take_while(in_number).count();
+                    let number = &self.text[start..self.searched];
+                    if number.parse() == Ok(0.0) {
+                        return number == "-0";
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
 /// A deserializer of one JSON value, which checks the limits of this reader.
-struct ValueSeed<'s> {
-    state: &'s mut ParseState,
+struct ValueSeed<'s, 't> {
+    state: &'s mut ParseState<'t>,
     /// Number of lists and objects that contain the value.
     depth: usize,
 }
 
-impl ValueSeed<'_> {
+impl ValueSeed<'_, '_> {
     fn set_refusal<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
         self.state.refusal = Some(refusal);
         E::custom("refused")
@@ -106,7 +139,7 @@ impl ValueSeed<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -114,7 +147,7 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for ValueSeed<'_> {
+impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,6 +171,9 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        if value == 0.0 && value.is_sign_negative() && self.state.is_next_negative_zero_int() {
+            return Ok(0.into());
+        }
         // `serde_json` already rejects numbers that are not finite.
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }

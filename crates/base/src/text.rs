@@ -3,6 +3,7 @@
 //!
 //! | module | the question that it answers |
 //! |---|---|
+//! | [`invisible`] | which characters does a reader not see? |
 //! | [`mod@fold`] | which characters are equal when case is ignored? |
 //! | [`normalize`] | how are both sides of a text predicate prepared? ([`TextMode`]) |
 //! | [`word`] | which characters form words, and where does a keyword match as a whole word? |
@@ -26,6 +27,7 @@ pub mod bucket;
 mod expanding;
 pub mod fold;
 pub mod glob;
+pub mod invisible;
 pub mod network;
 pub mod normalize;
 pub mod parsed;
@@ -40,7 +42,7 @@ pub mod word;
 pub mod zone;
 
 pub use bucket::murmur3_finalize;
-pub use bucket::{Bucket, BucketHash};
+pub use bucket::{Bucket, BucketHash, bucket_of, is_bucket_count};
 pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
 pub use normalize::{NormalizationForm, TextMode};

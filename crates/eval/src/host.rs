@@ -178,6 +178,7 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
         Value::Bool(value) => key.hash_one(value),
         // An int may be identical to a float, and zero is identical to negative zero.
         Value::Int(value) => key.hash_one((value as f64 + 0.0).to_bits()),
+        Value::Wide(value) => key.hash_one((value as f64).to_bits()),
         Value::Float(value) => key.hash_one((value + 0.0).to_bits()),
         // A text may be identical to the date-time that it spells.
         Value::Str(text) => match parse_datetime(text) {
@@ -223,6 +224,7 @@ fn copy_to_arena<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
         Json::Bool(_) | Json::Number(_) => match Value::from_json(json) {
             Value::Bool(value) => Value::Bool(value),
             Value::Int(value) => Value::Int(value),
+            Value::Wide(value) => Value::Wide(value),
             Value::Float(value) => Value::Float(value),
             _ => Value::Missing,
         },
@@ -240,6 +242,7 @@ mod tests {
         let time = parse_datetime("2024-05-01T12:00:00+02:00").expect("a time");
         let pairs = [
             (Value::Int(3), Value::Float(3.0)),
+            (Value::Wide(1 << 63), Value::Float(9_223_372_036_854_775_808.0)),
             (Value::Float(0.0), Value::Float(-0.0)),
             (Value::Str("2024-05-01T10:00:00Z"), Value::DateTime(time)),
         ];

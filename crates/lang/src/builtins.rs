@@ -122,8 +122,8 @@ impl FnResult {
             FnResult::ElementOfFirst => element(),
             // The sum of an empty list is the int 0.
             FnResult::SumOfFirst => number_type(element().kinds.union(KindSet::INT)),
-            FnResult::Bucket if args.len() <= 2 => Ty::INT,
-            FnResult::Bucket => Ty::NUMBER,
+            FnResult::Bucket if args.len() == 3 => Ty::NUMBER,
+            FnResult::Bucket => Ty::INT,
             FnResult::Maybe(result, _) => result.resolve_ty(args),
             FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
             FnResult::LikeArguments => {
@@ -232,9 +232,9 @@ functions! {
     Date "date" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::STRING), Scalar, clock::date,
         message!("The date as text, such as \"2026-01-05\"."),
         r#"date(ctx.now, "America/New_York") == "2026-01-04""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, words::bucket,
-        message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` selects a tenth of all users. A different seed gives a different distribution. `hash` selects the method of another system: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (the seed is its group), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
-        r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73"# on r#"{"ctx":{"user_id":"123"}}"#;
+    Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING, "of": K::INT) false -> Bucket, Scan, words::bucket,
+        message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` selects a tenth of all users. A different seed gives a different distribution. `of` gives finer buckets, up to a million: `bucket(ctx.user_id, of: 10_000) in 0..250` selects 2.5 %, and these users lie in the buckets 0 to 2 of 100. `hash` selects the method of another system: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (the seed is its group), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
+        r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73 and bucket(ctx.user_id, of: 10_000) in 0..10_000"# on r#"{"ctx":{"user_id":"123"}}"#;
     Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::map_entries(args, arena, |(key, _)| Value::Str(key)),
         message!("The keys of a dict, sorted."),
         r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;

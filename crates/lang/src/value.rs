@@ -85,6 +85,9 @@ pub enum Value<'a> {
     Dict(&'a Map<String, Json>),
     /// A dict that the decision computed, with sorted keys; a missing value counts as null.
     Entries(&'a [(&'a str, Value<'a>)]),
+    /// An int beyond `i64::MAX`, such as an id of 64 unsigned bits. Smaller ints are always
+    /// [`Value::Int`].
+    Wide(u64),
 }
 
 /// Converts the truth value of a condition to a value; unknown becomes missing.
@@ -99,16 +102,17 @@ impl From<Tri> for Value<'_> {
 }
 
 impl<'a> Value<'a> {
-    /// Returns a view of a JSON value. Null becomes missing. An integer beyond 64 signed bits
-    /// becomes the nearest float.
+    /// Returns a view of a JSON value. Null becomes missing. `serde_json` reads an integer outside
+    /// -2^63 to 2^64-1 as the nearest float.
     pub fn from_json(json: &'a Json) -> Value<'a> {
         match json {
             Json::Null => Value::Missing,
             Json::Bool(value) => Value::Bool(*value),
-            Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-                (Some(int), _) => Value::Int(int),
-                (None, Some(float)) => Value::from_float(float),
-                (None, None) => Value::Missing,
+            Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                (Some(int), ..) => Value::Int(int),
+                (_, Some(int), _) => Value::Wide(int),
+                (.., Some(float)) => Value::Float(float),
+                (None, None, None) => Value::Missing,
             },
             Json::String(text) => Value::Str(text),
             Json::Array(items) => Value::JsonList(items),
@@ -116,10 +120,28 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Wraps a finite float. `-0` becomes the int 0, because the JSON reader returns `-0` as a
-    /// float.
-    pub fn from_float(float: f64) -> Value<'a> {
-        if float == 0.0 && float.is_sign_negative() { Value::Int(0) } else { Value::Float(float) }
+    /// Returns an unsigned integer as an int.
+    pub fn from_unsigned(int: u64) -> Value<'a> {
+        i64::try_from(int).map_or(Value::Wide(int), Value::Int)
+    }
+
+    /// Returns an integer as an int, or missing if it lies outside -2^63 to 2^64-1.
+    pub fn from_integer(int: i128) -> Value<'a> {
+        match (i64::try_from(int), u64::try_from(int)) {
+            (Ok(int), _) => Value::Int(int),
+            (_, Ok(int)) => Value::Wide(int),
+            _ => Value::Missing,
+        }
+    }
+
+    /// Returns a float without a fraction as an int. Returns missing for any other float, and for
+    /// a float outside -2^63 to 2^64-1.
+    pub fn from_whole_float(float: f64) -> Value<'a> {
+        const INT_RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..18_446_744_073_709_551_616.0;
+        match float.fract() == 0.0 && INT_RANGE.contains(&float) {
+            true => Value::from_integer(float as i128),
+            false => Value::Missing,
+        }
     }
 
     /// Returns the kind of the value; `None` if the value is missing.
@@ -127,7 +149,7 @@ impl<'a> Value<'a> {
         Some(match self {
             Value::Missing => return None,
             Value::Bool(_) => Kind::Bool,
-            Value::Int(_) => Kind::Int,
+            Value::Int(_) | Value::Wide(_) => Kind::Int,
             Value::Float(_) => Kind::Float,
             Value::Str(_) => Kind::String,
             Value::DateTime(_) => Kind::DateTime,
@@ -142,8 +164,9 @@ impl<'a> Value<'a> {
     }
 
     /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
-    /// becomes a float if the kinds include floats but not ints. RFC 3339 text becomes a time if
-    /// the kinds include times but not texts.
+    /// becomes a float if the kinds include floats but not ints. A float without a fraction becomes
+    /// an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema too. RFC
+    /// 3339 text becomes a time if the kinds include times but not texts.
     #[must_use]
     #[inline]
     pub fn read_as(self, kinds: KindSet) -> Value<'a> {
@@ -158,6 +181,8 @@ impl<'a> Value<'a> {
     fn read_as_near_kind(self, kinds: KindSet) -> Value<'a> {
         match self {
             Value::Int(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
+            Value::Wide(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
+            Value::Float(float) if kinds.has(Kind::Int) => Value::from_whole_float(float),
             Value::Str(text) if kinds.has(Kind::DateTime) => {
                 parse_datetime(text).map_or(Value::Missing, Value::DateTime)
             }
@@ -288,6 +313,7 @@ impl<'a> Value<'a> {
             Value::Missing => Json::Null,
             Value::Bool(value) => Json::Bool(value),
             Value::Int(value) => Json::from(value),
+            Value::Wide(value) => Json::from(value),
             Value::Float(value) => Json::from(value),
             Value::Str(text) | Value::Version(text) => Json::from(text),
             Value::DateTime(time) => Json::from(format_datetime(time)),
@@ -357,8 +383,9 @@ pub fn grow_to_len<T: Default>(values: &mut Vec<T>, len: usize) {
     }
 }
 
+/// Parses a date and time as in RFC 3339. White space around the text is ignored.
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
-    OffsetDateTime::parse(text, &Rfc3339).ok()
+    OffsetDateTime::parse(text.trim(), &Rfc3339).ok()
 }
 
 pub fn format_datetime(time: OffsetDateTime) -> String {
@@ -389,10 +416,34 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(&b),
         (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
+        (Value::Wide(_), _) | (_, Value::Wide(_)) => compare_wide(left, right),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
         (Value::Version(a), Value::Version(b)) => version::compare_versions(a, b),
         // UTF-8 order equals code point order.
         (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
+        _ => None,
+    }
+}
+
+/// Compares an int and a float by their exact values, for ints from 2^63 to 2^64-1.
+pub fn compare_wide_float(int: u64, float: f64) -> Ordering {
+    match float {
+        18_446_744_073_709_551_616.0.. => Ordering::Less,
+        // A float in this range has no fraction.
+        9_223_372_036_854_775_808.0.. => int.cmp(&(float as u64)),
+        _ => Ordering::Greater,
+    }
+}
+
+/// Compares two numbers, of which one is a [`Value::Wide`]; `None` if the other is no number.
+#[cold]
+fn compare_wide(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Wide(a), Value::Wide(b)) => Some(a.cmp(&b)),
+        (Value::Wide(_), Value::Int(_)) => Some(Ordering::Greater),
+        (Value::Int(_), Value::Wide(_)) => Some(Ordering::Less),
+        (Value::Wide(a), Value::Float(b)) => Some(compare_wide_float(a, b)),
+        (Value::Float(a), Value::Wide(b)) => Some(compare_wide_float(b, a).reverse()),
         _ => None,
     }
 }
@@ -438,63 +489,4 @@ pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn integers_and_floats_compare_exactly() {
-        let check = |int: i64, float: f64, expected| assert_eq!(compare_int_float(int, float), expected);
-        check(9_007_199_254_740_993, 9_007_199_254_740_992.0, Ordering::Greater);
-        check(i64::MAX, 9_223_372_036_854_775_807.0, Ordering::Less);
-        check(i64::MIN, -9_223_372_036_854_775_808.0, Ordering::Equal);
-        check(3, 3.5, Ordering::Less);
-        check(-3, -3.5, Ordering::Greater);
-        check(0, -0.0, Ordering::Equal);
-    }
-
-    #[test]
-    fn equality_is_three_valued_outside_and_two_valued_inside() {
-        let check = |a: Json, b: Json, expected: Tri| {
-            assert_eq!(equal(Value::from_json(&a), Value::from_json(&b)), expected, "{a} == {b}");
-        };
-        check(json!(1), json!(1.0), Tri::True);
-        check(json!(1), json!("1"), Tri::Unknown);
-        check(json!(null), json!(null), Tri::Unknown);
-        check(json!(true), json!(1), Tri::Unknown);
-        check(json!([1, null]), json!([1.0, null]), Tri::True);
-        check(json!([1, 2]), json!([2, 1]), Tri::False);
-        check(json!([true]), json!([1]), Tri::False);
-        check(json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}), Tri::True);
-    }
-
-    #[test]
-    fn a_computed_dict_is_like_one_of_the_message() {
-        let bump = Bump::new();
-        let computed_dict = Value::dict_in(&bump, [("b", Value::Missing), ("a", Value::Int(1))]);
-        let json = json!({"b": null, "a": 1.0});
-        let json_dict = Value::from_json(&json);
-        assert_eq!(
-            (equal(computed_dict, json_dict), equal(json_dict, computed_dict)),
-            (Tri::True, Tri::True)
-        );
-        assert_eq!(equal(computed_dict, Value::dict_in(&bump, [("a", Value::Int(1))])), Tri::False);
-        assert_eq!(
-            (computed_dict.has_key("b"), computed_dict.has_key("c"), computed_dict.dict_len()),
-            (Some(true), Some(false), Some(2))
-        );
-        assert!(matches!(computed_dict.index(Value::Str("a")), Value::Int(1)));
-        assert!(computed_dict.field("b").is_missing() && computed_dict.field("c").is_missing());
-        assert_eq!(computed_dict.to_json(), json!({"a": 1, "b": null}));
-    }
-
-    #[test]
-    fn a_typed_read_converts_only_without_loss_of_meaning() {
-        assert!(matches!(Value::Int(3).read_as(KindSet::FLOAT), Value::Float(f) if f == 3.0));
-        assert!(Value::Float(3.0).read_as(KindSet::INT).is_missing());
-        assert!(Value::Str("7").read_as(KindSet::NUMBER).is_missing());
-        assert!(Value::Bool(true).read_as(KindSet::NUMBER).is_missing());
-        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read_as(KindSet::DATETIME), Value::DateTime(_)));
-        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read_as(KindSet::ALL), Value::Str(_)));
-    }
-}
+mod tests;

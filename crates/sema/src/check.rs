@@ -8,6 +8,7 @@ mod decide;
 mod expr;
 mod fields;
 mod flow;
+mod fraction;
 mod known;
 mod locals;
 mod mismatch;

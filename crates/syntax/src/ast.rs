@@ -449,6 +449,8 @@ pub enum Literal {
     /// A string with its escapes resolved.
     String(String),
     Int(i64),
+    /// A whole number from 2^63 to 2^64-1.
+    Wide(u64),
     /// A number with a fraction or an exponent.
     Float(f64),
     Bool(bool),

@@ -8,6 +8,8 @@ use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span, Spanned};
+use rulec_base::text::invisible::invisible_runs;
+use rulec_base::text::to_one_line;
 use std::collections::HashMap;
 
 /// Maximum size of a source file or list file in bytes: 64 MiB.
@@ -15,6 +17,9 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Maximum length of a chain of imports.
 pub const MAX_IMPORT_DEPTH: usize = 64;
+
+/// Maximum number of lines of a list file that are reported for their invisible characters.
+const MAX_LINE_WARNINGS: usize = 20;
 
 /// A source of files. Paths are relative to the root folder, use `/` as the separator, and contain
 /// no `.` or `..` parts.
@@ -315,6 +320,7 @@ impl ImportLoader<'_> {
         match read_text() {
             Ok(text) => {
                 let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+                self.check_list_lines(list, text);
                 Some(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
             }
             Err(error) => {
@@ -323,6 +329,25 @@ impl ImportLoader<'_> {
                 self.report(Diagnostic::new(Code::ListFile, list.span, message).help(help));
                 None
             }
+        }
+    }
+}
+
+impl ImportLoader<'_> {
+    /// Warns of invisible characters in the lines of a list file.
+    fn check_list_lines(&mut self, list: &Spanned<String>, text: &str) {
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !invisible_runs(line).is_empty());
+        for (number, line) in lines.take(MAX_LINE_WARNINGS) {
+            let message = message!(
+                "line {number} of the list file `{}` contains an invisible character: `{}`",
+                list.node,
+                to_one_line(line)
+            );
+            let help = message!(
+                "remove the character from the list file, or ignore such characters by `settings {{ normalize: \
+                nfkc }}`"
+            );
+            self.report(Diagnostic::new(Code::InvisibleCharacter, list.span, message).help(help));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! rules, and to generate `test` blocks from decisions.
 
 use super::parse::is_reserved;
-use rulec_base::text::printable::{escape_char, is_display_control};
+use rulec_base::text::printable::{escape_char, has_hidden_chars, hidden_chars};
 use serde_json::Value as Json;
 
 /// True if the text can be written without backquotes as a name that follows a dot or precedes a
@@ -36,11 +36,11 @@ pub fn format_path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> S
 /// Returns a text as a quoted string literal.
 pub fn quote_string(text: &str) -> String {
     let mut out = String::from("\"");
-    for c in text.chars() {
+    for (c, hidden) in hidden_chars(text) {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if is_display_control(c) => escape_char(c, &mut out),
+            c if hidden => escape_char(c, &mut out),
             c => out.push(c),
         }
     }
@@ -53,17 +53,16 @@ pub fn quote_string(text: &str) -> String {
 pub fn quote_raw_string(text: &str) -> String {
     let hashes = (0..=8).map(|count| "#".repeat(count)).find(|hashes| !text.contains(&format!("\"{hashes}")));
     match hashes {
-        Some(hashes) if !text.contains(is_display_control) => format!("r{hashes}\"{text}\"{hashes}"),
+        Some(hashes) if !has_hidden_chars(text) => format!("r{hashes}\"{text}\"{hashes}"),
         _ => quote_string(text),
     }
 }
 
-/// Returns a number literal. An integer beyond 64 bits is written as the nearest float.
+/// Returns a number literal.
 pub fn format_number(number: &serde_json::Number) -> String {
-    match (number.as_i64(), number.as_f64()) {
-        (Some(int), _) => int.to_string(),
-        (None, Some(float)) => format!("{float:?}"),
-        (None, None) => number.to_string(),
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) => format!("{float:?}"),
+        None => number.to_string(),
     }
 }
 
@@ -101,10 +100,7 @@ mod tests {
         assert_eq!(quote_raw_string(r#"a"b\d"#), r##"r#"a"b\d"#"##);
         assert_eq!(quote_raw_string("a\nb"), r#""a\nb""#);
         let json = serde_json::json!({"a b": [1, 2.0, null, true], "c": {}, "n": 18446744073709551615u64});
-        assert_eq!(
-            format_value(&json),
-            r#"{ "a b": [1, 2.0, null, true], c: {}, n: 1.8446744073709552e19 }"#
-        );
+        assert_eq!(format_value(&json), r#"{ "a b": [1, 2.0, null, true], c: {}, n: 18446744073709551615 }"#);
     }
 
     /// Regression test: words that became reserved later were written as plain names, and the file

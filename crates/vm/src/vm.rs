@@ -317,6 +317,7 @@ fn compare_with_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     match value {
         Value::Int(value) => Some(value.cmp(&int)),
         Value::Float(value) => Some(compare_int_float(int, *value).reverse()),
+        Value::Wide(_) => Some(Ordering::Greater),
         _ => None,
     }
 }

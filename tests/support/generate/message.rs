@@ -85,7 +85,10 @@ fn text(random: &mut Random) -> Json {
 
 fn int(random: &mut Random) -> Json {
     let at = if random.chance(85) { random.below(9) } else { random.below(INTS.len()) };
-    INTS[at].into()
+    if random.chance(3) {
+        return serde_json::from_str(random.pick(FLOATS)).unwrap_or(Json::Null);
+    }
+    serde_json::from_str(&INTS[at].to_string()).unwrap_or(Json::Null)
 }
 
 fn float(random: &mut Random) -> Json {

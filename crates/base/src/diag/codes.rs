@@ -174,6 +174,7 @@ define_codes! {
     BidiInString = "W0001", "a bidirectional control character in a string";
     MixedScript = "W0002", "a name mixes look-alike scripts";
     UnusedAllow = "W0003", "an `allow` that suppresses nothing";
+    InvisibleCharacter = "W0004", "an invisible character in a text or a name";
     LooksLikeName = "W0101", "a message field is spelled almost like a definition";
     Unused = "W0102", "a definition is not used";
     UnusedDeclaration = "W0103", "a handler or table is not used";
@@ -197,8 +198,10 @@ define_codes! {
     NegationFallsThrough = "W0215", "a negation does not hold where a field is missing";
     NoDefault = "W0216", "messages that no route matches";
     WinsWithout = "W0217", "a branch wins without one of its conditions";
+    FractionForInt = "W0218", "an integer is compared with a fraction";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
+    InexactNumber = "W0303", "a number that is not kept exactly";
     DefaultHides = "W0401", "a default branch hides branches";
     OtherFamily = "W0402", "a condition of a branch compares values of different types";
     BranchNeverChosen = "W0403", "a branch that is never chosen";

@@ -10,7 +10,7 @@ fn reads() {
     for (text, expected) in [
         ("null", json!(null)),
         (" true\n", json!(true)),
-        ("-0", json!(-0.0)),
+        ("-0.0", json!(-0.0)),
         ("9007199254740993", json!(9007199254740993_i64)),
         ("9223372036854775808", json!(9223372036854775808_u64)),
         ("18446744073709551616", json!(18446744073709551616.0)),
@@ -31,6 +31,23 @@ fn reads() {
         assert_eq!(parse_bytes(text.as_bytes()), read, "{text}");
         // Every text that is accepted here is also accepted by `serde_json`.
         assert_eq!(serde_json::from_str::<Value>(text).ok(), read.ok(), "{text}");
+    }
+}
+
+/// A zero is an integer or a float as it is written, also after strings that contain zeros.
+#[test]
+fn negative_zeros_keep_their_spelling() {
+    for (text, expected) in [
+        ("-0", "0"),
+        ("-0.0", "-0.0"),
+        ("-0e0", "-0.0"),
+        (
+            r#"{"a-0":"\\\"-0","b":-0,"c":[-0.00,-0 ,-7,-0E1,-1e-400,-0,0,0.0]}"#,
+            r#"{"a-0":"\\\"-0","b":0,"c":[-0.0,0,-7,-0.0,-0.0,0,0,0.0]}"#,
+        ),
+        (r#"[{"\"":-0},"é-",-0.0,[-0]]"#, r#"[{"\"":0},"é-",-0.0,[0]]"#),
+    ] {
+        assert_eq!(parse(text).expect("JSON").to_string(), expected, "{text}");
     }
 }
 

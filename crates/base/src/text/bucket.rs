@@ -10,6 +10,10 @@
 //!    `h ^= h >> 33; h *= 0xff51afd7ed558ccd; h ^= h >> 33; h *= 0xc4ceb9fe1a85ec53; h ^= h >> 33`.
 //! 3. The bucket is `h % 100`.
 //!
+//! The number of buckets may also be another multiple `n` of 100. The bucket is then
+//! `h % 100 * (n / 100) + h / 100 % (n / 100)`. So each bucket of 100 is divided into `n / 100`
+//! buckets, and a rollout keeps its users if the rule changes to finer buckets.
+//!
 //! With a seed, the hashed bytes are `SEED:KEY`. [`BucketHash`] names the algorithms of other
 //! systems, so that users who migrate from these systems keep every key in its group.
 //!
@@ -65,8 +69,7 @@ impl BucketHash {
         let seeded = || seed.bytes().chain([b':']).chain(key.bytes());
         let murmur = |seed, buckets: u32| Bucket::Number((murmur3(seeded(), seed) % buckets + 1).into());
         match self {
-            BucketHash::Rulec if seed.is_empty() => Bucket::Number(percent_bucket(key.bytes())),
-            BucketHash::Rulec => Bucket::Number(percent_bucket(seeded())),
+            BucketHash::Rulec => Bucket::Number(fine_bucket(key, seed, MIN_BUCKETS)),
             BucketHash::Unleash => murmur(0, 100),
             BucketHash::UnleashVariants => murmur(86_028_157, 1000),
             BucketHash::GrowthBook1 => Bucket::Part(f64::from(fnv32([key, seed]) % 1000) / 1000.0),
@@ -78,10 +81,29 @@ impl BucketHash {
     }
 }
 
-fn percent_bucket(bytes: impl Iterator<Item = u8>) -> i64 {
+/// Minimum number of buckets of `bucket(key, of: …)`.
+const MIN_BUCKETS: u64 = 100;
+/// Maximum number of buckets. Each bucket then has a ten-thousandth of a percent of the keys.
+const MAX_BUCKETS: i64 = 1_000_000;
+
+/// True if keys can be assigned to this number of buckets: a multiple of 100, up to a million.
+pub fn is_bucket_count(count: i64) -> bool {
+    (MIN_BUCKETS as i64..=MAX_BUCKETS).contains(&count) && count % MIN_BUCKETS as i64 == 0
+}
+
+/// Returns the bucket of a key among `count` buckets; `None` unless [`is_bucket_count`]. The
+/// algorithm is specified in the module documentation. An empty `seed` means no seed.
+pub fn bucket_of(key: &str, seed: &str, count: i64) -> Option<i64> {
+    is_bucket_count(count).then(|| fine_bucket(key, seed, count as u64))
+}
+
+fn fine_bucket(key: &str, seed: &str, count: u64) -> i64 {
+    let prefix = if seed.is_empty() { "" } else { ":" };
+    let bytes = seed.bytes().chain(prefix.bytes()).chain(key.bytes());
     let h =
         bytes.fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    (murmur3_finalize(h) % 100) as i64
+    let (h, parts) = (murmur3_finalize(h), count / MIN_BUCKETS);
+    (h % MIN_BUCKETS * parts + h / MIN_BUCKETS % parts) as i64
 }
 
 /// Returns the 32-bit FNV-1a hash of two concatenated texts.
@@ -143,6 +165,25 @@ mod tests {
         for (key, expected) in GOLDEN {
             assert_eq!(BucketHash::Rulec.bucket(key, ""), Bucket::Number(expected), "{key:?}");
         }
+    }
+
+    /// Each finer bucket lies in the bucket that the key has among fewer buckets.
+    #[test]
+    fn finer_buckets_divide_coarser_ones() {
+        for (key, expected) in GOLDEN {
+            assert_eq!(bucket_of(key, "", 100), Some(expected), "{key:?}");
+            for count in [1000, 10_000, 1_000_000] {
+                let fine = bucket_of(key, "", count).expect("a number of buckets");
+                assert_eq!(fine / (count / 100), expected, "{key:?} of {count}");
+            }
+        }
+        assert_eq!(bucket_of("a", "s", 100).map(Bucket::Number), Some(BucketHash::Rulec.bucket("a", "s")));
+        for count in [-100, 0, 1, 99, 150, 1_000_100, i64::MAX] {
+            assert_eq!(bucket_of("a", "", count), None, "{count}");
+        }
+        // 2.5 % of 100,000 keys are 2500, with a standard deviation of 49.
+        let chosen = (0..100_000).filter(|i| bucket_of(&format!("user-{i}"), "", 10_000) < Some(250)).count();
+        assert!((2300..2700).contains(&chosen), "{chosen}");
     }
 
     /// Checks the published test vectors of MurmurHash3 and FNV-1a.
@@ -212,7 +253,7 @@ mod tests {
             ("tails", |i| format!("{i}@example.org")),
         ] {
             let mut counts = [0_u32; 100];
-            (0..100_000).for_each(|i| counts[percent_bucket(key(i).bytes()) as usize] += 1);
+            (0..100_000).for_each(|i| counts[fine_bucket(&key(i), "", 100) as usize] += 1);
             // Each bucket has 1000 expected keys, with a standard deviation of 31.5. Chi-squared
             // has the mean 99 and the standard deviation 14.
             let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();

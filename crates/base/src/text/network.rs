@@ -1,4 +1,5 @@
-//! IPv4 and IPv6 addresses and networks: `10.0.0.0/8`, `2001:db8::/32`, or a single address.
+//! IPv4 and IPv6 addresses and networks: `10.0.0.0/8`, `2001:db8::/32`, or a single address. White
+//! space around them is ignored.
 
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -6,21 +7,25 @@ use std::net::IpAddr;
 /// Parses a network. A single address is a network of one address.
 pub fn parse_network(text: &str) -> Option<IpNet> {
     match text.contains('/') {
-        true => text.parse().ok(),
-        false => text.parse::<IpAddr>().ok().map(IpNet::from),
+        true => text.trim().parse().ok(),
+        false => parse_address(text).map(IpNet::from),
     }
 }
 
 /// True if the text is an IPv4 or IPv6 address.
 pub fn is_address(text: &str) -> bool {
-    text.parse::<IpAddr>().is_ok()
+    parse_address(text).is_some()
+}
+
+fn parse_address(text: &str) -> Option<IpAddr> {
+    text.trim().parse().ok()
 }
 
 /// Reports whether an address lies in a network; `None` if either text is invalid. An IPv4 address
 /// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that listen on
 /// both versions see addresses in this form.
 pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
-    let (address, network) = (address.parse::<IpAddr>().ok()?, parse_network(network)?);
+    let (address, network) = (parse_address(address)?, parse_network(network)?);
     Some(network.contains(&address) || network.contains(&address.to_canonical()))
 }
 
@@ -46,8 +51,9 @@ mod tests {
         check("::ffff:10.0.0.1", "::ffff:0:0/96", Some(true));
         check("10.0.0.1", "::/0", Some(false));
         check("::1", "0.0.0.0/0", Some(false));
+        check(" 10.0.0.1", "10.0.0.0/8\n", Some(true));
         for none in
-            ["", "10.0.0", "10.0.0.256", "010.0.0.1", "localhost", "10.0.0.1:80", "[::1]", " 10.0.0.1"]
+            ["", "10.0.0", "10.0.0.256", "010.0.0.1", "localhost", "10.0.0.1:80", "[::1]", "10.0. 0.1"]
         {
             check(none, "10.0.0.0/8", None);
         }

@@ -12,6 +12,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is
 
 use super::expanding::{ExpandingChar, find_expanding};
 use super::fold::{fold_char, fold_into, is_folded};
+use super::invisible::is_default_ignorable;
 
 /// A Unicode normalization form (Unicode Standard Annex 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,9 +21,14 @@ pub enum NormalizationForm {
     None,
     /// The composed form: `e` and a combining acute accent become `é`.
     Nfc,
-    /// The composed form with compatibility characters replaced by plain ones: full-width `Ａ`
-    /// becomes `A`, `ﬁ` becomes `fi`.
+    /// The composed form with compatibility characters replaced by plain ones, and without
+    /// invisible characters. Full-width `Ａ` becomes `A`, `ﬁ` becomes `fi`, and a soft hyphen is
+    /// removed. The NFKC_Casefold mapping of Unicode also removes invisible characters.
     Nfkc,
+    /// The composed form without invisible characters ([`is_default_ignorable`]).
+    Visible,
+    /// The form [`NormalizationForm::Nfkc`] with its invisible characters: plain NFKC.
+    StrictNfkc,
 }
 
 /// How both sides of a text predicate are prepared: first normalized, then case-folded. If both
@@ -78,11 +84,11 @@ impl TextMode {
                     self.form.push_normalized(text.chars().map(fold_char), out);
                 }
             }
-            (_, false) if self.form == NormalizationForm::Nfkc => self.prepare_expanding(text, out),
-            (false, false) => self.form.push_normalized(text.chars(), out),
+            (_, false) if self.form.is_nfkc() => self.prepare_expanding(text, out),
+            (false, false) => self.form.push_normalized(self.form.kept_chars(text), out),
             (true, false) => match self.form {
-                NormalizationForm::Nfc => out.extend(text.nfc().map(fold_char).nfc()),
-                _ => fold_into(text, out),
+                NormalizationForm::None => fold_into(text, out),
+                _ => out.extend(self.form.kept_chars(text).nfc().map(fold_char).nfc()),
             },
         }
     }
@@ -108,7 +114,8 @@ impl TextMode {
             out.push_str(previous.map_or("", |expansion| &expansion.plain_end[usize::from(self.fold)]));
             return;
         }
-        let combined = previous.map_or("", |expansion| &expansion.end).chars().chain(text.chars()).nfkc();
+        let combined =
+            previous.map_or("", |expansion| &expansion.end).chars().chain(self.form.kept_chars(text)).nfkc();
         if self.fold { out.extend(combined.map(fold_char).nfkc()) } else { out.extend(combined) }
     }
 
@@ -125,20 +132,37 @@ impl NormalizationForm {
         match self {
             NormalizationForm::None => true,
             _ if text.is_ascii() => true,
-            NormalizationForm::Nfc => {
-                is_nfc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes
-            }
-            NormalizationForm::Nfkc => {
-                is_nfkc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes
+            _ => {
+                let chars = || text.chars().filter(|&c| !is_inert(c));
+                let removes = self.removes_invisible() && chars().any(is_default_ignorable);
+                let composed = match self.is_nfkc() {
+                    true => is_nfkc_quick(chars()),
+                    false => is_nfc_quick(chars()),
+                };
+                !removes && composed == IsNormalized::Yes
             }
         }
+    }
+
+    fn is_nfkc(self) -> bool {
+        matches!(self, NormalizationForm::Nfkc | NormalizationForm::StrictNfkc)
+    }
+
+    fn removes_invisible(self) -> bool {
+        matches!(self, NormalizationForm::Nfkc | NormalizationForm::Visible)
+    }
+
+    /// Returns the characters of a text that this form does not remove.
+    fn kept_chars(self, text: &str) -> impl Iterator<Item = char> {
+        let removes = self.removes_invisible();
+        text.chars().filter(move |&c| !(removes && is_default_ignorable(c)))
     }
 
     fn push_normalized(self, chars: impl Iterator<Item = char>, out: &mut String) {
         match self {
             NormalizationForm::None => out.extend(chars),
-            NormalizationForm::Nfc => out.extend(chars.nfc()),
-            NormalizationForm::Nfkc => out.extend(chars.nfkc()),
+            NormalizationForm::Nfc | NormalizationForm::Visible => out.extend(chars.nfc()),
+            NormalizationForm::Nfkc | NormalizationForm::StrictNfkc => out.extend(chars.nfkc()),
         }
     }
 }
@@ -158,7 +182,7 @@ fn is_inert(c: char) -> bool {
     )
 }
 
-impl_codec!(enum NormalizationForm { 0 None, 1 Nfc, 2 Nfkc });
+impl_codec!(enum NormalizationForm { 0 None, 1 Nfc, 2 Nfkc, 3 Visible, 4 StrictNfkc });
 impl_codec!(struct TextMode { fold, form });
 
 #[cfg(test)]
@@ -171,7 +195,12 @@ mod tests {
     const NFKC: TextMode = TextMode { fold: false, form: NormalizationForm::Nfkc };
     const FOLD_NFC: TextMode = TextMode { fold: true, form: NormalizationForm::Nfc };
     const FOLD_NFKC: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
-    const ALL: [TextMode; 6] = [NONE, FOLD, NFC, NFKC, FOLD_NFC, FOLD_NFKC];
+    const VISIBLE: TextMode = TextMode { fold: false, form: NormalizationForm::Visible };
+    const FOLD_VISIBLE: TextMode = TextMode { fold: true, form: NormalizationForm::Visible };
+    const STRICT: TextMode = TextMode { fold: false, form: NormalizationForm::StrictNfkc };
+    const FOLD_STRICT: TextMode = TextMode { fold: true, form: NormalizationForm::StrictNfkc };
+    const ALL: [TextMode; 10] =
+        [NONE, FOLD, NFC, NFKC, FOLD_NFC, FOLD_NFKC, VISIBLE, FOLD_VISIBLE, STRICT, FOLD_STRICT];
 
     /// Prepares `text` and checks three laws. The result is borrowed exactly if nothing changes,
     /// appending gives the same text, and preparing again changes nothing.
@@ -199,6 +228,13 @@ mod tests {
             (FOLD_NFKC, "ＣＡＦＥ\u{301} Ǆ", "café dž"),
             (FOLD_NFKC, "Plain TEXT", "plain text"),
             (FOLD_NFKC, "", ""),
+            (NFKC, "ur\u{ad}gent e\u{34f}\u{301} ❤\u{fe0f}", "urgent é ❤"),
+            (NFKC, "㍿\u{200b}㍿\u{2060}", "株式会社株式会社"),
+            (FOLD_NFKC, "UR\u{200b}Ｇent \u{2060}", "urgent "),
+            (VISIBLE, "e\u{200d}\u{301} Ａ\u{feff}", "é Ａ"),
+            (FOLD_VISIBLE, "J\u{ad}\u{30c}", "ǰ"),
+            (STRICT, "ur\u{ad}Ｇent", "ur\u{ad}Gent"),
+            (NFC, "ur\u{ad}gent", "ur\u{ad}gent"),
         ] {
             assert_eq!(check(mode, text), expected, "{mode:?} {text:?}");
         }
@@ -235,7 +271,7 @@ mod tests {
             for (before, after) in marks.iter().flat_map(|before| marks.map(|after| (before, after))) {
                 let text = format!("{before}{c}{after}{c}{c}{after}");
                 let plain: String = text.nfkc().collect();
-                assert_eq!(check(NFKC, &text), plain);
+                assert_eq!((check(NFKC, &text), check(STRICT, &text)), (plain.clone(), plain.clone()));
                 let folded: String = plain.chars().map(fold_char).nfkc().collect();
                 assert_eq!(check(FOLD_NFKC, &text), folded);
             }
@@ -260,12 +296,26 @@ mod tests {
             assert_eq!(is_nfc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
             assert_eq!(is_nfkc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
             assert_eq!(canonical_combining_class(c), 0, "{c:?}");
+            assert!(!is_default_ignorable(c), "{c:?}");
+        }
+    }
+
+    /// Neither step after the removal makes an invisible character.
+    #[test]
+    fn no_invisible_character_is_made() {
+        for c in ('\0'..=char::MAX).filter(|&c| !is_default_ignorable(c)) {
+            for prepared in
+                [NFKC, FOLD_NFKC, FOLD_VISIBLE].map(|mode| mode.prepare(&c.to_string()).into_owned())
+            {
+                assert!(!prepared.contains(is_default_ignorable), "{c:?} {prepared:?}");
+            }
         }
     }
 
     #[test]
     fn knows_plain() {
-        assert_eq!(ALL.map(TextMode::is_plain), [true, false, false, false, false, false]);
+        assert_eq!(ALL.map(TextMode::is_plain).iter().filter(|plain| **plain).count(), 1);
+        assert!(NONE.is_plain());
         assert_eq!(TextMode::default(), TextMode::PLAIN);
     }
 }

@@ -1,7 +1,8 @@
 //! Makes texts of authors and messages safe for a terminal. Characters that would move the cursor,
-//! change colours or reverse the writing direction are replaced by visible ones. All output for
-//! people passes through this module.
+//! change colours or reverse the writing direction are replaced by visible ones. Characters that a
+//! reader would not see are escaped. All output for people passes through this module.
 
+use super::invisible::is_out_of_place;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -12,13 +13,25 @@ pub fn is_display_control(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True for a character without a visible shape.
-pub fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+/// True for a character of a text that a reader would not see, or that controls the display.
+/// `previous` is the preceding character.
+fn is_hidden(previous: Option<char>, c: char) -> bool {
+    is_display_control(c) || is_out_of_place(previous, c)
+}
+
+/// True if a text has a character that [`to_one_line`] escapes.
+pub fn has_hidden_chars(text: &str) -> bool {
+    hidden_chars(text).any(|(_, hidden)| hidden)
+}
+
+/// Yields each character of a text, and whether the character must be escaped to be seen.
+pub fn hidden_chars(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut previous = None;
+    text.chars().map(move |c| (c, is_hidden(previous.replace(c), c)))
 }
 
 /// Makes a text of several lines printable. Each control character is replaced by one visible
-/// character, so that columns stay aligned.
+/// character, so that columns stay aligned. Invisible characters are escaped.
 pub fn to_printable(text: &str) -> Cow<'_, str> {
     let picture = |c| match c {
         '\t' | '\n' => c,
@@ -27,21 +40,29 @@ pub fn to_printable(text: &str) -> Cow<'_, str> {
         c if is_display_control(c) => '\u{fffd}',
         c => c,
     };
-    match text.chars().any(|c| picture(c) != c) {
-        true => Cow::Owned(text.chars().map(picture).collect()),
-        false => Cow::Borrowed(text),
-    }
-}
-
-/// Makes a text printable on one line. Control characters, including line breaks and tabs, are
-/// escaped as in a string literal of the rules.
-pub fn to_one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_display_control) {
+    if !has_hidden_chars(text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_display_control(c) {
+    for (c, hidden) in hidden_chars(text) {
+        if hidden && !is_display_control(c) {
+            escape_char(c, &mut out);
+        } else {
+            out.push(picture(c));
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Makes a text printable on one line. Control characters, including line breaks and tabs, and
+/// invisible characters are escaped as in a string literal of the rules.
+pub fn to_one_line(text: &str) -> Cow<'_, str> {
+    if !has_hidden_chars(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for (c, hidden) in hidden_chars(text) {
+        if hidden {
             escape_char(c, &mut out);
         } else {
             out.push(c);
@@ -88,6 +109,18 @@ mod tests {
                 !to_printable(&text).contains(|c| is_display_control(c) && !matches!(c, '\n' | '\t')),
                 "{c:?}"
             );
+        }
+    }
+
+    #[test]
+    fn what_no_reader_sees_is_escaped() {
+        for (text, shown) in [
+            ("ur\u{ad}gent", "ur\\u{ad}gent"),
+            ("HELLO\u{200b}", "HELLO\\u{200b}"),
+            ("❤\u{fe0f}", "❤\\u{fe0f}"),
+            ("a\u{200d}b", "a\\u{200d}b"),
+        ] {
+            assert_eq!((&*to_one_line(text), &*to_printable(text)), (shown, shown));
         }
     }
 

@@ -9,8 +9,10 @@ use std::cmp::Ordering;
 /// not a version.
 pub const MAX_VERSION_BYTES: usize = 256;
 
-/// Parses a version and drops its build part. Returns `None` if the text is not a version.
+/// Parses a version and drops its build part. White space around the version is ignored. Returns
+/// `None` if the text is not a version.
 pub fn parse_version(text: &str) -> Option<Version> {
+    let text = text.trim();
     if text.len() > MAX_VERSION_BYTES {
         return None;
     }
@@ -84,6 +86,7 @@ mod tests {
             ("2", "2.0.0"),
             ("2026.01.05", "2026.1.5"),
             ("1.2-rc.1", "1.2.0-rc.1"),
+            (" 2.0.0", "2.0.0\n"),
         ] {
             assert_eq!(order(left, right), Some(Ordering::Equal), "{left} == {right}");
         }
@@ -106,8 +109,7 @@ mod tests {
             "1.2.3-",
             "1.2.3-a..b",
             "1.2.3-01",
-            "1 ",
-            " 1",
+            "1. 2",
             "vv1",
             "1.2.x",
             "99999999999999999999",

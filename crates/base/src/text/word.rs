@@ -4,12 +4,12 @@
 //!
 //! 1. `\w` of the `regex` crate matches it: a letter, a mark, a decimal digit, connecting
 //!    punctuation such as `_`, or a joiner (Unicode Technical Standard 18, annex C).
-//! 2. It does not belong to a Chinese, Japanese or Korean script. Its Script_Extensions contain
-//!    none of Han, Hiragana, Katakana, Hangul and Bopomofo, or they also contain Latin.
+//! 2. It is a decimal digit, or it does not belong to a script without spaces between words
+//!    ([`UNSPACED_SCRIPTS`]). A character that Latin also uses does not belong to such a script.
 //!
-//! For example, `文`, `の`, `한` and the sound mark `ー` are not word characters, because those scripts
-//! do not separate words by spaces. The keyword `文件` is therefore found in `打开文件吧`. Full-width `Ａ`
-//! and `１` are word characters: `Ａ` is Latin, and `１` is common to all scripts.
+//! For example, `文`, `の`, `한`, `ก` and the sound mark `ー` are not word characters. The keyword
+//! `文件` is therefore found in `打开文件吧`, and `ยกเลิก` in `ขอยกเลิกสินค้า`. Full-width `Ａ` and `１` are
+//! word characters: `Ａ` is Latin, and `１` is a digit.
 //!
 //! A keyword that begins with a word character must not follow another word character in the text.
 //! A keyword that ends with a word character must not precede another one. An edge that is not a
@@ -34,13 +34,29 @@ pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
 }
 
-/// The definition of word characters as a character class of the `regex` crate. The class is `\w`
-/// without the scripts that do not separate words by spaces. Characters of those scripts that Latin
-/// also uses, or that belong to no single script, stay in the class.
-pub const WORD_CHAR_CLASS: &str = concat!(
-    r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
-    r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
-);
+macro_rules! define_unspaced_scripts {
+    ($($script:literal)*) => {
+        /// The scripts that do not separate words by spaces. They are the Chinese, Japanese and
+        /// Korean scripts, Javanese, Balinese, and the scripts of the line-breaking class SA
+        /// (Unicode Standard Annex 14).
+        pub const UNSPACED_SCRIPTS: &[&str] = &[$($script),*];
+
+        /// The definition of word characters as a character class of the `regex` crate. The class
+        /// is `\w` without the scripts that do not separate words by spaces. Decimal digits of
+        /// those scripts stay in the class. So do characters that Latin also uses, or that belong
+        /// to no single script.
+        pub const WORD_CHAR_CLASS: &str = concat!(
+            r"[\w--[",
+            $(r"\p{scx:", $script, "}",)*
+            r"--[\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}\p{Nd}]]]"
+        );
+    };
+}
+
+define_unspaced_scripts! {
+    "Han" "Hiragana" "Katakana" "Hangul" "Bopomofo" "Thai" "Lao" "Khmer" "Myanmar" "Tai_Le"
+    "New_Tai_Lue" "Tai_Tham" "Tai_Viet" "Ahom" "Javanese" "Balinese"
+}
 
 /// The ranges of [`WORD_CHAR_CLASS`], ascending.
 static WORD_CHAR_RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
@@ -178,7 +194,9 @@ mod tests {
             ("azAZ09_", true),
             (" -+.#@/\\\"'\n", false),
             ("éßſẞøŁ", true),
-            ("αЯאعकไม", true),
+            ("אЯאعक", true),
+            ("๑໒៣၄", true),
+            ("กไม\u{e37}ກຂកខ\u{17d2}ကခᥐᦀᨠꪀ𑜀ꦄᬅ", false),
             ("\u{301}\u{200d}\u{203f}", true),
             ("Ａｚ１", true),
             ("文件〇々〆㐀𠀀", false),
@@ -200,14 +218,17 @@ mod tests {
     #[test]
     fn agrees_with_another_source_on_every_character() {
         use unicode_script::{Script, UnicodeScript};
+        let digits = regex::Regex::new(r"^\p{Nd}").expect("a class");
+        let unspaced: Vec<Script> =
+            UNSPACED_SCRIPTS.iter().map(|name| Script::from_full_name(name).expect("a script")).collect();
         for c in '\0'..=char::MAX {
             let scripts = c.script_extension();
             let belongs = !scripts.is_common() && !scripts.is_inherited();
-            let unspaced =
-                [Script::Han, Script::Hiragana, Script::Katakana, Script::Hangul, Script::Bopomofo];
-            let cjk = belongs && unspaced.iter().any(|&script| scripts.contains_script(script));
+            let unspaced = belongs && unspaced.iter().any(|&script| scripts.contains_script(script));
             let expected = regex_syntax::try_is_word_character(c).expect("compiled in")
-                && (!cjk || scripts.contains_script(Script::Latin));
+                && (!unspaced
+                    || scripts.contains_script(Script::Latin)
+                    || digits.is_match(c.encode_utf8(&mut [0; 4])));
             assert_eq!(is_word_char(c), expected, "{c:?} U+{:04X}", c as u32);
         }
     }
@@ -248,6 +269,16 @@ mod tests {
                 ("ファイルを", "ファイル", true),
                 ("파일을", "파일", true),
                 ("文件A", "文件", true),
+                ("ขอยกเลิกคำสั่งซื้อ", "ยกเลิก", true),
+                ("ขอยกเลิกorder", "order", true),
+                ("ຂໍຍົກເລີກແດ່", "ຍົກເລີກ", true),
+                ("សូមបោះបង់ការបញ្ជាទិញ", "បោះបង់", true),
+                ("အမှာစာကိုပယ်ဖျက်ပါ", "ပယ်ဖျက်", true),
+                ("ᨠᩣ᩠ᨶᨿᩫᨠᩃᩮᩥᨠ", "ᨿᩫᨠ", true),
+                ("ꦱꦶꦤꦲꦸ", "ꦤꦲ", true),
+                ("๑๒", "๑", false),
+                ("ยกเลิก๑", "ยกเลิก", true),
+                ("ยกเลิก๑", "๑", true),
                 ("Ａfile", "file", false),
                 ("any", "", true),
                 ("", "", true),

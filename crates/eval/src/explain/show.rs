@@ -4,7 +4,8 @@
 use crate::trace::Operand;
 use rulec_base::diag::{Language, Message};
 use rulec_base::message;
-use rulec_base::text::printable::{escape_char, is_display_control, is_invisible};
+use rulec_base::text::invisible::is_default_ignorable;
+use rulec_base::text::printable::{escape_char, is_display_control};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -100,7 +101,7 @@ pub(super) fn escape_and_truncate(text: &str, limit: usize) -> String {
             escaped.push('…');
             break;
         }
-        if is_display_control(c) || is_invisible(c) {
+        if is_display_control(c) || is_default_ignorable(c) {
             escape_char(c, &mut escaped);
         } else {
             escaped.push(c);

@@ -4,7 +4,7 @@ use super::record::TracedEvaluator;
 use super::{Elements, Operand};
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
-use rulec_base::text::{BucketHash, network, zone};
+use rulec_base::text::{self, BucketHash, network, zone};
 use rulec_base::{broken_invariant, message};
 use rulec_lang::builtins::Function;
 use rulec_lang::limits::Exceeded;
@@ -359,7 +359,12 @@ impl<'a> TracedEvaluator<'a, '_> {
             let value = self.eval_unrecorded(arg);
             let expected_noun = match (*param, value) {
                 ("zone", Value::Str(name)) if !zone::is_zone(name) => message!("a time zone"),
-                ("hash", Value::Str(name)) if BucketHash::from_name(name).is_none() => message!("a hash"),
+                ("hash", Value::Str(name)) if !name.is_empty() && BucketHash::from_name(name).is_none() => {
+                    message!("a hash")
+                }
+                ("of", Value::Int(count)) if !text::is_bucket_count(count) => {
+                    message!("a multiple of 100 up to a million")
+                }
                 _ => continue,
             };
             return self.explain_wrong_value(arg, value, expected_noun);

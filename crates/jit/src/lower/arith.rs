@@ -79,6 +79,7 @@ pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)>
         Known::Missing => (TagSet::MISSING_ONLY, 0),
         Known::Bool(value) => (TagSet::single(layout::BOOL_TAG), value.into()),
         Known::Int(value) => (TagSet::single(layout::INT_TAG), value as u64),
+        Known::Wide(value) => (TagSet::single(layout::WIDE_TAG), value),
         Known::Float(value) => (TagSet::single(layout::FLOAT_TAG), value.to_bits()),
         _ => return None,
     })
@@ -130,6 +131,10 @@ impl Body<'_, '_, '_> {
                 Instr::Binary { op, dst, left, right } => {
                     let (left, right) =
                         (self.register_scalar(&registers, left), self.register_scalar(&registers, right));
+                    for side in [left, right].into_iter().filter(|side| side.tags.has(layout::WIDE_TAG)) {
+                        is_slow_used = true;
+                        self.emit_jump_if_tag(side.tag, layout::WIDE_TAG, slow_block);
+                    }
                     // Seconds can be added to a time, or subtracted from it. In a sum, the time may
                     // be on either side.
                     for (side, may_be_time) in
@@ -145,6 +150,10 @@ impl Body<'_, '_, '_> {
                 }
                 Instr::Unary { dst, src, .. } => {
                     let operand = self.register_scalar(&registers, src);
+                    if operand.tags.has(layout::WIDE_TAG) {
+                        is_slow_used = true;
+                        self.emit_jump_if_tag(operand.tag, layout::WIDE_TAG, slow_block);
+                    }
                     let scalar = self.emit_negation(operand);
                     self.set_register(&mut registers, dst, scalar);
                 }

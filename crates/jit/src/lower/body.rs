@@ -54,7 +54,7 @@ pub(super) struct TagSet(pub u16);
 
 impl TagSet {
     pub const MISSING_ONLY: TagSet = TagSet(1 << layout::MISSING_TAG);
-    pub const ALL: TagSet = TagSet((1 << (layout::ENTRIES_TAG + 1)) - 1);
+    pub const ALL: TagSet = TagSet((1 << (layout::WIDE_TAG + 1)) - 1);
 
     pub const fn single(tag: u8) -> TagSet {
         TagSet(1 << tag)
@@ -65,7 +65,7 @@ impl TagSet {
     pub fn of_kinds(kinds: KindSet) -> TagSet {
         let tags = |kind| match kind {
             Kind::Bool => TagSet::single(layout::BOOL_TAG),
-            Kind::Int => TagSet::single(layout::INT_TAG),
+            Kind::Int => TagSet::single(layout::INT_TAG).union(TagSet::single(layout::WIDE_TAG)),
             Kind::Float => TagSet::single(layout::FLOAT_TAG),
             Kind::String => TagSet::single(layout::STR_TAG),
             Kind::DateTime => TagSet::single(layout::DATETIME_TAG),
@@ -86,7 +86,7 @@ impl TagSet {
 
     /// True if the value may be a number.
     pub const fn may_be_number(self) -> bool {
-        self.has(layout::INT_TAG) || self.has(layout::FLOAT_TAG)
+        self.has(layout::INT_TAG) || self.has(layout::FLOAT_TAG) || self.has(layout::WIDE_TAG)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::code::layout;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, types};
 use rulec_vm::bytecode::instr::Comparison;
+use std::cmp::Ordering;
 use std::mem::offset_of;
 
 /// A test of a number that is equivalent to a comparison with a constant.
@@ -38,6 +39,17 @@ fn int_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
         Comparison::GT | Comparison::GE => ConstantTest::Compare(Comparison::GT, floor as i64),
         _ => ConstantTest::Always(cmp == Comparison::NE),
     }
+}
+
+/// Returns the test of an integer from 2^63 to 2^64-1 that is equivalent to comparing the integer
+/// with the given float. The bits of the integer are compared as signed numbers, which have the
+/// same order in this range.
+fn wide_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
+    if (INT_RANGE_END..2.0 * INT_RANGE_END).contains(&float) {
+        // A float in this range has no fraction.
+        return ConstantTest::Compare(cmp, (float as u64).cast_signed());
+    }
+    ConstantTest::Always(cmp.holds(if float < INT_RANGE_END { Ordering::Greater } else { Ordering::Less }))
 }
 
 /// Returns the test of a float that is equivalent to comparing the float with the given integer.
@@ -90,6 +102,7 @@ impl Body<'_, '_, '_> {
             source,
             ConstantTest::Compare(cmp, int),
             float_test_for_int(cmp, int),
+            ConstantTest::Always(cmp.holds(Ordering::Greater)),
             layout::INT_TAG,
             targets,
         );
@@ -106,6 +119,7 @@ impl Body<'_, '_, '_> {
             source,
             int_test_for_float(cmp, float),
             ConstantTest::Compare(cmp, float),
+            wide_test_for_float(cmp, float),
             layout::FLOAT_TAG,
             targets,
         );
@@ -116,18 +130,24 @@ impl Body<'_, '_, '_> {
         source: Source,
         int: ConstantTest<i64>,
         float: ConstantTest<f64>,
+        wide: ConstantTest<i64>,
         likely_tag: u8,
         targets: TestTargets,
     ) {
         let [int_block, float_block] = [(); 2].map(|()| self.b.create_block());
-        let mut cases = [(layout::INT_TAG, int_block), (layout::FLOAT_TAG, float_block)];
+        let wide_block = self.create_cold_block();
+        let mut cases =
+            [(layout::INT_TAG, int_block), (layout::FLOAT_TAG, float_block), (layout::WIDE_TAG, wide_block)];
         if likely_tag == layout::FLOAT_TAG {
-            cases.reverse();
+            cases.swap(0, 1);
         }
         self.emit_tag_dispatch(source, &cases, targets.unknown, targets.unknown);
-        if source.tags().has(layout::INT_TAG) {
-            self.switch_to(int_block);
-            match int {
+        for (tag, block, test) in [(layout::INT_TAG, int_block, int), (layout::WIDE_TAG, wide_block, wide)] {
+            if !source.tags().has(tag) {
+                continue;
+            }
+            self.switch_to(block);
+            match test {
                 ConstantTest::Always(is_true) => self.emit_fixed_result(is_true, targets),
                 ConstantTest::Compare(cmp, int) => {
                     let value = self.load_payload_bits(source);
@@ -224,8 +244,7 @@ impl Body<'_, '_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rulec_lang::value::compare_int_float;
-    use std::cmp::Ordering;
+    use rulec_lang::value::{compare_int_float, compare_wide_float};
 
     const CMPS: [Comparison; 6] =
         [Comparison::LT, Comparison::LE, Comparison::EQ, Comparison::NE, Comparison::GT, Comparison::GE];
@@ -281,6 +300,20 @@ mod tests {
                         ConstantTest::Compare(cmp, threshold) => cmp.holds(order(float, threshold)),
                     };
                     assert_eq!(by_float, cmp.holds(exact.reverse()), "{float} {} {int}", cmp.spelling());
+                }
+            }
+            for int in [1 << 63, (1 << 63) + 1, (1 << 63) + 2048, u64::MAX - 2047, u64::MAX - 1, u64::MAX] {
+                for float in
+                    FLOATS.into_iter().chain([9.3e18, 18_446_744_073_709_549_568.0, 2.0_f64.powi(64)])
+                {
+                    let by_wide = match wide_test_for_float(cmp, float) {
+                        ConstantTest::Always(holds) => holds,
+                        ConstantTest::Compare(cmp, threshold) => {
+                            cmp.holds(order(int.cast_signed(), threshold))
+                        }
+                    };
+                    let exact = cmp.holds(compare_wide_float(int, float));
+                    assert_eq!(by_wide, exact, "{int} {} {float}", cmp.spelling());
                 }
             }
         }

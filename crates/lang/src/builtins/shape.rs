@@ -57,7 +57,9 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     list.elements().map_or(Value::Missing, |mut elements| {
         let numbers = elements.try_fold(Value::Int(0), |sum, element| match element {
-            Value::Int(_) | Value::Float(_) => Some(add(sum, element)).filter(|sum| !sum.is_missing()),
+            Value::Int(_) | Value::Wide(_) | Value::Float(_) => {
+                Some(add(sum, element)).filter(|sum| !sum.is_missing())
+            }
             _ => None,
         });
         numbers.unwrap_or(Value::Missing)

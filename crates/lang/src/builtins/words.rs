@@ -103,25 +103,24 @@ pub(super) fn index_of<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 
 pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match *args {
-        [number @ (Value::Int(_) | Value::Float(_))] => number,
+        [number @ (Value::Int(_) | Value::Wide(_) | Value::Float(_))] => number,
         [Value::Str(text)] => parse_number(text.trim()),
         _ => Value::Missing,
     }
 }
 
-/// Parses a decimal number. As in JSON, the result is an int if the text is an integer that fits
-/// into 64 bits.
+/// Parses a decimal number. As in JSON, the result is an int if the text is an integer from -2^63
+/// to 2^64-1.
 fn parse_number(text: &str) -> Value<'_> {
     // Exclude the texts `inf` and `nan`, which the standard library would also accept.
     if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
         return Value::Missing;
     }
-    match text.parse::<i64>() {
-        Ok(int) => Value::Int(int),
-        Err(_) => match text.parse::<f64>() {
-            Ok(float) if float.is_finite() => Value::from_float(float),
-            _ => Value::Missing,
-        },
+    match (text.parse::<i64>(), text.parse::<u64>(), text.parse::<f64>()) {
+        (Ok(int), ..) => Value::Int(int),
+        (_, Ok(int), _) => Value::Wide(int),
+        (.., Ok(float)) => finite_or_missing(float),
+        _ => Value::Missing,
     }
 }
 
@@ -202,20 +201,35 @@ pub fn within_budget_similarity(a: usize, b: usize, arena: &Arena) -> bool {
 }
 
 pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
-    let (key, seed, hash) = match *args {
-        [key] => (key, "", Some(BucketHash::Rulec)),
-        [key, Value::Str(seed)] => (key, seed, Some(BucketHash::Rulec)),
-        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, BucketHash::from_name(hash)),
+    let (key, seed, hash, count) = match *args {
+        [key] => (key, "", Some(BucketHash::Rulec), None),
+        [key, Value::Str(seed)] => (key, seed, Some(BucketHash::Rulec), None),
+        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, BucketHash::from_name(hash), None),
+        // The number of buckets is for the own method, so the name of a method is omitted.
+        [key, Value::Str(seed), Value::Str(""), Value::Int(count)] => {
+            (key, seed, Some(BucketHash::Rulec), Some(count))
+        }
         _ => return Value::Missing,
     };
     let Some(hash) = hash else { return Value::Missing };
-    let bucket_value = match key {
-        Value::Str(key) => hash.bucket(key, seed),
-        Value::Int(key) => hash.bucket(&key.to_string(), seed),
+    let digits;
+    let key = match key {
+        Value::Str(key) => key,
+        Value::Int(key) => {
+            digits = key.to_string();
+            &digits
+        }
+        Value::Wide(key) => {
+            digits = key.to_string();
+            &digits
+        }
         _ => return Value::Missing,
     };
-    match bucket_value {
+    if let Some(count) = count {
+        return text::bucket_of(key, seed, count).map_or(Value::Missing, Value::Int);
+    }
+    match hash.bucket(key, seed) {
         text::Bucket::Number(number) => Value::Int(number),
-        text::Bucket::Part(part) => Value::from_float(part),
+        text::Bucket::Part(part) => Value::Float(part),
     }
 }

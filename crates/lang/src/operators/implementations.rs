@@ -205,19 +205,32 @@ pub fn finite_or_missing<'a>(float: f64) -> Value<'a> {
 fn to_float(value: Value<'_>) -> Option<f64> {
     match value {
         Value::Int(int) => Some(int as f64),
+        Value::Wide(int) => Some(int as f64),
         Value::Float(float) => Some(float),
         _ => None,
     }
 }
 
+/// Returns an int as an integer that has room for both [`Value::Int`] and [`Value::Wide`].
+fn to_integer(value: Value<'_>) -> Option<i128> {
+    match value {
+        Value::Int(int) => Some(int.into()),
+        Value::Wide(int) => Some(int.into()),
+        _ => None,
+    }
+}
+
+/// Computes an operator on two numbers. The result of two ints is an int of 64 signed bits.
 fn arithmetic<'a>(
     left: Value<'a>,
     right: Value<'a>,
-    int_op: fn(i64, i64) -> Option<i64>,
+    int_op: fn(i128, i128) -> Option<i128>,
     float_op: fn(f64, f64) -> f64,
 ) -> Value<'a> {
-    match (left, right) {
-        (Value::Int(a), Value::Int(b)) => int_op(a, b).map_or(Value::Missing, Value::Int),
+    match (to_integer(left), to_integer(right)) {
+        (Some(a), Some(b)) => {
+            int_op(a, b).and_then(|int| i64::try_from(int).ok()).map_or(Value::Missing, Value::Int)
+        }
         _ => match (to_float(left), to_float(right)) {
             (Some(a), Some(b)) => finite_or_missing(float_op(a, b)),
             _ => Value::Missing,
@@ -237,7 +250,7 @@ pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
         (Value::DateTime(time), seconds) | (seconds, Value::DateTime(time)) => {
             shift_time(time, to_float(seconds), 1.0)
         }
-        _ => arithmetic(left, right, i64::checked_add, |a, b| a + b),
+        _ => arithmetic(left, right, i128::checked_add, |a, b| a + b),
     }
 }
 
@@ -246,12 +259,12 @@ pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
         (Value::DateTime(a), Value::DateTime(b)) => finite_or_missing((a - b).as_seconds_f64()),
         (Value::DateTime(time), _) => shift_time(time, to_float(right), -1.0),
-        _ => arithmetic(left, right, i64::checked_sub, |a, b| a - b),
+        _ => arithmetic(left, right, i128::checked_sub, |a, b| a - b),
     }
 }
 
 pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    arithmetic(left, right, i64::checked_mul, |a, b| a * b)
+    arithmetic(left, right, i128::checked_mul, |a, b| a * b)
 }
 
 /// The operator `/`, which always returns a float.
@@ -264,15 +277,14 @@ pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
 
 /// The operator `%`; the result has the sign of the dividend.
 pub fn rem<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    // `i64::MIN % -1` is 0, although the division overflows.
-    let int_rem = |a: i64, b: i64| if b == -1 { Some(0) } else { a.checked_rem(b) };
-    arithmetic(left, right, int_rem, |a, b| a % b)
+    arithmetic(left, right, i128::checked_rem, |a, b| a % b)
 }
 
 /// The prefix operator `-`.
 pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
     match operand {
         Value::Int(int) => int.checked_neg().map_or(Value::Missing, Value::Int),
+        Value::Wide(int) => i64::try_from(-i128::from(int)).map_or(Value::Missing, Value::Int),
         Value::Float(float) => Value::Float(-float),
         _ => Value::Missing,
     }
@@ -303,5 +315,12 @@ mod tests {
         check(mul(Value::Float(1e308), Value::Int(10)), Json::Null);
         check(neg(Value::Int(i64::MIN), Value::Missing), Json::Null);
         check(add(Value::Str("a"), Value::Int(1)), Json::Null);
+        check(rem(Value::Wide(u64::MAX), Value::Int(10)), json!(5));
+        check(rem(Value::Int(7), Value::Wide(u64::MAX)), json!(7));
+        check(sub(Value::Wide(u64::MAX), Value::Wide(u64::MAX - 1)), json!(1));
+        check(sub(Value::Wide(u64::MAX), Value::Int(1)), Json::Null);
+        check(mul(Value::Wide(u64::MAX), Value::Float(0.5)), json!(9_223_372_036_854_775_808.0));
+        check(neg(Value::Wide(1 << 63), Value::Missing), json!(i64::MIN));
+        check(neg(Value::Wide(u64::MAX), Value::Missing), Json::Null);
     }
 }

@@ -176,7 +176,10 @@ impl<'a> Checker<'a> {
             let arg = match written_arg {
                 Some(written_arg) => self.check_value(written_arg)?,
                 // This optional argument is omitted, but a later argument is given.
-                None => constant_expr("".into(), span),
+                None => {
+                    args.push(constant_expr("".into(), span));
+                    continue;
+                }
             };
             let arg = self.check_argument(row.name, param, arg, &Ty::from_kinds(kinds), None)?;
             optional |= self.check_known_argument(function, param, &arg)? || arg.optional;

@@ -133,10 +133,8 @@ fn join_types(mut types: impl Iterator<Item = Ty>) -> Ty {
 /// Builds a list, as a constant if all elements are constants.
 pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
     let ty = Ty::list(join_types(elements.iter().map(|element| element.ty.clone())));
-    let is_zero = |json: &Json| json.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative());
-    // In a JSON list `-0.0` would be read back as an integer.
-    let constant_element = |element| constant_json_of(element).filter(|json| !is_zero(json)).cloned();
-    let constants: Option<Vec<Json>> = elements.iter().map(constant_element).collect();
+    let constants: Option<Vec<Json>> =
+        elements.iter().map(|element| constant_json_of(element).cloned()).collect();
     let kind = match constants {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
         None => ExprKind::List(elements),
@@ -183,6 +181,7 @@ pub(super) fn literal_json(literal: &Literal) -> Json {
     match literal {
         Literal::String(text) => text.as_str().into(),
         Literal::Int(int) => (*int).into(),
+        Literal::Wide(int) => (*int).into(),
         Literal::Float(float) => (*float).into(),
         Literal::Bool(value) => (*value).into(),
         Literal::Null => Json::Null,

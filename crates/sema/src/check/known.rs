@@ -2,12 +2,13 @@
 //! message makes the result missing or unknown; an invalid constant is an error.
 
 use super::{Checked, Checker};
-use crate::hir::Expr;
+use crate::hir::{Const, Expr};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text::{self, BucketHash, network, version, zone};
 use rulec_lang::builtins::Function;
+use rulec_lang::value::Value;
 
 impl Checker<'_> {
     /// Checks a constant argument that must be a valid time zone, version or hash. Returns true if
@@ -19,6 +20,9 @@ impl Checker<'_> {
         param: &str,
         arg: &Expr,
     ) -> Checked<bool> {
+        if (function, param) == (Function::Bucket, "of") {
+            return self.check_bucket_count(arg);
+        }
         let text = arg.as_const().and_then(|constant| constant.value().as_str());
         let (is_constant, span) = (text.is_some(), arg.span);
         let text = text.unwrap_or_default();
@@ -83,6 +87,20 @@ impl Checker<'_> {
             a single address"
         );
         self.fail(Code::BadNetwork, span, message, help)
+    }
+
+    /// Checks the number of buckets. Returns true if the number is not constant, because it may
+    /// then be invalid at run time.
+    fn check_bucket_count(&mut self, count: &Expr) -> Checked<bool> {
+        match count.as_const().map(Const::value) {
+            None => Ok(true),
+            Some(Value::Int(number)) if text::is_bucket_count(number) => Ok(false),
+            Some(_) => {
+                let help = message!("write a multiple of 100 up to a million, such as `of: 10_000`");
+                let message = message!("keys cannot be divided into this number of buckets");
+                self.fail(Code::NumberOutOfRange, count.span, message, help)
+            }
+        }
     }
 
     fn check_hash(&mut self, name: &str, span: Span) -> Checked<()> {

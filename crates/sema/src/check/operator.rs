@@ -39,6 +39,8 @@ impl<'a> Checker<'a> {
         let mode = self.test_mode(row, &binary.modifiers, &left, &right, span);
         self.check_text_operand(row.op, mode, &right)?;
         self.warn_useless_constant(row.op, mode, &left, &right);
+        self.warn_fraction(&left, &right);
+        self.warn_fraction(&right, &left);
         self.warn_unknown_intents(&left, &right);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
@@ -165,6 +167,8 @@ impl<'a> Checker<'a> {
         let (start, end) = (start?, end?);
         let (left, start) = self.fit_operands(less_than, binary, left, start)?;
         let (left, end) = self.fit_operands(less_than, binary, left, end)?;
+        self.warn_fraction(&left, &start);
+        self.warn_fraction(&left, &end);
         let right = Operand::Range { start, end, inclusive };
         let test = Predicate { negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
         Ok(Term::Cond(test.into_cond(span)))

@@ -78,7 +78,7 @@ impl<'a> Checker<'a> {
             None => value.as_str().into_iter().collect(),
             Some(_) => elements().filter_map(Value::as_str).collect(),
         };
-        if search != Search::Glob && keywords.contains(&"") {
+        if search != Search::Glob && keywords.iter().any(|keyword| mode.text.prepare(keyword).is_empty()) {
             let message = message!("every text contains the empty text, so this excludes no text");
             self.emit(
                 Code::EmptyText,

@@ -36,10 +36,10 @@ pub static SETTINGS: [Setting; 8] = [
     },
     Setting {
         name: "normalize",
-        values: message!("`nfkc`, `nfc` or `none`"),
+        values: message!("`nfkc`, `visible`, `nfc`, `strict_nfkc` or `none`"),
         default: "`none`",
         of_file: true,
-        doc: "The Unicode normalization form in which texts are compared.",
+        doc: "The Unicode normalization form in which texts are compared. `nfkc` and `visible` (NFC) ignore invisible characters.",
     },
     Setting {
         name: "zone",
@@ -137,6 +137,8 @@ impl<'a> Checker<'a> {
             ("case", "insensitive", ..) => settings.case = Case::Ignore,
             ("case", "sensitive", ..) => settings.case = Case::Match,
             ("normalize", "nfkc", ..) => settings.form = NormalizationForm::Nfkc,
+            ("normalize", "visible", ..) => settings.form = NormalizationForm::Visible,
+            ("normalize", "strict_nfkc", ..) => settings.form = NormalizationForm::StrictNfkc,
             ("normalize", "nfc", ..) => settings.form = NormalizationForm::Nfc,
             ("normalize", "none", ..) => settings.form = NormalizationForm::None,
             ("zone", zone, ..) => {

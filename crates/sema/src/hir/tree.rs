@@ -175,14 +175,7 @@ impl Const {
 
     pub fn value(&self) -> Value<'_> {
         match self {
-            Const::Json(json) => match &**json {
-                // In a message `-0.0` is the integer 0, but an author who writes a float means a
-                // float.
-                Json::Number(number) if number.is_f64() => {
-                    number.as_f64().map_or(Value::Missing, Value::Float)
-                }
-                other => Value::from_json(other),
-            },
+            Const::Json(json) => Value::from_json(json),
             Const::DateTime(at) => Value::DateTime(*at),
             Const::Version(version) => Value::Version(version),
         }
@@ -190,11 +183,10 @@ impl Const {
 }
 
 /// True if a value survives a round trip through JSON as an element of a list. Date-times and
-/// versions have no JSON form, and `-0.0` would be read back as an integer.
+/// versions have no JSON form.
 fn is_json_exact(value: Value<'_>) -> bool {
     match value {
         Value::DateTime(_) | Value::Version(_) => false,
-        Value::Float(float) => float != 0.0 || float.is_sign_positive(),
         Value::List(items) => items.iter().all(|item| is_json_exact(*item)),
         _ => true,
     }

@@ -160,11 +160,15 @@ impl<'a> StatementContext<'a> {
     }
 
     pub(super) fn read_number(&mut self, span: Span, negative: bool) -> Built<Literal> {
-        self.report_bad_literal(
-            span,
-            Code::NumberOutOfRange,
-            literal::parse_number(&self.text[span.range()], negative),
-        )
+        let written = &self.text[span.range()];
+        let number = literal::parse_number(written, negative);
+        if let Some(kept) = literal::inexact_number(written).filter(|_| number.is_ok()) {
+            let message = message!("the number `{written}` is not kept exactly: it is read as {kept}");
+            let help = message!("a float has 53 binary digits, about 16 decimal digits: write `{kept}`");
+            let diagnostic = Diagnostic::new(Code::InexactNumber, span, message);
+            self.diagnostics.push(diagnostic.help(help).fix(span, kept));
+        }
+        self.report_bad_literal(span, Code::NumberOutOfRange, number)
     }
 
     /// Reads a number with an optional minus sign.

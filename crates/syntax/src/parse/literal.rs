@@ -47,13 +47,14 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
         let sign = if negative { -1 } else { 1 };
         let value =
             plain_digits.parse::<i128>().ok().and_then(|value| value.checked_mul(i128::from(factor) * sign));
-        let value = value.and_then(|value| i64::try_from(value).ok());
-        return value.map(Literal::Int).ok_or_else(|| {
-            range_error(message!(
-                "whole numbers lie between -9223372036854775808 and 9223372036854775807; to make the number \
+        return match value.map(|value| (i64::try_from(value), u64::try_from(value))) {
+            Some((Ok(int), _)) => Ok(Literal::Int(int)),
+            Some((_, Ok(int))) => Ok(Literal::Wide(int)),
+            _ => Err(range_error(message!(
+                "whole numbers lie between -9223372036854775808 and 18446744073709551615; to make the number \
                 a float, write `.0` after it"
-            ))
-        });
+            ))),
+        };
     }
     let value: f64 = plain_digits.parse().unwrap_or(f64::INFINITY);
     let value = value * factor as f64 / divisor as f64;
@@ -61,6 +62,38 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
         return Err(range_error(message!("the largest float is about 1.8e308")));
     }
     Ok(Literal::Float(if negative { -value } else { value }))
+}
+
+/// Returns the number literal that is read instead of `text`, if the value of `text` cannot be kept
+/// exactly. The spelling of the nearest float may differ: 0.1 and 0.10 are kept exactly.
+pub(super) fn inexact_number(text: &str) -> Option<String> {
+    let (digits, unit) = text.split_at(digits_end(text));
+    let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();
+    let is_integer = !digits.contains(['.', 'e', 'E']) && unit != "ms";
+    let value: f64 = plain_digits.parse().ok().filter(|value: &f64| !is_integer && value.is_finite())?;
+    if plain_digits.len() <= MAX_EXACT_DIGITS && value.is_normal() {
+        return None;
+    }
+    let kept = format!("{value:?}");
+    (significant_digits(&plain_digits) != significant_digits(&kept)).then(|| kept + unit)
+}
+
+/// Maximum number of digits that every float of normal size keeps.
+const MAX_EXACT_DIGITS: usize = f64::DIGITS as usize;
+
+/// Returns the digits of a decimal number without zeros at both ends, and the power of ten of the
+/// last digit.
+fn significant_digits(number: &str) -> (String, i64) {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let kept = digits.trim_end_matches('0');
+    let zeros = (digits.len() - kept.len()) as i64;
+    let kept = kept.trim_start_matches('0').to_owned();
+    // An exponent beyond 64 bits belongs to zero, because the value is finite.
+    let exponent: i64 = exponent.parse().unwrap_or(0);
+    let power = if kept.is_empty() { 0 } else { exponent - fraction.len() as i64 + zeros };
+    (kept, power)
 }
 
 /// Returns the offset where the digits end and the unit begins. An `e` without digits after it
@@ -229,8 +262,38 @@ mod tests {
         check("64KiB", Literal::Int(65_536));
         check("1MiB", Literal::Int(1_048_576));
         check("9223372036854775807", Literal::Int(i64::MAX));
+        check("9223372036854775808", Literal::Wide(1 << 63));
+        check("18446744073709551615", Literal::Wide(u64::MAX));
         assert_eq!(parse_number("9223372036854775808", true), Ok(Literal::Int(i64::MIN)));
         assert_eq!(parse_number("0.0", true), Ok(Literal::Float(-0.0)));
+    }
+
+    #[test]
+    fn inexact_numbers_are_known() {
+        for (text, kept) in [
+            ("17.999999999999999999", Some("18.0")),
+            ("9007199254740993.0", Some("9007199254740992.0")),
+            ("3.14159265358979323846", Some("3.141592653589793")),
+            ("1.00000000000000000001s", Some("1.0s")),
+            ("1_000.000_000_000_000_000_01", Some("1000.0")),
+            ("1e-400", Some("0.0")),
+            ("9007199254740993ms", Some("9007199254740992.0ms")),
+            ("0.1", None),
+            ("0.10000000000000000000", None),
+            ("0000000000000000000.5", None),
+            ("0.30000000000000004", None),
+            ("5e-324", None),
+            ("0.0", None),
+            ("0e999999999999999999999", None),
+            ("1.7976931348623157e308", None),
+            ("100e20", None),
+            ("1e400", None),
+            ("18446744073709551615", None),
+            ("5ms", None),
+            ("1_000.50", None),
+        ] {
+            assert_eq!(inexact_number(text).as_deref(), kept, "{text}");
+        }
     }
 
     #[test]
@@ -239,7 +302,7 @@ mod tests {
             let error = parse_number(text, false).expect_err(text);
             assert_eq!(&text[error.range], place, "{text}");
         };
-        check("9223372036854775808", "9223372036854775808");
+        check("18446744073709551616", "18446744073709551616");
         check("9223372036854775h", "9223372036854775h");
         check("1e400", "1e400");
         check("10x", "x");

@@ -8,6 +8,8 @@ use crate::lex::{MAX_HASHES, Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
+use rulec_base::text::invisible::{invisible_runs, is_default_ignorable};
+use rulec_base::text::to_one_line;
 use std::collections::HashSet;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
@@ -55,10 +57,14 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
                 ));
                 check_bidi(token, file, slice, Code::BidiControl, diagnostics);
             }
-            String | RawString => check_bidi(token, file, slice, Code::BidiInString, diagnostics),
+            String | RawString => {
+                check_bidi(token, file, slice, Code::BidiInString, diagnostics);
+                check_invisible(span, slice, diagnostics);
+            }
             Comment | DocComment => check_bidi(token, file, slice, Code::BidiControl, diagnostics),
             Word | Quoted if !slice.is_ascii() => {
                 check_bidi(token, file, slice, Code::BidiControl, diagnostics);
+                check_invisible(span, slice, diagnostics);
                 if self.names.insert(slice) {
                     check_mixed_scripts(span, slice, diagnostics);
                 }
@@ -104,6 +110,29 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
         };
         diagnostics
             .push(Diagnostic::new(code, Span::new(file, start, start + c.len_utf8()), message).help(help));
+    }
+}
+
+/// Warns of invisible characters in a string or a name. The characters that change the display
+/// order have warnings of their own.
+fn check_invisible(token: Span, slice: &str, diagnostics: &mut Vec<Diagnostic>) {
+    for run in invisible_runs(slice) {
+        if slice[run.clone()].contains(is_bidi) {
+            continue;
+        }
+        let points: Vec<_> = slice[run.clone()].chars().map(code_point).collect();
+        let start = token.start as usize + run.start;
+        let span = Span::new(token.file, start, start + run.len());
+        let message = message!(
+            "`{}` contains the invisible character {}",
+            to_one_line(slice.trim_matches(['"', '`'])),
+            points.join(" ")
+        );
+        let help = message!(
+            "remove the character; if it is intended, write it as an escape, or ignore such characters by \
+            `settings {{ normalize: nfkc }}`"
+        );
+        diagnostics.push(Diagnostic::new(Code::InvisibleCharacter, span, message).help(help).fix(span, ""));
     }
 }
 
@@ -156,7 +185,7 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
         };
         return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);
     }
-    let message = if c.is_control() || c == '\u{FEFF}' || c == '\u{200B}' {
+    let message = if c.is_control() || is_default_ignorable(c) {
         message!("the character {} is not allowed in a rules file", code_point(c))
     } else {
         message!("the character `{c}` is not allowed here")

@@ -44,6 +44,7 @@ fn expression_shape(text: &str) -> String {
         match &expr.kind {
             ExprKind::Literal(Literal::String(text)) => format!("{text:?}"),
             ExprKind::Literal(Literal::Int(value)) => value.to_string(),
+            ExprKind::Literal(Literal::Wide(value)) => value.to_string(),
             ExprKind::Literal(Literal::Float(value)) => format!("{value:?}"),
             ExprKind::Literal(Literal::Bool(value)) => value.to_string(),
             ExprKind::Literal(Literal::Null) => "null".to_owned(),

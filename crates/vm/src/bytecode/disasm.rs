@@ -260,6 +260,8 @@ fn format_mode(mode: TextMode) -> String {
         NormalizationForm::None => "",
         NormalizationForm::Nfc => "/nfc",
         NormalizationForm::Nfkc => "/nfkc",
+        NormalizationForm::Visible => "/visible",
+        NormalizationForm::StrictNfkc => "/strict_nfkc",
     };
     format!("{case}{form}")
 }

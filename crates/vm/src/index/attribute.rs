@@ -17,6 +17,7 @@ use std::slice;
 pub enum RuleNumber {
     Int(i64),
     Float(f64),
+    Wide(u64),
 }
 
 impl RuleNumber {
@@ -24,6 +25,7 @@ impl RuleNumber {
         match self {
             RuleNumber::Int(int) => Value::Int(int),
             RuleNumber::Float(float) => Value::Float(float),
+            RuleNumber::Wide(int) => Value::Wide(int),
         }
     }
 
@@ -31,6 +33,7 @@ impl RuleNumber {
         match value {
             Value::Int(int) => Some(RuleNumber::Int(int)),
             Value::Float(float) => Some(RuleNumber::Float(float)),
+            Value::Wide(int) => Some(RuleNumber::Wide(int)),
             _ => None,
         }
     }
@@ -247,6 +250,7 @@ impl ValueClasses {
         let floats = numbers.iter().map(|number| match number {
             RuleNumber::Int(int) => exact_float(*int),
             RuleNumber::Float(float) => Some(*float),
+            RuleNumber::Wide(_) => None,
         });
         floats.collect::<Option<_>>().map(FloatBuckets::new)
     }
@@ -273,7 +277,9 @@ impl ValueClasses {
             Value::Missing => MISSING_CLASS,
             Value::Bool(value) => FALSE_CLASS + ClassId::from(*value),
             Value::Str(text) => self.text_class(text.as_bytes()),
-            Value::Int(_) | Value::Float(_) => self.first_number_class() + self.number_position(value),
+            Value::Int(_) | Value::Float(_) | Value::Wide(_) => {
+                self.first_number_class() + self.number_position(value)
+            }
             _ => OTHER_CLASS,
         }
     }
@@ -407,8 +413,8 @@ mod tests {
             SimpleTest::In(ListElements { texts, numbers: numbers.to_vec(), bools })
         };
         let huge = i64::MAX - 1;
-        let numbers =
-            [RuleNumber::Int(3), RuleNumber::Float(3.5), RuleNumber::Int(-7), RuleNumber::Int(huge)];
+        let [three, seven, big] = [3, -7, huge].map(RuleNumber::Int);
+        let numbers = [three, RuleNumber::Float(3.5), seven, big, RuleNumber::Wide(u64::MAX - 1)];
         let mut tests = vec![
             SimpleTest::Truth,
             SimpleTest::Missing,
@@ -424,25 +430,12 @@ mod tests {
         {
             tests.extend(numbers.map(|number| SimpleTest::Compare(cmp, number)));
         }
-        let values = [
-            Value::Missing,
-            Value::Bool(true),
-            Value::Bool(false),
-            Value::Str("a"),
-            Value::Str("b"),
-            Value::Str(""),
-            Value::Str("long enough to be no short text"),
-            Value::Int(3),
-            Value::Float(3.0),
-            Value::Float(3.25),
-            Value::Float(3.5),
-            Value::Int(-7),
-            Value::Int(-8),
-            Value::Int(huge),
-            Value::Int(i64::MAX),
-            Value::Float(huge as f64),
-            Value::Float(-0.0),
-        ];
+        let texts = ["a", "b", "", "long enough to be no short text"].map(Value::Str);
+        let ints = [3, -7, -8, huge, i64::MAX].map(Value::Int);
+        let floats = [3.0, 3.25, 3.5, huge as f64, -0.0].map(Value::Float);
+        let wides = [1 << 63, u64::MAX - 1, u64::MAX].map(Value::Wide);
+        let others = [Value::Missing, Value::Bool(true), Value::Bool(false)];
+        let values: Vec<Value<'_>> = [&texts[..], &ints, &floats, &wides, &others].concat();
         // With the large integer, numbers are compared exactly; without it, as floats.
         for tests in
             [&tests[..], &tests.iter().filter(|t| t.numbers().all(exact_number)).cloned().collect::<Vec<_>>()]
@@ -452,7 +445,7 @@ mod tests {
             for test in tests {
                 let mut changes = Vec::new();
                 classes.collect_class_bounds(test, &mut changes);
-                for value in values {
+                for value in values.iter().copied() {
                     let class = classes.class_of(&value);
                     assert!(class < classes.class_count());
                     assert_eq!(
@@ -495,6 +488,10 @@ mod tests {
     }
 
     fn exact_number(number: RuleNumber) -> bool {
-        !matches!(number, RuleNumber::Int(int) if exact_float(int).is_none())
+        match number {
+            RuleNumber::Int(int) => exact_float(int).is_some(),
+            RuleNumber::Float(_) => true,
+            RuleNumber::Wide(_) => false,
+        }
     }
 }

@@ -397,7 +397,9 @@ impl<'c> IndexAtoms<'c> {
             .and_then(|list| self.chunk.consts.get(list.constant as usize));
         let mut elements = list.and_then(|list| list.value().elements()).into_iter().flatten();
         !self.operand_kinds(pred.left).overlaps(KindSet::DATETIME)
-            && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
+            && elements.all(|element| {
+                matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Wide(_))
+            })
     }
 
     /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords

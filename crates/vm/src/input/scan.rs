@@ -219,12 +219,8 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads the number at the cursor. [`Value::from_json`] gives the same value.
-    ///
-    /// The returned flag is false if the value does not show how the number was written. Examples
-    /// are `-0` and integers that do not fit into an `i64`; a JSON tree preserves how they were
-    /// written.
     #[inline]
-    pub fn read_number(&mut self) -> Option<(Value<'a>, bool)> {
+    pub fn read_number(&mut self) -> Option<Value<'a>> {
         let start = self.offset;
         let negative = self.peek_byte()? == b'-';
         self.offset += usize::from(negative);
@@ -244,13 +240,14 @@ impl<'a> JsonCursor<'a> {
         }
         if digit_count > 18 {
             let text = self.text.get(start..self.offset)?;
-            return match text.parse() {
-                Ok(int) => Some((Value::Int(int), true)),
-                Err(_) => parse_finite(text).map(|value| (value, false)),
+            return match (text.parse(), text.parse()) {
+                (Ok(int), _) => Some(Value::Int(int)),
+                (_, Ok(int)) => Some(Value::Wide(int)),
+                _ => parse_finite(text),
             };
         }
         let sum = sum as i64;
-        Some((Value::Int(if negative { -sum } else { sum }), !(negative && sum == 0)))
+        Some(Value::Int(if negative { -sum } else { sum }))
     }
 
     /// Reads the decimals and the exponent of a number that begins at `start`. The cursor is at the
@@ -259,7 +256,7 @@ impl<'a> JsonCursor<'a> {
     /// With few decimals, both the digits as an integer and the power of ten are exact floats. So
     /// the division of these floats gives the nearest float.
     #[inline]
-    fn read_decimal(&mut self, start: usize, integer_digits: usize, sum: u64) -> Option<(Value<'a>, bool)> {
+    fn read_decimal(&mut self, start: usize, integer_digits: usize, sum: u64) -> Option<Value<'a>> {
         let point = self.offset;
         self.offset += 1;
         let sum = self.read_digits(sum);
@@ -273,11 +270,10 @@ impl<'a> JsonCursor<'a> {
         }
         let float = sum as i64 as f64 / FLOAT_POWERS_OF_TEN.get(decimals)?;
         let negative = self.text.as_bytes().get(start) == Some(&b'-');
-        let value = Value::from_float(if negative { -float } else { float });
-        Some((value, matches!(value, Value::Float(_))))
+        Some(Value::Float(if negative { -float } else { float }))
     }
 
-    fn parse_float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {
+    fn parse_float(&mut self, start: usize) -> Option<Value<'a>> {
         if self.peek_byte() == Some(b'.') {
             self.offset += 1;
             self.skip_required_digits()?;
@@ -287,12 +283,11 @@ impl<'a> JsonCursor<'a> {
             self.offset += usize::from(matches!(self.peek_byte(), Some(b'+' | b'-')));
             self.skip_required_digits()?;
         }
-        let value = parse_finite(self.text.get(start..self.offset)?)?;
-        Some((value, matches!(value, Value::Float(_))))
+        parse_finite(self.text.get(start..self.offset)?)
     }
 }
 
 /// Parses a float; `None` if the float is out of range.
 fn parse_finite<'a>(text: &str) -> Option<Value<'a>> {
-    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::from_float)
+    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
 }

@@ -4,6 +4,7 @@
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, ROOT_PATH};
 use bumpalo::collections::Vec as BumpVec;
+use rulec_lang::operators::implementations::finite_or_missing;
 use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
 use serde::ser::{
@@ -59,22 +60,11 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     }
 
     fn put_float(self, float: f64) -> Result<Serialized<'a>, NeedsTree> {
-        let value = if float.is_finite() { Value::from_float(float) } else { Value::Missing };
-        if self.build && matches!(value, Value::Int(_)) {
-            // A JSON tree keeps `-0` distinct from 0, and an argument may show the enclosing list
-            // as written.
-            return Err(NeedsTree);
-        }
-        self.put_scalar(value)
+        self.put_scalar(finite_or_missing(float))
     }
 
-    fn put_integer(self, int: impl TryInto<i64> + Into<i128>) -> Result<Serialized<'a>, NeedsTree> {
-        let wide_int: i128 = int.into();
-        match i64::try_from(wide_int) {
-            Ok(int) => self.put_scalar(Value::Int(int)),
-            Err(_) if self.build => Err(NeedsTree),
-            Err(_) => self.put_scalar(Value::Float(wide_int as f64)),
-        }
+    fn put_integer(self, int: impl Into<i128>) -> Result<Serialized<'a>, NeedsTree> {
+        self.put_scalar(Value::from_integer(int.into()))
     }
 
     /// Ends a list or dict. `value` is `None` if the list or dict was only traversed and not built.

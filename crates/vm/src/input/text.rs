@@ -63,7 +63,7 @@ impl<'a> JsonReader<'_, 'a> {
             b'{' => self.read_structure(node, Kind::Dict, depth),
             b'[' => self.read_structure(node, Kind::List, depth),
             _ => {
-                let (value, _) = self.read_scalar()?;
+                let value = self.read_scalar()?;
                 Some(self.fill.put_value(node, value))
             }
         }
@@ -142,10 +142,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(key)
     }
 
-    /// Reads a number or a word such as `true`. The returned flag is false if the value does not
-    /// show how the number was written, as for `-0`.
+    /// Reads a number or a word such as `true`.
     #[inline]
-    fn read_scalar(&mut self) -> Option<(Value<'a>, bool)> {
+    fn read_scalar(&mut self) -> Option<Value<'a>> {
         let (word, value) = match self.cursor.peek_byte()? {
             b't' => ("true", Value::Bool(true)),
             b'f' => ("false", Value::Bool(false)),
@@ -153,7 +152,7 @@ impl<'a> JsonReader<'_, 'a> {
             _ => return self.cursor.read_number(),
         };
         self.cursor.expect_word(word)?;
-        Some((value, true))
+        Some(value)
     }
 
     /// Reads the next value completely, with all its fields or elements, even those that no rule
@@ -185,12 +184,7 @@ impl<'a> JsonReader<'_, 'a> {
                 })?;
                 Some(Value::List(bump.alloc_slice_copy(&items)))
             }
-            _ => match self.read_scalar()? {
-                (value, true) => Some(value),
-                // The value may be shown in an argument exactly as written, which only a JSON tree
-                // preserves.
-                _ => None,
-            },
+            _ => self.read_scalar(),
         }
     }
 

@@ -123,7 +123,7 @@ fn slips_in_statements() {
 fn literals() {
     check("let a = \"a\\qb\"", "E0107", "\\q");
     check("let a = 10x", "E0108", "x");
-    check("let a = 9223372036854775808", "E0108", "9223372036854775808");
+    check("let a = 18446744073709551616", "E0108", "18446744073709551616");
     check("let a = 1e400", "E0108", "1e400");
     check("let a = \"open\nlet b = 1", "E0103", "\"open");
     check("let a = r\"open\nlet b = 1", "E0103", "r\"open");

@@ -1,0 +1,53 @@
+//! Warns of an integer that is compared with a fraction. The comparison then does not mean what it
+//! seems to mean: `bucket(user) in 0..2.5` selects 3 % of the users.
+
+use super::Checker;
+use crate::hir::{Const, Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_lang::builtins::Function;
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::Value;
+
+impl Checker<'_> {
+    /// Warns if `side` is an integer, and `constant` is a fraction or a list with a fraction.
+    pub(super) fn warn_fraction(&mut self, side: &Expr, constant: &Expr) {
+        let ty = if side.ty.kinds == KindSet::LIST { side.ty.element() } else { side.ty.clone() };
+        if ty.kinds != KindSet::INT {
+            return;
+        }
+        let Some(value) = constant.as_const().map(Const::value) else { return };
+        let mut values = value.elements().into_iter().flatten().chain([value]);
+        let Some(fraction) = values.find_map(fraction_of) else { return };
+        let message = message!("a whole number is compared with the fraction {}", fraction);
+        let diagnostic = Diagnostic::new(Code::FractionForInt, constant.span, message)
+            .label(side.span, side.ty.to_message());
+        self.diagnostics.push(diagnostic.help(fraction_help(side, fraction)));
+    }
+}
+
+fn fraction_of(value: Value<'_>) -> Option<f64> {
+    match value {
+        Value::Float(float) if float.fract() != 0.0 => Some(float),
+        _ => None,
+    }
+}
+
+fn fraction_help(side: &Expr, fraction: f64) -> Message {
+    let is_percent_bucket = match &side.kind {
+        ExprKind::Call(Function::Bucket, args) => args.len() <= 2,
+        _ => false,
+    };
+    // The number of parts of one percent, such that the fraction becomes a whole number.
+    let parts =
+        [10, 100, 1000, 10_000].into_iter().find(|parts| (fraction * f64::from(*parts)).fract() == 0.0);
+    match parts.filter(|_| is_percent_bucket) {
+        Some(parts) => message!(
+            "use finer buckets: write `bucket(…, of: {})` and {} instead of {}",
+            100 * parts,
+            fraction * f64::from(parts),
+            fraction
+        ),
+        None => message!("compare with a whole number; if the value can have a fraction, it is a `number`"),
+    }
+}
