@@ -50,7 +50,8 @@ fn fields_are_held_against_their_declarations() {
     check(rules, with("a", json!(7)), &["p.a.type $.a"], Reject);
     check(rules, with("a", json!(" \n")), &["p.a.empty $.a"], Reject);
     check(rules, with("b", json!(null)), &["p.b.type $.b"], Reject);
-    check(rules, with("b", json!(2.0)), &["p.b.type $.b"], Reject);
+    check(rules, with("b", json!(2.0)), &[], Accept);
+    check(rules, with("b", json!(2.5)), &["p.b.type $.b"], Reject);
     check(rules, with("b", json!(true)), &["p.b.type $.b"], Reject);
     let judgement = check(rules, with("b", json!(11)), &["p.b.range $.b"], AcceptCorrected);
     assert_eq!(judgement.corrected(), Some(&with("b", json!(10))));

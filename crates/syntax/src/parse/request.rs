@@ -37,6 +37,7 @@ fn build_weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> 
     let Spanned { node, span } = cx.read_signed_number(&pair)?;
     let value = match node {
         Literal::Int(value) => value as f64,
+        Literal::Wide(value) => value as f64,
         Literal::Float(value) => value,
         _ => {
             broken_invariant!("a number is an integer or a float");
