@@ -49,6 +49,11 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     /// Creates a session with its own reference count on the rules.
+    /// Makes the session decide for another entry of the same rules. The working memory is kept.
+    pub(super) fn set_choice(&mut self, choice: EngineChoice) {
+        self.choice = choice;
+    }
+
     pub(super) fn new(rules: Arc<RuleSetHandle>, choice: EngineChoice) -> Session {
         Session { generation: rules.generation, rules, choice, scratch: Scratch::new() }
     }

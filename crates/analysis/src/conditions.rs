@@ -2,6 +2,7 @@
 
 use super::report::AnalysisReport;
 use super::solver::{Solver, SolverAnswer};
+use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -24,7 +25,7 @@ pub(super) struct ConditionFacts {
 }
 
 /// Parts of a condition, each with the constant that replaces it.
-type Replacements = Vec<(*const Cond, bool)>;
+pub(super) type Replacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
 /// true if the compiler already warned that the condition is constant.
@@ -61,8 +62,8 @@ pub(super) fn analyse_condition(
         report.add_finding(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
-    let mut replaced = Vec::new();
-    RedundancySearch { solver, report, root: cond, holds }.collect_redundant(cond, &mut replaced);
+    let mut replaced = Replacements::new();
+    RedundancySearch { solver, report, root: cond, holds }.collect_redundant(cond, true, &mut replaced);
     facts
 }
 
@@ -208,10 +209,11 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 }
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
-    fn collect_redundant(&mut self, cond: &'a Cond, replaced: &mut Replacements) {
+    /// Reports the redundant parts of `cond`. `positive` is false if `cond` is negated.
+    fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replaced: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
-                return self.collect_redundant(inner, replaced);
+                return self.collect_redundant(inner, !positive, replaced);
             }
             CondKind::And(parts) => (parts, true),
             CondKind::Or(parts) => (parts, false),
@@ -222,23 +224,25 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
             if matches!(part.kind, CondKind::Const(_)) || is_presence(part) {
                 continue;
             }
-            replaced.push((part, neutral));
-            if self.is_equivalent_with(replaced) {
+            if self.solver.budget().is_exhausted() {
+                return;
+            }
+            replaced.insert(part, neutral);
+            if self.is_equivalent_with(replaced, neutral == positive) {
                 self.report_redundant(cond, part, neutral);
             } else {
-                replaced.pop();
-                self.collect_redundant(part, replaced);
+                replaced.remove(&std::ptr::from_ref(part));
+                self.collect_redundant(part, positive, replaced);
             }
         }
     }
 
     /// True if the replacements of some parts do not change for which messages the rule's condition
-    /// is true.
-    fn is_equivalent_with(&mut self, replaced: &Replacements) -> bool {
+    /// is true. All replacements but one are known to change nothing. That one can only add messages
+    /// if `adds`, and can only remove messages otherwise.
+    fn is_equivalent_with(&mut self, replaced: &Replacements, adds: bool) -> bool {
         let other = build_with_replacements(self.solver, self.root, true, replaced);
-        other == self.holds
-            || (self.solver.solve(&[(self.holds, true), (other, false)]).is_unsatisfiable()
-                && self.solver.solve(&[(self.holds, false), (other, true)]).is_unsatisfiable())
+        other == self.holds || self.solver.solve(&[(self.holds, !adds), (other, adds)]).is_unsatisfiable()
     }
 
     fn report_redundant(&mut self, around: &'a Cond, part: &'a Cond, neutral: bool) {
@@ -293,9 +297,10 @@ pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,
     want: bool,
-    replaced: &[(*const Cond, bool)],
+    replaced: &Replacements,
 ) -> CondId {
-    if let Some((_, value)) = replaced.iter().find(|(part, _)| std::ptr::eq(*part, cond)) {
+    solver.budget().charge(1);
+    if let Some(value) = replaced.get(&std::ptr::from_ref(cond)) {
         return solver.builder.constant_cond(*value == want);
     }
     match &cond.kind {

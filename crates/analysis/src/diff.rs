@@ -9,8 +9,9 @@
 
 use super::joint_program::MergedPrograms;
 use super::pairing::pair_statements;
-use super::sequence::{AnswerIds, ComputedValue, Sequence, SequenceBuilder, SequenceLeaf, is_entry};
+use super::sequence::{AnswerIds, ComputedValue, Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
 use super::solver::{LimitedSolver, Solver, SolverAnswer, SolverGoal};
+use hashbrown::HashMap;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_eval::decision::Choice;
@@ -200,55 +201,43 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         diff.entries.push(entry);
     }
     add_notes(old.program, new.program, &mut diff.notes);
+    let budget = solver.budget();
+    if budget.was_exhausted() {
+        diff.notes.push(message!(
+            "some statements are not compared in full, since a comparison takes at most {} steps",
+            budget.total()
+        ));
+    }
     diff
 }
 
-/// The name and kind of a table, and its id in the old and in the new version.
-type ComparedTable = (String, TableKind, (Option<TableId>, Option<TableId>));
-
-/// Returns the tables of both versions that can be an entry point, a table with which a decision
-/// starts.
-fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
-    let ids = |program: &Program| {
-        let all = (0..program.tables.len() as u32).map(TableId);
-        all.filter(|id| is_entry(program, *id)).collect::<Vec<_>>()
-    };
-    let mut found: Vec<ComparedTable> = Vec::new();
-    for id in ids(new) {
-        let table = &new.tables[id.index()];
-        let before = old.table_named(&table.name).filter(|id| old.tables[id.index()].kind == table.kind);
-        found.push((table.name.to_string(), table.kind, (before, Some(id))));
-    }
-    for id in ids(old) {
-        let table = &old.tables[id.index()];
-        if !found.iter().any(|(name, kind, _)| **name == *table.name && *kind == table.kind) {
-            let after = new.table_named(&table.name).filter(|id| new.tables[id.index()].kind == table.kind);
-            found.push((table.name.to_string(), table.kind, (Some(id), after)));
-        }
-    }
-    found
-}
+/// The name, the trigger and the id of an intent flow.
+type IntentFlow = (String, Trigger, String);
 
 /// Compares the declared intent flows. Their decisions cannot be compared, because the classifier
 /// selects such flows by similarity.
 fn compare_intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
-    let all = |program: &Program| -> Vec<(String, Trigger, String)> {
+    let all = |program: &Program| -> Vec<IntentFlow> {
         let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
         flows.map(|flow| (flow.name.to_string(), flow.trigger.clone(), flow.id.to_string())).collect()
     };
     let (before, after) = (all(old), all(new));
+    let by_name = |flows: &'_ [IntentFlow]| -> HashMap<String, usize> {
+        flows.iter().enumerate().rev().map(|(at, flow)| (flow.0.clone(), at)).collect()
+    };
+    let (old_names, new_names) = (by_name(&before), by_name(&after));
     let mut say = |kind, route: &str| {
         let (route, verdict) = (route.to_owned(), Verdict::Undecided);
         entry.changes.push(Change { kind, route, was: None, examples: Vec::new(), verdict });
     };
     for flow in &after {
-        match before.iter().find(|other| other.0 == flow.0) {
+        match old_names.get(&*flow.0) {
             None => say(ChangeKind::Added, &flow.0),
-            Some(other) if other != flow => say(ChangeKind::Changed, &flow.0),
+            Some(other) if before[*other] != *flow => say(ChangeKind::Changed, &flow.0),
             _ => {}
         }
     }
-    before.iter().filter(|flow| !after.iter().any(|other| other.0 == flow.0)).for_each(|flow| {
+    before.iter().filter(|flow| !new_names.contains_key(&*flow.0)).for_each(|flow| {
         say(ChangeKind::Removed, &flow.0);
     });
     if before != after {
@@ -377,6 +366,7 @@ impl TableComparison<'_, '_, '_, '_> {
         let mut verdict = Verdict::Same;
         for side in [0, 1] {
             let Some(at) = places[side] else { continue };
+            self.questions.solver.budget().begin_share();
             match self.find_difference(side, at) {
                 Some(Some(example)) => {
                     if !examples.iter().any(|other| other.message == example.message) {
@@ -440,6 +430,7 @@ impl TableComparison<'_, '_, '_, '_> {
         let (answer, form, args) = (own.answer, own.form, own.args.clone());
         let leaves = &self.sides[1 - side].own.leaves;
         let leaf = &leaves[other];
+        self.questions.solver.budget().charge(other);
         let builder = &mut self.questions.solver.builder;
         let mut ways = vec![builder.build_complement(leaf.cond)];
         ways.extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));

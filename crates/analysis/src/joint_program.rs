@@ -1,9 +1,11 @@
 //! Merges the old and the new program into one, so that one solver can compare their conditions.
 //! Equal fields share a slot, and equally declared functions share an id.
 
+use hashbrown::HashMap;
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
 };
+use std::sync::Arc;
 
 /// The old and the new program, merged. The ids of the old program are unchanged; the ids in the
 /// new program's conditions are renumbered.
@@ -29,10 +31,19 @@ impl MergedPrograms {
             input: new.input.clone().or_else(|| old.input.clone()),
             ..Program::default()
         };
-        let slots = new
-            .slots
-            .iter()
-            .map(|slot| SlotId(find_or_push(&mut program.slots, slot, |other| other == slot)));
+        let mut by_path: HashMap<Vec<Arc<str>>, Vec<usize>> = HashMap::new();
+        for (at, slot) in old.slots.iter().enumerate() {
+            by_path.entry(slot.path.clone()).or_default().push(at);
+        }
+        let slots = new.slots.iter().map(|slot| {
+            let known = by_path.entry(slot.path.clone()).or_default();
+            let at = known.iter().copied().find(|at| program.slots[*at] == *slot).unwrap_or_else(|| {
+                program.slots.push(slot.clone());
+                known.push(program.slots.len() - 1);
+                program.slots.len() - 1
+            });
+            SlotId(at as u32)
+        });
         let slots: Vec<SlotId> = slots.collect();
         // A request analysis function is only the same if the declarations for the analysis are
         // equal.

@@ -3,6 +3,7 @@
 //! The next attempt changes the smallest set of fields that intersects all these sets (a minimum
 //! hitting set). So no smaller change is possible.
 
+use super::budget::StepBudget;
 use super::sequence::Sequence;
 use super::solver::{Solver, SolverAnswer, SolverGoal};
 use super::theory::BaseMessage;
@@ -93,25 +94,28 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
     };
     (0..=MAX_CHANGED_FIELDS).find_map(|most| {
         let mut chosen = Vec::new();
-        extend_hitting_set(cores, most, &mut chosen, &hits).then_some(chosen)
+        extend_hitting_set(cores, most, &mut chosen, (&hits, solver.budget())).then_some(chosen)
     })
 }
 
 /// Adds at most `most` paths to `chosen`, so that `chosen` intersects each core (a set of paths).
-/// Returns false if that is impossible.
+/// Returns false if that is impossible, or if too few steps are left.
 fn extend_hitting_set(
     cores: &[Vec<usize>],
     most: usize,
     chosen: &mut Vec<usize>,
-    hits: &dyn Fn(&[usize], &[usize]) -> bool,
+    (hits, budget): (&dyn Fn(&[usize], &[usize]) -> bool, &StepBudget),
 ) -> bool {
+    if !budget.charge(cores.len() * (1 + chosen.len())) {
+        return false;
+    }
     let Some(open) = cores.iter().find(|core| !hits(chosen, core)) else { return true };
     if most == 0 {
         return false;
     }
     for path in open {
         chosen.push(*path);
-        if extend_hitting_set(cores, most - 1, chosen, hits) {
+        if extend_hitting_set(cores, most - 1, chosen, (hits, budget)) {
             return true;
         }
         chosen.pop();

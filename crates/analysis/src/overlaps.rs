@@ -5,8 +5,9 @@
 use super::AnalysisSubject;
 use super::routes::{find_unmatched_message, have_different_targets};
 use super::solver::{Solver, SolverAnswer};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rulec_sema::hir::{RuleId, TableId};
+use rulec_sema::normal::CondId;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -57,13 +58,15 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
         match solver.solve(&[(holds, true)]) {
             SolverAnswer::Never(_) => continue,
             SolverAnswer::Yes(message) => found.record_pairs(&message),
+            // The pairs of a statement are queried below, unless too few steps are left.
             SolverAnswer::Unknown => {}
         }
         held.push((*id, holds));
     }
     if own.default.is_none() && !order.is_empty() {
         let takes = |message: &Json| (subject.matched)(table, message).first().copied();
-        let holds = |id| held.iter().find(|(other, _)| *other == id).map(|(_, holds)| *holds);
+        let conditions: HashMap<RuleId, CondId> = held.iter().copied().collect();
+        let holds = |id| conditions.get(&id).copied();
         found.overlaps.untaken = find_unmatched_message(&mut solver, takes, holds);
     }
     let mut left = MAX_QUERIES;
@@ -120,7 +123,9 @@ impl OverlapCollector<'_, '_> {
 
     fn into_sorted(mut self, order: &[RuleId]) -> Overlaps {
         let rules = &self.subject.program.rules;
-        let place = |name: &str| order.iter().position(|id| *rules[id.index()].name == *name);
+        let places: HashMap<&str, usize> =
+            order.iter().enumerate().rev().map(|(at, id)| (&*rules[id.index()].name, at)).collect();
+        let place = |name: &str| places.get(name).copied();
         self.overlaps.pairs.sort_by_cached_key(|pair| (place(&pair.first), place(&pair.second)));
         self.overlaps
     }

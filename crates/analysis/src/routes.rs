@@ -2,6 +2,7 @@
 //! of which one implies the other, and messages that no route matches.
 
 use super::AnalysisSubject;
+use super::budget::StepBudget;
 use super::conditions::ConditionFacts;
 use super::report::{AnalysisReport, format_message};
 use super::solver::{Solver, SolverAnswer, SolverGoal};
@@ -19,6 +20,10 @@ use serde_json::Value as Json;
 const MAX_ROUTES_TOGETHER: usize = 40;
 /// The greatest number of pairs of routes that are compared if `strict_ties` is set.
 const MAX_COMPARED_PAIRS: usize = 20_000;
+/// Steps of a decision, apart from the rules that are tried.
+const STEPS_PER_DECISION: usize = 50;
+/// A step of a decision tries this number of rules, because the index excludes most of them.
+const RULES_PER_STEP: usize = 64;
 
 /// Analyses the routes of a table.
 pub(super) fn analyse_table(
@@ -35,10 +40,12 @@ pub(super) fn analyse_table(
         let Some(known) = facts.get(id).filter(|known| !known.never && known.witness.is_some()) else {
             continue;
         };
+        solver.budget().begin_share();
         if let Some(above) = hiding_routes(solver, subject, table, (*id, known), (&places, facts)) {
             hidden.insert(*id);
             report_hidden(report, *id, &above, facts);
         }
+        report.end_share(*id);
     }
     if subject.program.tables[table.index()].kind == TableKind::Routes {
         report_ties(solver, report, subject, table, (facts, &hidden));
@@ -59,7 +66,7 @@ fn hiding_routes(
     let mut message = known.witness.clone()?;
     let mut above: Vec<RuleId> = Vec::new();
     loop {
-        let winner = selected_route(subject, table, &message)?;
+        let winner = selected_route(solver.budget(), subject, table, &message)?;
         if winner == id || above.contains(&winner) || above.len() == MAX_ROUTES_TOGETHER {
             return None;
         }
@@ -93,7 +100,16 @@ fn hiding_routes(
 
 /// Returns the route of this table that a message selects. If the route is a `goto`, the final
 /// decision may come from another table.
-fn selected_route(subject: &AnalysisSubject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
+fn selected_route(
+    budget: &StepBudget,
+    subject: &AnalysisSubject<'_>,
+    table: TableId,
+    message: &Json,
+) -> Option<RuleId> {
+    let rules = subject.program.tables[table.index()].order.len();
+    if !budget.charge(STEPS_PER_DECISION + rules / RULES_PER_STEP) {
+        return None;
+    }
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
     first.or(match choice.chosen {
@@ -169,69 +185,88 @@ fn report_ties(
 ) {
     let program = subject.program;
     let order = &program.tables[table.index()].order;
-    let strict = subject.options.strict_ties;
     // Without any priorities, the order is meant to decide.
-    if !strict && order.iter().all(|id| program.rules[id.index()].priority == 0) {
+    if !subject.options.strict_ties && order.iter().all(|id| program.rules[id.index()].priority == 0) {
         return;
     }
     let mut left = MAX_COMPARED_PAIRS;
-    for (at, id) in order.iter().enumerate() {
-        let rule = &program.rules[id.index()];
-        let Some(known) = facts.get(id).filter(|known| !known.never && !known.always) else { continue };
-        let Some(message) = known.witness.clone().filter(|_| !hidden.contains(id)) else { continue };
-        let may_tie = |other: &RuleId| {
-            program.rules[other.index()].priority == rule.priority
-                && !hidden.contains(other)
-                && have_different_targets(program, *id, *other)
-        };
-        let matched = (subject.matched)(table, &message);
-        let behind = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
-        let implied = behind.into_iter().find(|other| {
-            facts.get(other).is_some_and(|other| {
-                solver.solve(&[(known.holds, true), (other.holds, false)]).is_unsatisfiable()
-            })
-        });
-        let (other, message, takes) = match implied {
-            Some(other) => (
-                other,
-                message,
-                message!("the other route matches every message that `{}` matches", rule.name),
-            ),
-            None if strict => {
-                let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(left).copied();
-                let others: Vec<RuleId> = others.collect();
-                left -= others.len();
-                let together = others.into_iter().find_map(|other| {
-                    let holds = facts.get(&other).filter(|other| !other.always)?.holds;
-                    match solver.solve(&[(known.holds, true), (holds, true)]) {
-                        SolverAnswer::Yes(message) => Some((other, message)),
-                        _ => None,
-                    }
-                });
-                let Some((other, message)) = together else { continue };
-                (other, message, message!("both hold for some inputs"))
-            }
-            None => continue,
-        };
-        let other = &program.rules[other.index()];
-        if report.evaluate(&rule.condition, &message) != Tri::True
-            || report.evaluate(&other.condition, &message) != Tri::True
-        {
-            continue;
-        }
-        let message_text =
-            message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
-        let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
-            .here(message!("tried first, because it is written first"))
-            .label(other.condition.span, message!("this holds as well"))
-            .help(message!(
-                "both hold for {}: give `{}` a higher priority, so that the order of the routes does not \
-                matter",
-                format_message(&message),
-                rule.name
-            ));
-        report.add_finding(found, Some(message));
+    for at in 0..order.len() {
+        solver.budget().begin_share();
+        report_tie(solver, report, (subject, table, at), (facts, hidden), &mut left);
+        report.end_share(order[at]);
     }
+}
+
+/// Reports a later route of equal priority whose condition the condition of the route with index
+/// `at` implies. `left` is the number of pairs that may still be compared if `strict_ties` is set.
+fn report_tie(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    (subject, table, at): (&AnalysisSubject<'_>, TableId, usize),
+    (facts, hidden): (&HashMap<RuleId, ConditionFacts>, &HashSet<RuleId>),
+    left: &mut usize,
+) {
+    let (program, strict) = (subject.program, subject.options.strict_ties);
+    let order = &program.tables[table.index()].order;
+    let id = &order[at];
+    let rule = &program.rules[id.index()];
+    let Some(known) = facts.get(id).filter(|known| !known.never && !known.always) else { return };
+    let Some(message) = known.witness.clone().filter(|_| !hidden.contains(id)) else { return };
+    let may_tie = |other: &RuleId| {
+        program.rules[other.index()].priority == rule.priority
+            && !hidden.contains(other)
+            && have_different_targets(program, *id, *other)
+    };
+    if !solver.budget().charge(STEPS_PER_DECISION + order.len() / RULES_PER_STEP) {
+        return;
+    }
+    let matched = (subject.matched)(table, &message);
+    if !solver.budget().charge(matched.len()) {
+        return;
+    }
+    let behind = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
+    let implied = behind.into_iter().find(|other| {
+        facts.get(other).is_some_and(|other| {
+            solver.solve(&[(known.holds, true), (other.holds, false)]).is_unsatisfiable()
+        })
+    });
+    let (other, message, takes) = match implied {
+        Some(other) => {
+            (other, message, message!("the other route matches every message that `{}` matches", rule.name))
+        }
+        None if strict => {
+            let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(*left).copied();
+            let others: Vec<RuleId> = others.collect();
+            *left -= others.len();
+            let together = others.into_iter().find_map(|other| {
+                let holds = facts.get(&other).filter(|other| !other.always)?.holds;
+                match solver.solve(&[(known.holds, true), (holds, true)]) {
+                    SolverAnswer::Yes(message) => Some((other, message)),
+                    _ => None,
+                }
+            });
+            let Some((other, message)) = together else { return };
+            (other, message, message!("both hold for some inputs"))
+        }
+        None => return,
+    };
+    let other = &program.rules[other.index()];
+    if report.evaluate(&rule.condition, &message) != Tri::True
+        || report.evaluate(&other.condition, &message) != Tri::True
+    {
+        return;
+    }
+    let message_text = message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
+    let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
+        .here(message!("tried first, because it is written first"))
+        .label(other.condition.span, message!("this holds as well"))
+        .help(message!(
+            "both hold for {}: give `{}` a higher priority, so that the order of the routes does not \
+            matter",
+            format_message(&message),
+            rule.name
+        ));
+    report.add_finding(found, Some(message));
 }
 
 /// True if two routes have different targets.
@@ -255,20 +290,20 @@ fn report_missing_default(
     if table != TableId(0) || own.default.is_some() || own.order.is_empty() {
         return;
     }
-    let takes = |message: &Json| selected_route(subject, table, message);
-    let Some(message) = find_unmatched_message(solver, takes, |id| facts.get(&id).map(|known| known.holds))
-    else {
-        return;
+    let budget = solver.budget().clone();
+    budget.begin_share();
+    let takes = |message: &Json| selected_route(&budget, subject, table, message);
+    let found = find_unmatched_message(solver, takes, |id| facts.get(&id).map(|known| known.holds));
+    let held = |id: &RuleId, message: &Json| {
+        report.evaluate(&subject.program.rules[id.index()].condition, message) == Tri::True
     };
-    let held =
-        |id: &RuleId| report.evaluate(&subject.program.rules[id.index()].condition, &message) == Tri::True;
-    if own
-        .order
-        .iter()
-        .any(|id| held(id) && surely_chooses(subject.program, &subject.program.rules[id.index()].outcome))
-    {
-        return;
+    let decides = |id: &RuleId| surely_chooses(subject.program, &subject.program.rules[id.index()].outcome);
+    let found = found.filter(|message| !own.order.iter().any(|id| held(id, message) && decides(id)));
+    // If too few steps were left, it is not known that no route matches.
+    if budget.is_exhausted() {
+        return report.end_share(own.order[0]);
     }
+    let Some(message) = found else { return };
     let last = own.order.iter().map(|id| subject.program.rules[id.index()].span).max_by_key(start_of_span);
     let Some(last) = last else {
         return broken_invariant!("a table without routes was left out");

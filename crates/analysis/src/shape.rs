@@ -162,16 +162,40 @@ fn text_dependence<'k>(
     mode: TestMode,
 ) -> TextDependence {
     let keywords: Vec<String> = keywords.map(str::to_owned).collect();
-    if mode.text.form != NormalizationForm::None || keywords.len() > MAX_KEYWORDS {
+    if mode.text.form != NormalizationForm::None {
         return TextDependence::Opaque;
     }
     TextDependence::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
 }
 
 impl MatchedTexts {
+    /// True if the following holds: if the predicate `other` is true for a keyword of this
+    /// predicate, `other` is true for every text in which this predicate finds that keyword.
+    pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
+        let (Some(Search::Literal(own)), Some(Search::Literal(anchor))) = (self.search, other.search) else {
+            return false;
+        };
+        let same_place = match anchor {
+            Anchor::Anywhere => true,
+            anchor => anchor == own,
+        };
+        same_place && !other.mode.word && (other.mode.text.fold || !self.mode.text.fold)
+    }
+
+    /// True if each text for which the predicate is true contains a keyword that `holds` accepts.
+    pub fn implies(&self, mut holds: impl FnMut(&str) -> bool) -> bool {
+        match self.all {
+            true => self.keywords.iter().any(|keyword| holds(keyword)),
+            false => !self.keywords.is_empty() && self.keywords.iter().all(|keyword| holds(keyword)),
+        }
+    }
+
     /// Returns the texts for which the predicate is true, as languages (sets of texts). These texts
     /// are in all of the languages. `None` if the languages are too large for automata.
     pub fn languages(&self) -> Option<Vec<TextLanguage>> {
+        if self.keywords.len() > MAX_KEYWORDS {
+            return None;
+        }
         let of = |keyword: &String| match self.search {
             Some(search) => search_language(search, keyword, self.mode),
             None => keyword_language(keyword, self.mode, "", ""),

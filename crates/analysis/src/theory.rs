@@ -6,11 +6,12 @@
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::place::{MessageSketch, invert_term};
 use super::values::{SolvedValue, ValueSearch};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rulec_lang::ty::KindSet;
-use rulec_sema::hir::Program;
+use rulec_sema::hir::{Program, SlotId};
 use rulec_sema::normal::Normal;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 
 /// Literals for which no common message was found.
 pub(super) struct LiteralConflict {
@@ -42,6 +43,10 @@ pub(super) struct MessageTheory {
 /// Maximum number of combinations that are tried, if several paths have several candidate values
 /// each.
 const MAX_COMBINATIONS: usize = 600;
+/// Steps to write the value of one path into a message.
+const STEPS_PER_PATH: usize = 10;
+/// Maximum number of candidate values of one path in these combinations.
+const MAX_CHOICES: usize = 24;
 
 impl MessageTheory {
     pub fn new(program: &Program) -> MessageTheory {
@@ -56,14 +61,7 @@ impl MessageTheory {
         literals: &[AtomLiteral],
         base: Option<&BaseMessage<'_>>,
     ) -> Result<Json, LiteralConflict> {
-        let mut by_term: Vec<(usize, Vec<AtomLiteral>)> = Vec::new();
-        for literal in literals {
-            let Some((term, _)) = &self.values.atoms.atoms[literal.atom].term else { continue };
-            match by_term.iter_mut().find(|(other, _)| other == term) {
-                Some((_, list)) => list.push(*literal),
-                None => by_term.push((*term, vec![*literal])),
-            }
-        }
+        let mut by_term = self.group_by_term(literals);
         let mut values: Vec<(usize, Json)> = Vec::new();
         for (term, literals) in &mut by_term {
             literals.sort_unstable();
@@ -83,11 +81,27 @@ impl MessageTheory {
         if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].outside) {
             return Err(unproven());
         }
-        let mut choices = self.choices_by_path(normal, literals, &values, base)?;
-        if let Some(message) = self.build_message(literals, &choices, base) {
+        let first = self.choices_by_path(normal, literals, (&values, 1), base)?;
+        if let Some(message) = self.build_message(literals, &first, base) {
             return Ok(message);
         }
+        let mut choices = self.choices_by_path(normal, literals, (&values, MAX_CHOICES), base)?;
         self.try_combinations(literals, &mut choices, base).ok_or_else(unproven)
+    }
+
+    /// Groups the literals by their terms, in the order in which the terms first occur.
+    fn group_by_term(&self, literals: &[AtomLiteral]) -> Vec<(usize, Vec<AtomLiteral>)> {
+        let mut by_term: Vec<(usize, Vec<AtomLiteral>)> = Vec::new();
+        let mut places: HashMap<usize, usize> = HashMap::new();
+        for literal in literals {
+            let Some((term, _)) = &self.values.atoms.atoms[literal.atom].term else { continue };
+            let place = *places.entry(*term).or_insert_with(|| {
+                by_term.push((*term, Vec::new()));
+                by_term.len() - 1
+            });
+            by_term[place].1.push(*literal);
+        }
+        by_term
     }
 
     /// Builds a message from the current candidate value of each path. `None` if the message does
@@ -99,6 +113,9 @@ impl MessageTheory {
         base: Option<&BaseMessage<'_>>,
     ) -> Option<Json> {
         let atoms = &self.values.atoms;
+        if !atoms.budget.charge(STEPS_PER_PATH * choices.len()) {
+            return None;
+        }
         let values = choices.iter().map(|choice| (choice.path, choice.current()));
         let start = base.map_or_else(|| json!({}), |base| base.message.clone());
         let message = self.sketch.write_values(atoms, start, values);
@@ -112,18 +129,23 @@ impl MessageTheory {
     /// other must be missing. Both are missing exactly when the same field is missing. Returns the
     /// literals in conflict.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
+        let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
+        for (place, (term, _)) in by_term.iter().enumerate() {
+            if let Some(slot) = self.values.atoms.terms[*term].missing_with {
+                by_slot.entry(slot).or_default().push(place);
+            }
+        }
         for (a, needing) in by_term {
             let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
+            let Some(places) = by_slot.get(&slot).filter(|places| places.len() > 1) else { continue };
             let atoms = &self.values.atoms;
             let Some(needs) =
                 needing.iter().find(|literal| !atoms.holds_for(**literal, &Json::Null)).copied()
             else {
                 continue;
             };
-            for (b, literals) in by_term.iter().filter(|(b, _)| b != a) {
-                if self.values.atoms.terms[*b].missing_with == Some(slot)
-                    && matches!(self.values.find_value(*b, literals, true), SolvedValue::Never)
-                {
+            for (b, literals) in places.iter().map(|place| &by_term[*place]).filter(|(b, _)| b != a) {
+                if matches!(self.values.find_value(*b, literals, true), SolvedValue::Never) {
                     let mut conflict = self.values.minimise_conflict(*b, literals.clone(), true);
                     conflict.push(needs);
                     return Some(conflict);
@@ -133,74 +155,44 @@ impl MessageTheory {
         None
     }
 
-    /// Returns for each path the candidate values that satisfy those literals that read no other
-    /// path.
+    /// Returns for each path at most `most` candidate values that satisfy those literals that read
+    /// no other path.
     fn choices_by_path(
         &self,
         normal: &Normal,
         literals: &[AtomLiteral],
-        values: &[(usize, Json)],
+        (values, most): (&[(usize, Json)], usize),
         base: Option<&BaseMessage<'_>>,
     ) -> Result<Vec<PathChoices>, LiteralConflict> {
-        let mut paths: Vec<usize> = literals
-            .iter()
-            .flat_map(|literal| self.values.atoms.atoms[literal.atom].paths.iter().copied())
-            .collect();
-        paths.sort_unstable();
-        paths.dedup();
+        let atoms = &self.values.atoms;
+        let mut own_of_paths: BTreeMap<usize, Vec<AtomLiteral>> = BTreeMap::new();
+        for literal in literals {
+            let paths = &atoms.atoms[literal.atom].paths;
+            for path in paths {
+                own_of_paths.entry(*path).or_default();
+            }
+            if let [path] = paths.as_slice() {
+                own_of_paths.entry(*path).or_default().push(*literal);
+            }
+        }
+        let mut values_of_paths: HashMap<usize, Vec<&(usize, Json)>> = HashMap::new();
+        for value in values {
+            if let [path] = atoms.terms[value.0].paths.as_slice() {
+                values_of_paths.entry(*path).or_default().push(value);
+            }
+        }
         let mut choices = Vec::new();
-        for path in paths {
-            if let Some(base) = base.filter(|base| !base.is_free(&self.values.atoms, path)) {
-                let keys = &self.values.atoms.paths[path].keys;
+        for (path, own) in own_of_paths {
+            if let Some(base) = base.filter(|base| !base.is_free(atoms, path)) {
+                let keys = &atoms.paths[path].keys;
                 let own = keys.iter().try_fold(base.message, |json, key| json.get(&**key));
                 choices.push(PathChoices { path, values: vec![own.cloned().unwrap_or_default()], at: 0 });
                 continue;
             }
-            let here = |slots: &[usize]| slots == [path];
-            let own: Vec<AtomLiteral> = literals
-                .iter()
-                .copied()
-                .filter(|literal| here(&self.values.atoms.atoms[literal.atom].paths))
-                .collect();
-            let mut tried: Vec<Json> = Vec::new();
-            for (term, value) in values.iter().filter(|(term, _)| here(&self.values.atoms.terms[*term].paths))
-            {
-                tried.extend(invert_term(normal, self.values.atoms.terms[*term].expr, value.clone()));
-            }
-            let mut terms: Vec<usize> = own
-                .iter()
-                .filter_map(|literal| Some(self.values.atoms.atoms[literal.atom].term.as_ref()?.0))
-                .collect();
-            terms.sort_unstable();
-            terms.dedup();
-            for term in terms {
-                let expr = self.values.atoms.terms[term].expr;
-                let of_term = own.iter().filter(|literal| self.reads_only_term(literal.atom, term));
-                let found = self
-                    .values
-                    .candidate_values(&self.values.atoms.terms[term], &of_term.copied().collect::<Vec<_>>());
-                tried.extend(found.into_iter().filter_map(|value| invert_term(normal, expr, value)));
-                tried.extend(super::place::sample_field_values(normal, expr));
-            }
-            for literal in &own {
-                tried.extend(super::place::candidate_lists(&self.values.atoms, literal.atom));
-            }
-            tried.extend(self.values.plain_values(self.values.atoms.paths[path].kinds));
-            let mut seen = HashSet::new();
-            let sketch = |value: &Json| {
-                self.sketch.write_values(&self.values.atoms, json!({}), [(path, value)].into_iter())
-            };
-            let fits = |value: &Json| {
-                let message = sketch(value);
-                own.iter().all(|literal| self.values.atoms.holds(*literal, &message))
-            };
+            let solved = values_of_paths.remove(&path).unwrap_or_default();
             // One value is enough if no other path is involved.
-            let most = if own.len() == literals.len() { 1 } else { 24 };
-            let fitting: Vec<Json> = tried
-                .into_iter()
-                .filter(|value| seen.insert(value.to_string()) && fits(value))
-                .take(most)
-                .collect();
+            let most = if own.len() == literals.len() { 1 } else { most };
+            let fitting = self.fitting_values(normal, (path, &own), &solved, most);
             if fitting.is_empty() {
                 let proven = self.has_finite_texts(&own);
                 return Err(LiteralConflict { literals: own, proven });
@@ -208,6 +200,65 @@ impl MessageTheory {
             choices.push(PathChoices { path, values: fitting, at: 0 });
         }
         Ok(choices)
+    }
+
+    /// Returns at most `most` values of a path that satisfy the literals that read only this path.
+    /// `solved` has values of the terms that read only this path.
+    fn fitting_values(
+        &self,
+        normal: &Normal,
+        (path, own): (usize, &[AtomLiteral]),
+        solved: &[&(usize, Json)],
+        most: usize,
+    ) -> Vec<Json> {
+        let atoms = &self.values.atoms;
+        let mut seen = HashSet::new();
+        let mut fitting = Vec::new();
+        let mut try_values = |tried: Vec<Json>| {
+            for value in tried {
+                if !atoms.budget.charge(STEPS_PER_PATH) {
+                    return true;
+                }
+                let message = self.sketch.write_values(atoms, json!({}), [(path, &value)].into_iter());
+                if own.iter().all(|literal| atoms.holds(*literal, &message)) && seen.insert(value.to_string())
+                {
+                    fitting.push(value);
+                }
+                if fitting.len() == most {
+                    return true;
+                }
+            }
+            false
+        };
+        let inverted = solved
+            .iter()
+            .filter_map(|(term, value)| invert_term(normal, atoms.terms[*term].expr, value.clone()));
+        if try_values(inverted.collect()) {
+            return fitting;
+        }
+        let mut terms: Vec<usize> =
+            own.iter().filter_map(|literal| Some(atoms.atoms[literal.atom].term.as_ref()?.0)).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        for term in terms {
+            let expr = atoms.terms[term].expr;
+            let of_term = own.iter().filter(|literal| self.reads_only_term(literal.atom, term));
+            let found =
+                self.values.candidate_values(&atoms.terms[term], &of_term.copied().collect::<Vec<_>>());
+            let mut tried: Vec<Json> =
+                found.into_iter().filter_map(|value| invert_term(normal, expr, value)).collect();
+            tried.extend(super::place::sample_field_values(normal, expr));
+            if try_values(tried) {
+                return fitting;
+            }
+        }
+        for literal in own {
+            if try_values(super::place::candidate_lists(atoms, literal.atom)) {
+                return fitting;
+            }
+        }
+        try_values(self.values.plain_values(atoms.paths[path].kinds));
+        fitting
     }
 
     fn reads_only_term(&self, atom: usize, term: usize) -> bool {

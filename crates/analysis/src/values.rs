@@ -3,9 +3,10 @@
 //! searched. The result is exact for known [`PredicateShape`](super::shape::PredicateShape)s.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
+use super::refuting::RefutingLiterals;
 use super::shape::{ElementSet, TextDependence};
 use super::string_theory::{AutomatonCache, TextLanguage, TextSolution, fixed_points_of, sample_text};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
 use rulec_lang::ty::{Kind, KindSet};
@@ -27,6 +28,8 @@ pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
+    /// For queries that no value satisfies: fewer literals that no value satisfies either.
+    cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
     languages: HashMap<usize, Option<Vec<TextLanguage>>>,
@@ -40,13 +43,17 @@ type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 
 /// Conflicts of more literals than this are not minimised.
 const MAX_MINIMISED_LITERALS: usize = 24;
+/// Queries with more literals than this are not cached, because they would take much memory.
+const MAX_CACHED_LITERALS: usize = 1_000;
 
 impl ValueSearch {
     pub fn new(program: &Program) -> ValueSearch {
+        let atoms = AtomTable::new(program);
         ValueSearch {
-            atoms: AtomTable::new(program),
-            texts: AutomatonCache::default(),
+            texts: AutomatonCache::new(atoms.budget.clone()),
+            atoms,
             solved: HashMap::new(),
+            cores: HashMap::new(),
             languages: HashMap::new(),
             fixed: HashMap::new(),
         }
@@ -60,6 +67,12 @@ impl ValueSearch {
         mut literals: Vec<AtomLiteral>,
         present: bool,
     ) -> Vec<AtomLiteral> {
+        while literals.len() > MAX_MINIMISED_LITERALS
+            && let Some(core) = self.cores.remove(&(term, literals.clone(), present))
+        {
+            literals = core;
+        }
+        self.leave_out_many(term, &mut literals, present);
         if literals.len() > MAX_MINIMISED_LITERALS {
             return literals;
         }
@@ -74,33 +87,114 @@ impl ValueSearch {
         literals
     }
 
+    /// Removes many literals at once from a conflict of many literals: first halves, then quarters,
+    /// and so on.
+    fn leave_out_many(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
+        let mut many = literals.len() / 2;
+        while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
+            let mut at = 0;
+            while at < literals.len() && literals.len() > many {
+                let end = (at + many).min(literals.len());
+                let rest = [&literals[..at], &literals[end..]].concat();
+                match self.find_value(term, &rest, present) {
+                    SolvedValue::Never => *literals = rest,
+                    _ => at = end,
+                }
+            }
+            many /= 2;
+        }
+    }
+
     /// Returns a value of a term (an operand that is compared) that satisfies the literals. If
     /// `present`, the value is not null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
+        let budget = self.atoms.budget.clone();
+        if !budget.charge(1 + literals.len()) {
+            return SolvedValue::Unknown;
+        }
         let key = (term, literals.to_vec(), present);
         if let Some(known) = self.solved.get(&key) {
             return known.clone();
         }
         let solved = self.find_value_uncached(term, literals, present);
+        if literals.len() > MAX_CACHED_LITERALS {
+            return if budget.is_exhausted() { SolvedValue::Unknown } else { solved };
+        }
+        if budget.is_exhausted() {
+            return SolvedValue::Unknown;
+        }
         self.solved.insert(key, solved.clone());
         solved
     }
 
     fn find_value_uncached(&mut self, at: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
-        let term = &self.atoms.terms[at];
-        let fits =
-            |atoms: &AtomTable, value: &Json| literals.iter().all(|literal| atoms.holds_for(*literal, value));
-        let of_term = |value: &Json, atoms: &AtomTable| {
-            (!present || !value.is_null()) && is_in_result_range(atoms, at, value) && fits(atoms, value)
+        let mut refuting = RefutingLiterals::new(literals);
+        let mut fits = |atoms: &AtomTable, value: &Json| {
+            (!present || !value.is_null())
+                && is_in_result_range(atoms, at, value)
+                && refuting.admit(atoms, value)
         };
+        if let Some(deciding) = self.exhaustive_constants(at, literals) {
+            let constants = self.atoms.atoms[deciding].shape.iter().flat_map(|shape| &shape.constants);
+            for value in constants {
+                if fits(&self.atoms, value) {
+                    return SolvedValue::Value(value.clone());
+                }
+            }
+            self.record_core((at, literals, present), refuting.into_core(deciding));
+            return SolvedValue::Never;
+        }
+        let term = &self.atoms.terms[at];
         // Null is the first candidate, because an optional field is best omitted.
-        let found =
-            self.candidate_values(term, literals).into_iter().find(|value| of_term(value, &self.atoms));
+        let found = self.candidate_values(term, literals).into_iter().find(|value| fits(&self.atoms, value));
         let found = found
-            .or_else(|| self.joined_samples(literals).into_iter().find(|value| of_term(value, &self.atoms)));
+            .or_else(|| self.joined_samples(literals).into_iter().find(|value| fits(&self.atoms, value)));
         if let Some(value) = found {
             return SolvedValue::Value(value);
         }
+        // The few literals that exclude all candidates often exclude every value.
+        let few = refuting.into_used();
+        if literals.len() > MAX_MINIMISED_LITERALS
+            && few.len() <= literals.len() / 2
+            && matches!(self.find_value(at, &few, present), SolvedValue::Never)
+        {
+            self.record_core((at, literals, present), few);
+            return SolvedValue::Never;
+        }
+        self.find_value_of_any_kind(at, literals)
+    }
+
+    /// Records fewer literals that no value satisfies, for a query with many literals.
+    fn record_core(
+        &mut self,
+        (term, literals, present): (usize, &[AtomLiteral], bool),
+        core: Vec<AtomLiteral>,
+    ) {
+        let is_useful = literals.len() > MAX_MINIMISED_LITERALS && core.len() < literals.len();
+        // With too few steps, literals may seem to exclude values that they were not tested on.
+        if is_useful && !self.atoms.budget.is_exhausted() {
+            self.cores.insert((term, literals.to_vec(), present), core);
+        }
+    }
+
+    /// Returns an atom that must be true and that is true for its constants only, if there is one.
+    /// The constants are then all values to try. Of several, the atom with the fewest constants.
+    fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
+        const MIN_LITERALS_OR_CONSTANTS: usize = 24;
+        let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
+        if self.atoms.terms[term].kinds.overlaps(near) {
+            return None;
+        }
+        let shapes = literals.iter().filter(|literal| literal.allowed == TRUE).filter_map(|literal| {
+            let shape = self.atoms.atoms[literal.atom].shape.as_ref()?;
+            (shape.finite && !shape.huge && !shape.nested).then_some((literal.atom, shape.constants.len()))
+        });
+        let (atom, constants) = shapes.min_by_key(|(_, constants)| *constants)?;
+        (constants.max(literals.len()) > MIN_LITERALS_OR_CONSTANTS).then_some(atom)
+    }
+
+    /// Searches for a value of each kind that the term may have.
+    fn find_value_of_any_kind(&mut self, at: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let term = &self.atoms.terms[at];
         let kinds = term.kinds;
         if kinds.overlaps(KindSet::VERSION)
@@ -108,6 +202,8 @@ impl ValueSearch {
         {
             return SolvedValue::Unknown;
         }
+        let fits =
+            |atoms: &AtomTable, value: &Json| literals.iter().all(|literal| atoms.holds_for(*literal, value));
         let mut solved = SolvedValue::Never;
         for kind in kinds.iter() {
             // A text that can be read as a date-time counts as text.
@@ -141,8 +237,30 @@ impl ValueSearch {
         }
     }
 
+    /// True if every text that satisfies one literal contains a keyword that another literal
+    /// forbids, such as `contains "refund"` without `contains "fun"`.
+    fn implies_a_forbidden_keyword(&self, literals: &[AtomLiteral]) -> bool {
+        let texts = |literal: &AtomLiteral| match &self.atoms.atoms[literal.atom].shape.as_ref()?.on_text {
+            TextDependence::Texts(texts) => Some(texts),
+            _ => None,
+        };
+        let wanted = literals.iter().filter(|literal| literal.allowed == TRUE).filter_map(texts);
+        wanted.into_iter().any(|wanted| {
+            literals.iter().filter(|literal| literal.allowed & TRUE == 0).any(|forbidden| {
+                texts(forbidden).is_some_and(|texts| wanted.implies_found_keywords_of(texts))
+                    && wanted.implies(|keyword| {
+                        let not_true = AtomLiteral { allowed: TRUE, ..*forbidden };
+                        self.atoms.holds_for(not_true, &Json::from(keyword))
+                    })
+            })
+        })
+    }
+
     /// Searches for a text that satisfies the literals, by means of automata.
     fn find_text_value(&mut self, term: usize, literals: &[AtomLiteral]) -> SolvedValue {
+        if self.implies_a_forbidden_keyword(literals) {
+            return SolvedValue::Never;
+        }
         let mut languages: Vec<(TextLanguage, bool)> = Vec::new();
         let mut exact = true;
         let ordered = literals.iter().any(|literal| {
@@ -299,10 +417,14 @@ impl ValueSearch {
         found.extend([term.range.low, term.range.high].into_iter().flatten().map(Json::from));
         let fresh = (0..).map(|at| if at == 0 { "other".to_owned() } else { format!("other{at}") });
         if term.kinds.has(Kind::String) {
-            let fresh = fresh.map(Json::from).take(literals.len() + 1).find(|text| !found.contains(text));
-            found.extend(fresh);
+            let known: HashSet<&str> = found.iter().filter_map(Json::as_str).collect();
+            let fresh = fresh.take(literals.len() + 1).find(|text| !known.contains(&**text));
+            drop(known);
+            found.extend(fresh.map(Json::from));
         }
         found.extend(self.plain_values(term.kinds));
+        // If too few steps are left for the tests, the result of the search is not used.
+        self.atoms.budget.charge(found.len());
         found
     }
 

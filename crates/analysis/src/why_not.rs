@@ -2,10 +2,12 @@
 //! selects now. It also shows the smallest change with which the message would select the requested
 //! route. The reference evaluator checks the change before it is reported.
 
+use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::report::AnalysisReport;
 use super::sequence::{AnswerIds, Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
+use hashbrown::HashSet;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
@@ -134,13 +136,9 @@ pub fn explain_why_not(asked: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
     };
     let places: Vec<usize> = (0..statements.len()).filter(is_asked).collect();
     if places.is_empty() {
-        let mut names = Vec::new();
-        for name in statements.iter().flat_map(|leaf| leaf.name.split(" → ")) {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
-            }
-        }
-        return Err(names);
+        let mut seen = HashSet::new();
+        let names = statements.iter().flat_map(|leaf| leaf.name.split(" → "));
+        return Err(names.filter(|name| seen.insert(*name)).map(str::to_owned).collect());
     }
     let decide = |message: &Json| sequence.leaf_index(&(asked.decide)(message));
     let taken = decide(asked.message);
@@ -191,7 +189,8 @@ fn describe_change(
     (place, near): (usize, NearestMessage),
     open: bool,
 ) -> Remedy {
-    let report = AnalysisReport::new(asked.program, asked.sources);
+    // The words need few steps, and the search may have taken all of its own.
+    let report = AnalysisReport::new(asked.program, asked.sources, StepBudget::default());
     let mut words =
         RequirementWords { report: &report, before: asked.message, after: &near.message, found: Vec::new() };
     for rule in sequence.rules_to_leaf(place) {

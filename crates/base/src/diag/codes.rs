@@ -197,6 +197,7 @@ define_codes! {
     NegationFallsThrough = "W0215", "a negation does not hold where a field is missing";
     NoDefault = "W0216", "messages that no route matches";
     WinsWithout = "W0217", "a branch wins without one of its conditions";
+    TooLargeToAnalyse = "W0218", "conditions that are too large to analyse";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     DefaultHides = "W0401", "a default branch hides branches";
