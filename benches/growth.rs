@@ -1,18 +1,35 @@
-//! Compiles a source so that callgrind can count the instructions. `benches/growth.sh` runs this
-//! program for each kind of statement and list, with n and with 4n of them.
+//! Compiles or checks a source so that callgrind can count the instructions. `benches/growth.sh`
+//! runs this program for each kind of statement and list, with n and with 4n of them. It also runs
+//! this program for each dimension of the files that `rulec check` reads, with n and with 2n.
 //!
 //! `growth` prints the kinds of sources, one per line. `growth KIND NUMBER` compiles one source.
+//! `growth check` prints the dimensions, one per line, each after the greatest growth.
+//! `growth check DIMENSION NUMBER` compiles and analyses files.
 
 #[path = "../tests/support/growth.rs"]
 mod growth;
 
+use growth::check::{DIMENSIONS, MAIN_FILE};
 use growth::{FindingCount, all_kinds};
-use rulec::{CompileError, Compiler, Rules};
+use rulec::{CompileError, Compiler, Finding, MemoryLoader, Rules};
 use std::hint::black_box;
 
 fn main() {
     // `cargo bench` adds an argument.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["check"] => {
+            return DIMENSIONS.iter().for_each(|(name, _, growth)| println!("{} {name}", growth.most()));
+        }
+        ["check", dimension, number] => {
+            let (_, files, _) =
+                DIMENSIONS.iter().find(|(name, ..)| name == dimension).expect("there is such a dimension");
+            check_counted(&files(number.parse().expect("a number")));
+            return;
+        }
+        _ => {}
+    }
     let [kind, number] = arguments.as_slice() else {
         all_kinds().for_each(|(name, ..)| println!("{name}"));
         return;
@@ -26,7 +43,14 @@ fn main() {
     assert_eq!(compiled.is_ok(), *comes == FindingCount::Right, "{name}");
 }
 
-/// The function whose instructions callgrind counts.
+/// The function whose instructions callgrind counts for a dimension.
+#[inline(never)]
+fn check_counted(files: &MemoryLoader) -> Vec<Finding> {
+    let compiled = Compiler::new().allow_missing_functions().compile_with(black_box(files), MAIN_FILE);
+    compiled.expect("the files are right").analyse()
+}
+
+/// The function whose instructions callgrind counts for a kind.
 #[inline(never)]
 fn compile_counted(source: &str) -> Result<Rules, CompileError> {
     Compiler::new().allow_missing_functions().compile_text(black_box(source))

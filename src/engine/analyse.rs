@@ -7,11 +7,36 @@ use rulec_analysis::cost::{TableCost, table_costs};
 use rulec_analysis::diff::{self, Diff, Version};
 use rulec_analysis::overlaps::{Overlaps, find_overlaps};
 use rulec_analysis::why_not::{WhyNot, WhyNotQuery, explain_why_not};
-use rulec_analysis::{self, AnalysisOptions, AnalysisSubject, Finding};
+use rulec_analysis::{self, Analysis, AnalysisOptions, AnalysisSubject, Finding};
 use rulec_eval::decision::Choice;
 use rulec_sema::hir::{RuleId, TableId};
 use serde_json::Value as Json;
 use std::cell::RefCell;
+
+/// A session that decides by one table after another. Its working memory has the size of the rules,
+/// so each analysis has only one.
+struct TableSession<'r> {
+    rules: &'r Rules,
+    /// The session, and the table by which it decides. `None` before the first decision.
+    session: RefCell<Option<(TableId, Session)>>,
+}
+
+impl TableSession<'_> {
+    fn new(rules: &Rules) -> TableSession<'_> {
+        TableSession { rules, session: RefCell::new(None) }
+    }
+
+    /// Calls `work` with the session, set to decide by a table.
+    fn with_table<T>(&self, table: TableId, work: impl FnOnce(&mut Session) -> T) -> T {
+        let mut open = self.session.borrow_mut();
+        let (current, session) = open.get_or_insert_with(|| (table, self.rules.table(table).session()));
+        if *current != table {
+            self.rules.table(table).continue_session(session);
+            *current = table;
+        }
+        work(session)
+    }
+}
 
 impl Rules {
     /// Analyses the rules. The findings are conditions that always or never hold, redundant parts,
@@ -31,12 +56,19 @@ impl Rules {
 
     /// Analyses the rules like [`Rules::analyse`], with options.
     pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
+        self.analyse_counted(options).findings
+    }
+
+    /// Analyses the rules like [`Rules::analyse_with`]. Also returns the number of steps that the
+    /// analysis took, for tests of its bounds.
+    #[doc(hidden)]
+    pub fn analyse_counted(&self, options: AnalysisOptions) -> Analysis {
         let set = self.rule_set();
-        let mut findings = self.with_subject(options, rulec_analysis::analyse);
+        let Analysis { mut findings, steps } = self.with_subject(options, rulec_analysis::analyse);
         let mut suppressions = set.allows.clone();
         findings.retain(|finding| !suppressions.suppresses(&finding.diagnostic));
         findings.extend(suppressions.unused_suppressions(true).map(Finding::from));
-        findings
+        Analysis { findings, steps }
     }
 
     /// Finds pairs of statements in a table, choice or router that can both hold for one message,
@@ -63,11 +95,9 @@ impl Rules {
         let rules = &set.program.rules;
         let ids = rules.iter().zip(0..).map(|(rule, id)| ((rule.table, &*rule.name), RuleId(id)));
         let ids: HashMap<(TableId, &str), RuleId> = ids.collect();
-        let sessions: RefCell<HashMap<TableId, Session>> = RefCell::default();
+        let session = TableSession::new(self);
         let decide = |table: TableId, message: &Json| {
-            let mut sessions = sessions.borrow_mut();
-            let session = sessions.entry(table).or_insert_with(|| self.table(table).session());
-            session.choose(&self.prepare(message))
+            session.with_table(table, |session| session.choose(&self.prepare(message)))
         };
         let matched = |table: TableId, message: &Json| -> Vec<RuleId> {
             let names = self.table(table).matched(message);
@@ -103,13 +133,13 @@ impl Rules {
     /// ```
     pub fn diff(&self, new: &Rules) -> Diff {
         let (old, new) = (self.with_reference_tier(), new.with_reference_tier());
-        let decide = |rules: &Rules, sessions: &RefCell<HashMap<TableId, Session>>, table, message: &Json| {
-            let mut sessions = sessions.borrow_mut();
-            let session = sessions.entry(table).or_insert_with(|| rules.table(table).session());
-            let choice: Choice = session.choose(&rules.prepare(message));
-            (choice, serde_json::to_value(session.decide(message)).unwrap_or_default())
+        let decide = |rules: &Rules, session: &TableSession<'_>, table, message: &Json| {
+            session.with_table(table, |session| {
+                let choice: Choice = session.choose(&rules.prepare(message));
+                (choice, serde_json::to_value(session.decide(message)).unwrap_or_default())
+            })
         };
-        let sessions: [RefCell<HashMap<TableId, Session>>; 2] = Default::default();
+        let sessions = [TableSession::new(&old), TableSession::new(&new)];
         let decide_old = |table, message: &Json| decide(&old, &sessions[0], table, message);
         let decide_new = |table, message: &Json| decide(&new, &sessions[1], table, message);
         diff::diff(

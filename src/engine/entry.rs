@@ -96,6 +96,12 @@ impl<'r> Entry<'r> {
         Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
     }
 
+    /// Makes a session of the same rules decide for this entry. The session keeps its working
+    /// memory, which has the size of the rules.
+    pub(super) fn continue_session(&self, session: &mut Session) {
+        session.set_choice(self.new_engine_choice());
+    }
+
     fn new_engine_choice(&self) -> EngineChoice {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }

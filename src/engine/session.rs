@@ -53,6 +53,12 @@ impl Session {
         Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new() }
     }
 
+    /// Makes the session decide for another entry of the same rules. The session keeps its working
+    /// memory.
+    pub(super) fn set_choice(&mut self, engine_choice: EngineChoice) {
+        self.engine_choice = engine_choice;
+    }
+
     /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))

@@ -1,6 +1,8 @@
 //! Sources with n statements or n list elements of one kind, to measure how compile time grows with
 //! n.
 
+#[path = "growth/check.rs"]
+pub mod check;
 #[path = "growth/lists.rs"]
 mod lists;
 #[path = "growth/mistakes.rs"]

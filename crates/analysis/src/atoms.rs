@@ -2,7 +2,9 @@
 //! is the operand that the predicate compares with a constant. The *paths* of an atom are the
 //! message fields that the predicate reads.
 
+use super::budget::StepBudget;
 use super::lift::{self, NormalToHir};
+use super::prepared::PreparedTest;
 use super::shape::{PredicateShape, predicate_shape};
 use hashbrown::HashMap;
 use rulec_eval::evaluator::Evaluator;
@@ -11,11 +13,12 @@ use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, OperatorResult};
 use rulec_lang::ty::{KindSet, Ty};
-use rulec_lang::value::Tri;
-use rulec_sema::hir::{Cond, Program, Slot, SlotId};
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
 use rulec_sema::normal::{CondId, ExprId, NExpr, Normal, Part, PredId};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A set of truth values (true, false, unknown), one bit for each.
@@ -61,6 +64,12 @@ pub(super) struct Atom {
     pub missing_slot: Option<SlotId>,
     /// The predicate in the normal form; `None` for a quantifier.
     pub pred: Option<PredId>,
+    /// The predicate, prepared for tests of its term. `None` if the term is not the left operand.
+    prepared: Option<PreparedTest>,
+    /// Steps that an evaluation of `cond` takes.
+    steps: usize,
+    /// The truth value for an empty message, once it is known.
+    when_empty: Cell<Option<TruthSet>>,
 }
 
 /// An operand that predicates compare with constants.
@@ -100,6 +109,9 @@ pub(super) struct ReadPath {
 /// conditions on that value are evaluated.
 const TERM_VALUE_FIELD: &str = "$value";
 
+/// Steps to prepare the reference evaluator for one evaluation.
+const EVALUATOR_STEPS: usize = 10;
+
 /// The atoms (predicates and quantifiers) of a program, with the terms (compared operands) and
 /// paths of the atoms. The table grows when an atom is first needed.
 pub(super) struct AtomTable {
@@ -115,6 +127,8 @@ pub(super) struct AtomTable {
     /// real program, and a slot for each set of kinds that a term's value may have.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
+    /// The steps of the analysis, which evaluations take.
+    pub budget: StepBudget,
 }
 
 impl AtomTable {
@@ -134,6 +148,7 @@ impl AtomTable {
                 ..Program::default()
             },
             extern_kinds: program.externs.iter().map(|host| host.result.kinds).collect(),
+            budget: StepBudget::default(),
         }
     }
 
@@ -160,13 +175,17 @@ impl AtomTable {
             let value_slot = self.terms[term].value_slot;
             (term, NormalToHir { normal, replacement: Some((operand, value_slot)) }.lift_pred(pred))
         });
+        let prepared = term.as_ref().filter(|_| !reversed).map(|(term, _)| {
+            let kinds = self.terms[*term].kinds;
+            PreparedTest::new((op, pred.mode), constant, kinds, self.slot_program.limits)
+        });
         let shape = term.as_ref().and_then(|_| predicate_shape(op, pred.mode, constant, reversed));
         let missing_slot = match normal.expr(pred.left) {
             NExpr::Slot(slot) if op == Some(Op::IsMissing) => Some(*slot),
             _ => None,
         };
-        let atom =
-            self.push_atom(Atom { shape, term, missing_slot, pred: Some(id), ..self.new_atom(cond, reads) });
+        let atom = Atom { shape, term, missing_slot, pred: Some(id), prepared, ..self.new_atom(cond, reads) };
+        let atom = self.push_atom(atom);
         self.by_pred.insert(id, atom);
         atom
     }
@@ -188,7 +207,10 @@ impl AtomTable {
         let reads_outside = reads.reads_outside
             || reads.slots.iter().any(|slot| self.slot_program.slots[slot.index()].root.is_some());
         Atom {
+            steps: steps_of_part(HirPart::Cond(&cond)),
             cond,
+            prepared: None,
+            when_empty: Cell::new(None),
             term: None,
             shape: None,
             paths: SmallVec::new(),
@@ -314,9 +336,44 @@ impl AtomTable {
     }
 
     /// Evaluates an atom (a predicate or quantifier) for a message. Returns the truth value as a
-    /// set of one bit.
+    /// set of one bit. If too few steps are left, returns the empty set, and the budget is
+    /// exhausted.
     pub fn truth_of_atom(&self, atom: usize, message: &Json) -> TruthSet {
-        self.evaluate(&self.atoms[atom].cond, message)
+        let atom = &self.atoms[atom];
+        if let Some((prepared, value)) = self.prepared_for_message(atom, message) {
+            return self.test_prepared(prepared, value);
+        }
+        self.evaluate(&atom.cond, atom.steps, message)
+    }
+
+    /// Returns the prepared test of an atom and the value to test, if the atom compares a message
+    /// field with a constant.
+    fn prepared_for_message<'t, 'm>(
+        &'t self,
+        atom: &'t Atom,
+        message: &'m Json,
+    ) -> Option<(&'t PreparedTest, Value<'m>)> {
+        let (prepared, (term, _)) = atom.prepared.as_ref().zip(atom.term.as_ref())?;
+        if !self.terms[*term].is_slot {
+            return None;
+        }
+        let slot = &self.slot_program.slots[atom.slots.first()?.index()];
+        let value = Value::from_json(message);
+        slot.root.is_none().then(|| (prepared, slot.path.iter().fold(value, |value, key| value.field(key))))
+    }
+
+    fn test_prepared(&self, prepared: &PreparedTest, value: Value<'_>) -> TruthSet {
+        if self.budget.charge(prepared.steps(value)) { truth_bit(prepared.test(value)) } else { 0 }
+    }
+
+    /// Evaluates an atom for a message without fields.
+    pub fn truth_when_empty(&self, atom: usize) -> TruthSet {
+        let cached = &self.atoms[atom].when_empty;
+        cached.get().unwrap_or_else(|| {
+            let truth = self.truth_of_atom(atom, &Json::Object(Map::new()));
+            cached.set(Some(truth).filter(|truth| *truth != 0));
+            truth
+        })
     }
 
     /// True if a message satisfies the literal: the literal's atom has one of the allowed truth
@@ -333,15 +390,26 @@ impl AtomTable {
     /// True if `value`, as the value of the term (compared operand) of the literal's atom,
     /// satisfies the literal. Also true if the atom has no term.
     pub fn value_satisfies(&self, literal: AtomLiteral, value: &Json) -> bool {
-        let Some((_, cond)) = &self.atoms[literal.atom].term else { return true };
-        let message = match value {
-            Json::Null => Map::new(),
-            value => Map::from_iter([(TERM_VALUE_FIELD.to_owned(), value.clone())]),
+        let atom = &self.atoms[literal.atom];
+        let Some((_, cond)) = &atom.term else { return true };
+        let truth = match &atom.prepared {
+            Some(prepared) => self.test_prepared(prepared, Value::from_json(value)),
+            None => {
+                let message = match value {
+                    Json::Null => Map::new(),
+                    value => Map::from_iter([(TERM_VALUE_FIELD.to_owned(), value.clone())]),
+                };
+                self.evaluate(cond, atom.steps, &Json::Object(message))
+            }
         };
-        self.evaluate(cond, &Json::Object(message)) & literal.allowed != 0
+        truth & literal.allowed != 0
     }
 
-    fn evaluate(&self, cond: &Cond, message: &Json) -> TruthSet {
+    /// Evaluates a condition with the reference evaluator, which takes `steps` steps.
+    fn evaluate(&self, cond: &Cond, steps: usize, message: &Json) -> TruthSet {
+        if !self.budget.charge(EVALUATOR_STEPS.saturating_add(steps)) {
+            return 0;
+        }
         let arena = Arena::new(&self.slot_program.limits);
         truth_bit(Evaluator::new(&self.slot_program, message, &arena, HostCalls::new(&[])).eval_cond(cond))
     }
@@ -355,6 +423,18 @@ impl AtomTable {
     pub fn slot(&self, slot: SlotId) -> &Slot {
         &self.slot_program.slots[slot.index()]
     }
+}
+
+/// Returns the number of steps that an evaluation of a typed node takes: its nodes and the elements
+/// of its constant lists.
+fn steps_of_part(part: HirPart<'_>) -> usize {
+    let own = match part {
+        HirPart::Expr(Expr { kind: ExprKind::Const(constant), .. }) => {
+            constant.value().list_len().unwrap_or(0) / 2
+        }
+        _ => 1,
+    };
+    part.parts().into_iter().map(steps_of_part).fold(own, usize::saturating_add)
 }
 
 /// Returns bounds on the results of a function call or `count`, valid for all arguments.

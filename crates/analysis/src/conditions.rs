@@ -2,6 +2,7 @@
 
 use super::report::AnalysisReport;
 use super::solver::{Solver, SolverAnswer};
+use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -24,7 +25,7 @@ pub(super) struct ConditionFacts {
 }
 
 /// Parts of a condition, each with the constant that replaces it.
-type Replacements = Vec<(*const Cond, bool)>;
+pub(super) type Replacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
 /// true if the compiler already warned that the condition is constant.
@@ -61,8 +62,12 @@ pub(super) fn analyse_condition(
         report.add_finding(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
-    let mut replacements = Vec::new();
-    RedundancySearch { solver, report, root: cond, true_cond }.collect_redundant(cond, &mut replacements);
+    let mut replacements = Replacements::new();
+    RedundancySearch { solver, report, root: cond, true_cond }.collect_redundant(
+        cond,
+        true,
+        &mut replacements,
+    );
     facts
 }
 
@@ -208,10 +213,11 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 }
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
-    fn collect_redundant(&mut self, cond: &'a Cond, replacements: &mut Replacements) {
+    /// Reports the redundant parts of `cond`. `positive` is false if `cond` is negated.
+    fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
-                return self.collect_redundant(inner, replacements);
+                return self.collect_redundant(inner, !positive, replacements);
             }
             CondKind::And(parts) => (parts, true),
             CondKind::Or(parts) => (parts, false),
@@ -222,23 +228,26 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
             if matches!(part.kind, CondKind::Const(_)) || is_presence(part) {
                 continue;
             }
-            replacements.push((part, neutral));
-            if self.is_equivalent_with(replacements) {
+            if self.solver.budget().is_exhausted() {
+                return;
+            }
+            replacements.insert(part, neutral);
+            if self.is_equivalent_with(replacements, neutral == positive) {
                 self.report_redundant(cond, part, neutral);
             } else {
-                replacements.pop();
-                self.collect_redundant(part, replacements);
+                replacements.remove(&std::ptr::from_ref(part));
+                self.collect_redundant(part, positive, replacements);
             }
         }
     }
 
     /// True if the rule's condition, with the replacements, is true for the same messages as the
-    /// original condition.
-    fn is_equivalent_with(&mut self, replacements: &Replacements) -> bool {
+    /// original condition. All replacements but one are known to change nothing. The remaining
+    /// replacement can only add messages if `adds` is set, and can only remove messages otherwise.
+    fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
         replaced_cond == self.true_cond
-            || (self.solver.solve(&[(self.true_cond, true), (replaced_cond, false)]).is_unsatisfiable()
-                && self.solver.solve(&[(self.true_cond, false), (replaced_cond, true)]).is_unsatisfiable())
+            || self.solver.solve(&[(self.true_cond, !adds), (replaced_cond, adds)]).is_unsatisfiable()
     }
 
     fn report_redundant(&mut self, parent: &'a Cond, part: &'a Cond, neutral: bool) {
@@ -294,9 +303,10 @@ pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,
     want: bool,
-    replacements: &[(*const Cond, bool)],
+    replacements: &Replacements,
 ) -> CondId {
-    if let Some((_, value)) = replacements.iter().find(|(part, _)| std::ptr::eq(*part, cond)) {
+    solver.budget().charge(1);
+    if let Some(value) = replacements.get(&std::ptr::from_ref(cond)) {
         return solver.builder.constant_cond(*value == want);
     }
     match &cond.kind {

@@ -9,8 +9,9 @@
 
 use super::joint_program::MergedPrograms;
 use super::pairing::pair_statements;
-use super::sequence::{AnswerIds, ComputedValue, Sequence, SequenceBuilder, SequenceLeaf, is_entry};
+use super::sequence::{AnswerIds, ComputedValue, Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
 use super::solver::{LimitedSolver, Solver, SolverAnswer, SolverGoal};
+use hashbrown::HashMap;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_eval::decision::Choice;
@@ -200,55 +201,43 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         diff.entries.push(entry);
     }
     add_notes(old.program, new.program, &mut diff.notes);
+    let budget = solver.budget();
+    if budget.was_exhausted() {
+        diff.notes.push(message!(
+            "some statements are not compared in full, since a comparison takes at most {} steps",
+            budget.total()
+        ));
+    }
     diff
 }
 
-/// The name and kind of a table, and its id in the old and in the new version.
-type ComparedTable = (String, TableKind, (Option<TableId>, Option<TableId>));
-
-/// Returns the tables of both versions that can be an entry point, a table with which a decision
-/// starts.
-fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
-    let ids = |program: &Program| {
-        let table_ids = (0..program.tables.len() as u32).map(TableId);
-        table_ids.filter(|id| is_entry(program, *id)).collect::<Vec<_>>()
-    };
-    let mut entries: Vec<ComparedTable> = Vec::new();
-    for id in ids(new) {
-        let table = &new.tables[id.index()];
-        let old_id = old.table_named(&table.name).filter(|id| old.tables[id.index()].kind == table.kind);
-        entries.push((table.name.to_string(), table.kind, (old_id, Some(id))));
-    }
-    for id in ids(old) {
-        let table = &old.tables[id.index()];
-        if !entries.iter().any(|(name, kind, _)| **name == *table.name && *kind == table.kind) {
-            let new_id = new.table_named(&table.name).filter(|id| new.tables[id.index()].kind == table.kind);
-            entries.push((table.name.to_string(), table.kind, (Some(id), new_id)));
-        }
-    }
-    entries
-}
+/// The name, the trigger and the id of an intent flow.
+type IntentFlow = (String, Trigger, String);
 
 /// Compares the declarations of the intent flows. The decisions of intent flows cannot be compared,
 /// because a classifier selects the flow by similarity.
 fn compare_intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
-    let intent_flows = |program: &Program| -> Vec<(String, Trigger, String)> {
+    let intent_flows = |program: &Program| -> Vec<IntentFlow> {
         let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
         flows.map(|flow| (flow.name.to_string(), flow.trigger.clone(), flow.id.to_string())).collect()
     };
     let (old_flows, new_flows) = (intent_flows(old), intent_flows(new));
+    let by_name = |flows: &'_ [IntentFlow]| -> HashMap<String, usize> {
+        flows.iter().enumerate().rev().map(|(index, flow)| (flow.0.clone(), index)).collect()
+    };
+    let (old_names, new_names) = (by_name(&old_flows), by_name(&new_flows));
     let mut push_change = |kind, route: &str| {
         let (route, verdict) = (route.to_owned(), Verdict::Undecided);
         entry.changes.push(Change { kind, route, was: None, examples: Vec::new(), verdict });
     };
     for flow in &new_flows {
-        match old_flows.iter().find(|other| other.0 == flow.0) {
+        match old_names.get(&*flow.0) {
             None => push_change(ChangeKind::Added, &flow.0),
-            Some(other) if other != flow => push_change(ChangeKind::Changed, &flow.0),
+            Some(other) if old_flows[*other] != *flow => push_change(ChangeKind::Changed, &flow.0),
             _ => {}
         }
     }
-    old_flows.iter().filter(|flow| !new_flows.iter().any(|other| other.0 == flow.0)).for_each(|flow| {
+    old_flows.iter().filter(|flow| !new_names.contains_key(&*flow.0)).for_each(|flow| {
         push_change(ChangeKind::Removed, &flow.0);
     });
     if old_flows != new_flows {
@@ -385,6 +374,7 @@ impl TableComparison<'_, '_, '_, '_> {
         let mut verdict = Verdict::Same;
         for side in [0, 1] {
             let Some(index) = statements_of_pair[side] else { continue };
+            self.queries.solver.budget().begin_share();
             match self.find_difference(side, index) {
                 Some(Some(example)) => {
                     if !examples.iter().any(|other| other.message == example.message) {
@@ -449,6 +439,7 @@ impl TableComparison<'_, '_, '_, '_> {
         let (answer, form, args) = (own_leaf.answer, own_leaf.form, own_leaf.args.clone());
         let leaves = &self.sides[1 - side].sequence.leaves;
         let leaf = &leaves[other];
+        self.queries.solver.budget().charge(other);
         let builder = &mut self.queries.solver.builder;
         let mut alternatives = vec![builder.build_complement(leaf.cond)];
         alternatives

@@ -1,9 +1,11 @@
 //! Merges the old and the new program into one, so that one solver can compare the conditions of
 //! both programs. Equal fields share a slot, and equally declared functions share an id.
 
+use hashbrown::HashMap;
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
 };
+use std::sync::Arc;
 
 /// The old and the new program, merged. The ids of the old program are unchanged; the ids in the
 /// new program's conditions are renumbered.
@@ -29,10 +31,20 @@ impl MergedPrograms {
             input: new.input.clone().or_else(|| old.input.clone()),
             ..Program::default()
         };
-        let slots = new
-            .slots
-            .iter()
-            .map(|slot| SlotId(find_or_push(&mut program.slots, slot, |other| other == slot)));
+        let mut by_path: HashMap<Vec<Arc<str>>, Vec<usize>> = HashMap::new();
+        for (index, slot) in old.slots.iter().enumerate() {
+            by_path.entry(slot.path.clone()).or_default().push(index);
+        }
+        let slots = new.slots.iter().map(|slot| {
+            let indexes = by_path.entry(slot.path.clone()).or_default();
+            let existing = indexes.iter().copied().find(|index| program.slots[*index] == *slot);
+            let index = existing.unwrap_or_else(|| {
+                program.slots.push(slot.clone());
+                indexes.push(program.slots.len() - 1);
+                program.slots.len() - 1
+            });
+            SlotId(index as u32)
+        });
         let slots: Vec<SlotId> = slots.collect();
         // A request analysis function is only the same if the declarations for the analysis are
         // equal.

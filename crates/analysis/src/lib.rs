@@ -10,18 +10,24 @@
 #![forbid(unsafe_code)]
 
 mod atoms;
+mod budget;
 mod conditions;
 pub mod cost;
 pub mod diff;
+mod forced;
 mod joint_program;
 mod lift;
 mod minimal_change;
 mod missing;
+mod orders;
 pub mod overlaps;
 mod pairing;
 mod place;
+mod prepared;
+mod refuting;
 mod report;
 mod routes;
+mod sat;
 mod sequence;
 mod shape;
 mod solver;
@@ -36,6 +42,7 @@ use report::AnalysisReport;
 use rulec_base::broken_invariant;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::source::SourceMap;
+use rulec_base::span::FileId;
 use rulec_eval::decision::Choice;
 use rulec_sema::hir::{Program, RuleId, TableId, TableKind};
 use serde_json::Value as Json;
@@ -91,38 +98,61 @@ pub struct AnalysisSubject<'p> {
     pub options: AnalysisOptions,
 }
 
-/// Analyses the rules; returns the findings in source order.
-pub fn analyse(subject: &AnalysisSubject<'_>) -> Vec<Finding> {
+/// The result of an analysis.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub struct Analysis {
+    /// The findings, in source order.
+    pub findings: Vec<Finding>,
+    /// The number of steps that the analysis took. It depends on the rules only.
+    pub steps: u64,
+}
+
+/// Analyses the rules.
+pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     let program = subject.program;
-    let mut report = AnalysisReport::new(program, subject.sources);
     let mut solver = Solver::new(program);
+    let mut report = AnalysisReport::new(program, subject.sources, solver.budget().clone());
     let reported: HashSet<_> =
         subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
     let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
-    for (table_index, table) in
-        program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind))
-    {
+    let tables = || program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind));
+    // One share is for the condition of a rule, and one for its comparison with the other rules.
+    solver.budget().expect_shares(2 * tables().map(|(_, table)| table.order.len()).sum::<usize>());
+    for (table_index, table) in tables() {
         let mut facts = HashMap::new();
         for id in &table.order {
             let rule = &program.rules[id.index()];
+            solver.budget().begin_share();
             let was_reported = |code| reported.contains(&(code, rule.condition.span));
             let is_constant = was_reported(Code::NeverMatches) || was_reported(Code::AlwaysMissing);
             let condition_facts = conditions::analyse_condition(&mut solver, &mut report, rule, is_constant);
             missing::report_missing_in_negations(&mut solver, &mut report, rule, &condition_facts);
             missing::report_skipped_conditions(&mut solver, &mut report, rule, &condition_facts);
+            report.end_share(*id);
             facts.insert(*id, condition_facts);
         }
         routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);
     }
+    report.report_unanalysed();
     unused::report_unused_definitions(&mut report);
     let mut findings = report.findings;
-    findings.retain(|finding| !is_already_reported(&finding.diagnostic, subject.warnings));
-    findings.sort_by_key(|finding| finding.diagnostic.span().map(|span| (span.file, span.start)));
-    findings
+    let mut warnings: Vec<&Diagnostic> =
+        subject.warnings.iter().filter(|warning| warning.span().is_some()).collect();
+    warnings.sort_by_key(|warning| start_of(warning));
+    findings.retain(|finding| !is_already_reported(&finding.diagnostic, &warnings));
+    findings.sort_by_key(|finding| start_of(&finding.diagnostic));
+    Analysis { findings, steps: solver.budget().taken() }
+}
+
+/// Returns the file and the offset at which the primary span of a diagnostic starts.
+fn start_of(diagnostic: &Diagnostic) -> Option<(FileId, u32)> {
+    diagnostic.span().map(|span| (span.file, span.start))
 }
 
 /// True if the compiler already reported the finding, or reported its cause within the same span.
-fn is_already_reported(diagnostic: &Diagnostic, warnings: &[Diagnostic]) -> bool {
+/// The warnings of the compiler are sorted by their start.
+fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> bool {
     let cause_codes =
         [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
     let no_effect_codes = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
@@ -130,7 +160,11 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[Diagnostic]) -> bool
         broken_invariant!("a finding has a span");
         return false;
     };
-    warnings.iter().any(|warning| {
+    // Only a warning that starts within the finding's span can be the same or its cause.
+    let (start, end) = ((finding_span.file, finding_span.start), (finding_span.file, finding_span.end));
+    let first = warnings.partition_point(|warning| start_of(warning) < Some(start));
+    let mut within = warnings[first..].iter().take_while(|warning| start_of(warning) <= Some(end));
+    within.any(|warning| {
         warning.span().is_some_and(|span| {
             let is_inside = span.file == finding_span.file
                 && finding_span.start <= span.start

@@ -3,6 +3,7 @@
 //! which must change. The next attempt changes the smallest set of fields that intersects all these
 //! sets (a minimum hitting set). So no smaller change is possible.
 
+use super::budget::StepBudget;
 use super::sequence::Sequence;
 use super::solver::{Solver, SolverAnswer, SolverGoal};
 use super::theory::BaseMessage;
@@ -93,25 +94,28 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
     };
     (0..=MAX_CHANGED_FIELDS).find_map(|max_paths| {
         let mut chosen = Vec::new();
-        extend_hitting_set(cores, max_paths, &mut chosen, &intersects).then_some(chosen)
+        extend_hitting_set(cores, max_paths, &mut chosen, (&intersects, solver.budget())).then_some(chosen)
     })
 }
 
 /// Adds at most `max_paths` paths to `chosen`, so that `chosen` intersects each core (a set of
-/// paths). Returns false if that is impossible.
+/// paths). Returns false if that is impossible, or if too few steps are left.
 fn extend_hitting_set(
     cores: &[Vec<usize>],
     max_paths: usize,
     chosen: &mut Vec<usize>,
-    intersects: &dyn Fn(&[usize], &[usize]) -> bool,
+    (intersects, budget): (&dyn Fn(&[usize], &[usize]) -> bool, &StepBudget),
 ) -> bool {
+    if !budget.charge(cores.len() * (1 + chosen.len())) {
+        return false;
+    }
     let Some(unhit_core) = cores.iter().find(|core| !intersects(chosen, core)) else { return true };
     if max_paths == 0 {
         return false;
     }
     for path in unhit_core {
         chosen.push(*path);
-        if extend_hitting_set(cores, max_paths - 1, chosen, intersects) {
+        if extend_hitting_set(cores, max_paths - 1, chosen, (intersects, budget)) {
             return true;
         }
         chosen.pop();

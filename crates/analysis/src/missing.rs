@@ -1,7 +1,7 @@
 //! Finds negations over optional fields. If the field is missing, neither the condition nor its
 //! negation is true, which surprises readers who expect two-valued logic.
 
-use super::conditions::{ConditionFacts, build_with_replacements};
+use super::conditions::{ConditionFacts, Replacements, build_with_replacements};
 use super::report::{AnalysisReport, format_message};
 use super::solver::{Solver, SolverAnswer};
 use rulec_base::diag::{Code, Diagnostic};
@@ -26,7 +26,11 @@ pub(super) fn report_missing_in_negations(
     let mut negations: Vec<&Cond> = Vec::new();
     collect_negated(&rule.condition, true, &mut negations);
     for negation in negations {
-        for (slot, read_span) in report.program.field_reads(cond_part(negation)) {
+        let reads = report.program.field_reads(cond_part(negation));
+        if !solver.budget().charge(reads.len()) {
+            return;
+        }
+        for (slot, read_span) in reads {
             let field = &report.program.slots[slot.index()];
             if field.root.is_none()
                 && is_optional(record, &field.path)
@@ -92,7 +96,12 @@ fn report_missing_field(
     let missing = Predicate::without_modifiers(Op::IsMissing, field, Operand::Nothing).into_cond(read_span);
     let field_missing = solver.builder.build_cond(&missing, true);
     // If the negation were true, the rule would match: only the missing field prevents that.
-    let matches_otherwise = build_with_replacements(solver, &rule.condition, true, &[(negation, true)]);
+    let matches_otherwise = build_with_replacements(
+        solver,
+        &rule.condition,
+        true,
+        &Replacements::from_iter([(std::ptr::from_ref(negation), true)]),
+    );
     let SolverAnswer::Yes(message) =
         solver.solve(&[(field_missing, true), (facts.true_cond, false), (matches_otherwise, true)])
     else {

@@ -5,8 +5,9 @@
 use super::AnalysisSubject;
 use super::routes::{find_unmatched_message, have_different_targets};
 use super::solver::{Solver, SolverAnswer};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rulec_sema::hir::{RuleId, TableId};
+use rulec_sema::normal::CondId;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -57,14 +58,15 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
         match solver.solve(&[(true_cond, true)]) {
             SolverAnswer::Never(_) => continue,
             SolverAnswer::Yes(message) => collector.record_pairs(&message),
+            // The pairs of a statement are queried below, unless too few steps are left.
             SolverAnswer::Unknown => {}
         }
         satisfiable.push((*id, true_cond));
     }
     if declared_table.default.is_none() && !order.is_empty() {
         let first_match = |message: &Json| (subject.matched)(table, message).first().copied();
-        let true_cond =
-            |id| satisfiable.iter().find(|(other, _)| *other == id).map(|(_, true_cond)| *true_cond);
+        let true_conds: HashMap<RuleId, CondId> = satisfiable.iter().copied().collect();
+        let true_cond = |id| true_conds.get(&id).copied();
         collector.overlaps.untaken = find_unmatched_message(&mut solver, first_match, true_cond);
     }
     let mut queries_left = MAX_QUERIES;
@@ -122,7 +124,9 @@ impl OverlapCollector<'_, '_> {
 
     fn into_sorted(mut self, order: &[RuleId]) -> Overlaps {
         let rules = &self.subject.program.rules;
-        let position = |name: &str| order.iter().position(|id| *rules[id.index()].name == *name);
+        let positions: HashMap<&str, usize> =
+            order.iter().enumerate().rev().map(|(index, id)| (&*rules[id.index()].name, index)).collect();
+        let position = |name: &str| positions.get(name).copied();
         self.overlaps.pairs.sort_by_cached_key(|pair| (position(&pair.first), position(&pair.second)));
         self.overlaps
     }

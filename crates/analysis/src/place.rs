@@ -148,11 +148,14 @@ fn collect_element_constants(part: Part<'_>, constants: &mut Vec<Json>) {
 /// Sample values of the required fields of `input`, with which a generated message is completed.
 pub(super) struct MessageSketch {
     required: Json,
+    /// The number of values in `required`.
+    size: usize,
 }
 
 impl MessageSketch {
     pub fn new(program: &Program) -> MessageSketch {
-        MessageSketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
+        let required = program.input.as_ref().map_or_else(|| json!({}), sample_record);
+        MessageSketch { size: count_values(&required), required }
     }
 
     /// Writes values into a message. Each value has the index of its path; shorter paths are
@@ -175,8 +178,14 @@ impl MessageSketch {
     /// Adds the missing required fields to a message. If the added fields would violate a literal,
     /// returns the message without them.
     pub fn complete_required(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
+        if !atoms.budget.charge(self.size) {
+            return message;
+        }
         let mut completed = message.clone();
         add_missing_fields(&mut completed, &self.required);
+        if completed == message {
+            return message;
+        }
         if literals.iter().all(|literal| atoms.satisfies(*literal, &completed)) { completed } else { message }
     }
 }
@@ -208,6 +217,13 @@ fn add_missing_fields(message: &mut Json, required: &Json) {
         for (key, value) in required {
             add_missing_fields(message.entry(key.clone()).or_insert_with(|| value.clone()), value);
         }
+    }
+}
+
+fn count_values(json: &Json) -> usize {
+    match json {
+        Json::Object(map) => 1 + map.values().map(count_values).sum::<usize>(),
+        _ => 1,
     }
 }
 

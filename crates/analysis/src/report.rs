@@ -1,12 +1,14 @@
 //! Collects the findings of an analysis, and quotes source text for the findings.
 
 use super::Finding;
-use rulec_base::diag::Diagnostic;
+use super::budget::StepBudget;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
 use rulec_base::text::to_one_line;
 use rulec_lang::value::Tri;
-use rulec_sema::hir::{Cond, CondKind, Program};
+use rulec_sema::hir::{Cond, CondKind, Program, Rule, RuleId};
 use serde_json::Value as Json;
 
 /// The findings of the analysis so far, and the sources that they quote.
@@ -14,7 +16,18 @@ pub(super) struct AnalysisReport<'p> {
     pub program: &'p Program,
     sources: &'p SourceMap,
     pub findings: Vec<Finding>,
+    /// The steps of the analysis.
+    budget: StepBudget,
+    /// The rules for whose analysis too few steps were left, in the order of the analysis.
+    unanalysed: Vec<RuleId>,
 }
+
+/// Maximum number of rules that one finding underlines.
+const MAX_LISTED_RULES: usize = 6;
+/// The evaluator has memory for each `let` of the program. A step prepares this number of them.
+const LETS_PER_STEP: usize = 16;
+/// Steps of an evaluation.
+const EVALUATION_STEPS: usize = 20;
 
 /// Maximum length of quoted source text, in characters. `MAX_INPUT_CHARS` limits the length of a
 /// shown message.
@@ -22,8 +35,45 @@ const MAX_QUOTED_CHARS: usize = 60;
 const MAX_INPUT_CHARS: usize = 300;
 
 impl<'p> AnalysisReport<'p> {
-    pub fn new(program: &'p Program, sources: &'p SourceMap) -> AnalysisReport<'p> {
-        AnalysisReport { program, sources, findings: Vec::new() }
+    pub fn new(program: &'p Program, sources: &'p SourceMap, budget: StepBudget) -> AnalysisReport<'p> {
+        AnalysisReport { program, sources, findings: Vec::new(), budget, unanalysed: Vec::new() }
+    }
+
+    /// Records a rule if too few steps were left for its analysis.
+    pub fn end_share(&mut self, rule: RuleId) {
+        if self.budget.is_exhausted() {
+            self.unanalysed.push(rule);
+        }
+    }
+
+    /// Reports the rules for whose analysis too few steps were left.
+    pub fn report_unanalysed(&mut self) {
+        let mut rules: Vec<&Rule> =
+            self.unanalysed.iter().map(|id| &self.program.rules[id.index()]).collect();
+        rules.sort_by_key(|rule| (rule.condition.span.file, rule.condition.span.start));
+        rules.dedup_by(|one, other| std::ptr::eq(*one, *other));
+        let Some((first, others)) = rules.split_first() else { return };
+        let message = match others.len() {
+            0 => message!(
+                "`{}` is not analysed in full, since the analysis would take too many steps",
+                first.name
+            ),
+            others => message!(
+                "`{}` and {others} more are not analysed in full, since the analysis would take too many steps",
+                first.name
+            ),
+        };
+        let help = message!(
+            "the analysis of a file takes at most {} steps, and one statement at most a quarter of the steps \
+            left: write `in [...]` or `any [...]` for many alternatives, and divide a long condition or file",
+            self.budget.total()
+        );
+        let diagnostic = Diagnostic::new(Code::TooLargeToAnalyse, first.condition.span, message).help(help);
+        let listed = others.iter().take(MAX_LISTED_RULES - 1);
+        let diagnostic = listed.fold(diagnostic, |diagnostic, other| {
+            diagnostic.label(other.condition.span, message!("this is not analysed in full either"))
+        });
+        self.add_finding(diagnostic, None);
     }
 
     pub fn add_finding(&mut self, diagnostic: Diagnostic, witness: Option<Json>) {
@@ -46,8 +96,11 @@ impl<'p> AnalysisReport<'p> {
     }
 
     /// Evaluates a condition for a message with the reference evaluator. Host functions return
-    /// missing.
+    /// missing. If too few steps are left, the result is unknown, and the budget is exhausted.
     pub fn evaluate(&self, cond: &Cond, message: &Json) -> Tri {
+        if !self.budget.charge(EVALUATION_STEPS + self.program.lets.len() / LETS_PER_STEP) {
+            return Tri::Unknown;
+        }
         let arena = rulec_lang::arena::Arena::new(&self.program.limits);
         rulec_eval::evaluator::Evaluator::new(
             self.program,

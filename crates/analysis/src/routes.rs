@@ -2,6 +2,7 @@
 //! of which one implies the other, and messages that no route matches.
 
 use super::AnalysisSubject;
+use super::budget::StepBudget;
 use super::conditions::ConditionFacts;
 use super::report::{AnalysisReport, format_message};
 use super::solver::{Solver, SolverAnswer, SolverGoal};
@@ -19,6 +20,10 @@ use serde_json::Value as Json;
 const MAX_ROUTES_TOGETHER: usize = 40;
 /// The greatest number of pairs of routes that are compared if `strict_ties` is set.
 const MAX_COMPARED_PAIRS: usize = 20_000;
+/// Steps of a decision, apart from the rules that are tried.
+const STEPS_PER_DECISION: usize = 50;
+/// A step of a decision tries this number of rules, because the index excludes most of them.
+const RULES_PER_STEP: usize = 64;
 
 /// Analyses the routes of a table.
 pub(super) fn analyse_table(
@@ -38,10 +43,12 @@ pub(super) fn analyse_table(
         else {
             continue;
         };
+        solver.budget().begin_share();
         if let Some(hiding) = hiding_routes(solver, subject, table, (*id, route_facts), (&positions, facts)) {
             hidden.insert(*id);
             report_hidden(report, *id, &hiding, facts);
         }
+        report.end_share(*id);
     }
     if subject.program.tables[table.index()].kind == TableKind::Routes {
         report_ties(solver, report, subject, table, (facts, &hidden));
@@ -62,7 +69,7 @@ fn hiding_routes(
     let mut message = route_facts.witness.clone()?;
     let mut hiding: Vec<RuleId> = Vec::new();
     loop {
-        let winner = selected_route(subject, table, &message)?;
+        let winner = selected_route(solver.budget(), subject, table, &message)?;
         if winner == id || hiding.contains(&winner) || hiding.len() == MAX_ROUTES_TOGETHER {
             return None;
         }
@@ -95,9 +102,19 @@ fn hiding_routes(
     }
 }
 
-/// Returns the route of a table that a message selects; `None` if the message selects no route. If
-/// the route is a `goto`, the final decision may come from another table.
-fn selected_route(subject: &AnalysisSubject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
+/// Returns the route of a table that a message selects. `None` if the message selects no route, or
+/// if too few steps are left. If the route is a `goto`, the final decision may come from another
+/// table.
+fn selected_route(
+    budget: &StepBudget,
+    subject: &AnalysisSubject<'_>,
+    table: TableId,
+    message: &Json,
+) -> Option<RuleId> {
+    let rules = subject.program.tables[table.index()].order.len();
+    if !budget.charge(STEPS_PER_DECISION + rules / RULES_PER_STEP) {
+        return None;
+    }
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
     first.or(match choice.chosen {
@@ -174,74 +191,94 @@ fn report_ties(
 ) {
     let program = subject.program;
     let order = &program.tables[table.index()].order;
-    let strict = subject.options.strict_ties;
     // Without any priorities, the order is meant to decide.
-    if !strict && order.iter().all(|id| program.rules[id.index()].priority == 0) {
+    if !subject.options.strict_ties && order.iter().all(|id| program.rules[id.index()].priority == 0) {
         return;
     }
     let mut pairs_left = MAX_COMPARED_PAIRS;
-    for (index, id) in order.iter().enumerate() {
-        let rule = &program.rules[id.index()];
-        let Some(route_facts) =
-            facts.get(id).filter(|route_facts| !route_facts.never_true && !route_facts.always_true)
-        else {
-            continue;
-        };
-        let Some(message) = route_facts.witness.clone().filter(|_| !hidden.contains(id)) else { continue };
-        let may_tie = |other: &RuleId| {
-            program.rules[other.index()].priority == rule.priority
-                && !hidden.contains(other)
-                && have_different_targets(program, *id, *other)
-        };
-        let matched = (subject.matched)(table, &message);
-        let later_matches = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
-        let implied = later_matches.into_iter().find(|other| {
-            facts.get(other).is_some_and(|other| {
-                solver.solve(&[(route_facts.true_cond, true), (other.true_cond, false)]).is_unsatisfiable()
-            })
-        });
-        let (other, message, takes) = match implied {
-            Some(other) => (
-                other,
-                message,
-                message!("the other route matches every message that `{}` matches", rule.name),
-            ),
-            None if strict => {
-                let candidates =
-                    order[index + 1..].iter().filter(|other| may_tie(other)).take(pairs_left).copied();
-                let candidates: Vec<RuleId> = candidates.collect();
-                pairs_left -= candidates.len();
-                let overlap = candidates.into_iter().find_map(|other| {
-                    let other_cond = facts.get(&other).filter(|other| !other.always_true)?.true_cond;
-                    match solver.solve(&[(route_facts.true_cond, true), (other_cond, true)]) {
-                        SolverAnswer::Yes(message) => Some((other, message)),
-                        _ => None,
-                    }
-                });
-                let Some((other, message)) = overlap else { continue };
-                (other, message, message!("both hold for some inputs"))
-            }
-            None => continue,
-        };
-        let other = &program.rules[other.index()];
-        if report.evaluate(&rule.condition, &message) != Tri::True
-            || report.evaluate(&other.condition, &message) != Tri::True
-        {
-            continue;
-        }
-        let message_text =
-            message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
-        let diagnostic = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
-            .here(message!("tried first, because it is written first"))
-            .label(other.condition.span, message!("this holds as well"))
-            .help(message!(
-                "both hold for {}: give `{}` a higher priority, so that the order of the routes does not \
-                matter",
-                format_message(&message),
-                rule.name
-            ));
-        report.add_finding(diagnostic, Some(message));
+    for index in 0..order.len() {
+        solver.budget().begin_share();
+        report_tie(solver, report, (subject, table, index), (facts, hidden), &mut pairs_left);
+        report.end_share(order[index]);
     }
+}
+
+/// Reports a later route of equal priority whose condition the condition of the route with the
+/// given index implies. `pairs_left` is the number of pairs that may still be compared if
+/// `strict_ties` is set.
+fn report_tie(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    (subject, table, index): (&AnalysisSubject<'_>, TableId, usize),
+    (facts, hidden): (&HashMap<RuleId, ConditionFacts>, &HashSet<RuleId>),
+    pairs_left: &mut usize,
+) {
+    let (program, strict) = (subject.program, subject.options.strict_ties);
+    let order = &program.tables[table.index()].order;
+    let id = &order[index];
+    let rule = &program.rules[id.index()];
+    let Some(route_facts) =
+        facts.get(id).filter(|route_facts| !route_facts.never_true && !route_facts.always_true)
+    else {
+        return;
+    };
+    let Some(message) = route_facts.witness.clone().filter(|_| !hidden.contains(id)) else { return };
+    let may_tie = |other: &RuleId| {
+        program.rules[other.index()].priority == rule.priority
+            && !hidden.contains(other)
+            && have_different_targets(program, *id, *other)
+    };
+    if !solver.budget().charge(STEPS_PER_DECISION + order.len() / RULES_PER_STEP) {
+        return;
+    }
+    let matched = (subject.matched)(table, &message);
+    if !solver.budget().charge(matched.len()) {
+        return;
+    }
+    let later_matches = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
+    let implied = later_matches.into_iter().find(|other| {
+        facts.get(other).is_some_and(|other| {
+            solver.solve(&[(route_facts.true_cond, true), (other.true_cond, false)]).is_unsatisfiable()
+        })
+    });
+    let (other, message, takes) = match implied {
+        Some(other) => {
+            (other, message, message!("the other route matches every message that `{}` matches", rule.name))
+        }
+        None if strict => {
+            let candidates =
+                order[index + 1..].iter().filter(|other| may_tie(other)).take(*pairs_left).copied();
+            let candidates: Vec<RuleId> = candidates.collect();
+            *pairs_left -= candidates.len();
+            let overlap = candidates.into_iter().find_map(|other| {
+                let other_cond = facts.get(&other).filter(|other| !other.always_true)?.true_cond;
+                match solver.solve(&[(route_facts.true_cond, true), (other_cond, true)]) {
+                    SolverAnswer::Yes(message) => Some((other, message)),
+                    _ => None,
+                }
+            });
+            let Some((other, message)) = overlap else { return };
+            (other, message, message!("both hold for some inputs"))
+        }
+        None => return,
+    };
+    let other = &program.rules[other.index()];
+    if report.evaluate(&rule.condition, &message) != Tri::True
+        || report.evaluate(&other.condition, &message) != Tri::True
+    {
+        return;
+    }
+    let message_text = message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
+    let diagnostic = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
+        .here(message!("tried first, because it is written first"))
+        .label(other.condition.span, message!("this holds as well"))
+        .help(message!(
+            "both hold for {}: give `{}` a higher priority, so that the order of the routes does not \
+            matter",
+            format_message(&message),
+            rule.name
+        ));
+    report.add_finding(diagnostic, Some(message));
 }
 
 /// True if two routes have different targets.
@@ -265,21 +302,23 @@ fn report_missing_default(
     if table != TableId(0) || declared_table.default.is_some() || declared_table.order.is_empty() {
         return;
     }
-    let selected = |message: &Json| selected_route(subject, table, message);
-    let Some(message) = find_unmatched_message(solver, selected, |id| {
+    let budget = solver.budget().clone();
+    budget.begin_share();
+    let selected = |message: &Json| selected_route(&budget, subject, table, message);
+    let unmatched = find_unmatched_message(solver, selected, |id| {
         facts.get(&id).map(|route_facts| route_facts.true_cond)
-    }) else {
-        return;
+    });
+    let is_true = |id: &RuleId, message: &Json| {
+        report.evaluate(&subject.program.rules[id.index()].condition, message) == Tri::True
     };
-    let is_true =
-        |id: &RuleId| report.evaluate(&subject.program.rules[id.index()].condition, &message) == Tri::True;
-    if declared_table
-        .order
-        .iter()
-        .any(|id| is_true(id) && surely_chooses(subject.program, &subject.program.rules[id.index()].outcome))
-    {
-        return;
+    let decides = |id: &RuleId| surely_chooses(subject.program, &subject.program.rules[id.index()].outcome);
+    let unmatched = unmatched
+        .filter(|message| !declared_table.order.iter().any(|id| is_true(id, message) && decides(id)));
+    // If too few steps were left, it is not known that no route matches.
+    if budget.is_exhausted() {
+        return report.end_share(declared_table.order[0]);
     }
+    let Some(message) = unmatched else { return };
     let last = declared_table
         .order
         .iter()

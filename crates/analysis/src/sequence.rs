@@ -4,7 +4,7 @@
 //! divide them into different tables.
 
 use super::solver::Solver;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rulec_eval::decision::{Choice, Chosen};
 use rulec_sema::hir::{
     Argument, Cond, Destination, Expr, Outcome, Program, RuleId, TableId, TableKind, ValueId,
@@ -224,20 +224,52 @@ impl SequenceBuilder<'_, '_> {
     }
 }
 
-/// True for tables that can be an entry point: the routes outside any table, choices, routers,
+/// Returns the tables that can be an entry point: the routes outside any table, choices, routers,
 /// flows, and tables without an incoming `goto`.
-pub(super) fn is_entry(program: &Program, id: TableId) -> bool {
-    let table = &program.tables[id.index()];
-    if table.order.is_empty() && table.default.is_none() {
-        return false;
-    }
-    let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
-    let mut outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
-    match table.kind {
-        TableKind::Requirements => false,
-        TableKind::Routes if id.0 > 0 => {
-            !outcomes.any(|outcome| matches!(outcome, Outcome::Goto(to) if *to == id))
+fn entries(program: &Program) -> Vec<TableId> {
+    let targets = super::unused::goto_targets(program);
+    let is_entry = |id: &TableId| {
+        let table = &program.tables[id.index()];
+        let is_empty = table.order.is_empty() && table.default.is_none();
+        match table.kind {
+            _ if is_empty => false,
+            TableKind::Requirements => false,
+            TableKind::Routes => id.0 == 0 || !targets.contains(id),
+            _ => true,
         }
-        _ => true,
+    };
+    (0..program.tables.len() as u32).map(TableId).filter(is_entry).collect()
+}
+
+/// The name and kind of a table, and its id in the old and in the new version.
+pub(super) type ComparedTable = (String, TableKind, (Option<TableId>, Option<TableId>));
+
+/// Returns the tables of both versions that can be an entry point, a table with which a decision
+/// starts.
+pub(super) fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
+    let by_name = |program: &Program| -> HashMap<String, TableId> {
+        // Of equal names, the first table counts.
+        let tables = program.tables.iter().enumerate().rev();
+        let tables = tables.filter(|(_, table)| table.kind != TableKind::Requirements);
+        tables.map(|(index, table)| (table.name.to_string(), TableId(index as u32))).collect()
+    };
+    let (old_names, new_names) = (by_name(old), by_name(new));
+    let mut compared: Vec<ComparedTable> = Vec::new();
+    let mut listed: HashSet<(&str, TableKind)> = HashSet::new();
+    for id in entries(new) {
+        let table = &new.tables[id.index()];
+        let old_id = old_names.get(&*table.name).copied();
+        let old_id = old_id.filter(|id| old.tables[id.index()].kind == table.kind);
+        listed.insert((&*table.name, table.kind));
+        compared.push((table.name.to_string(), table.kind, (old_id, Some(id))));
     }
+    for id in entries(old) {
+        let table = &old.tables[id.index()];
+        if listed.insert((&*table.name, table.kind)) {
+            let new_id = new_names.get(&*table.name).copied();
+            let new_id = new_id.filter(|id| new.tables[id.index()].kind == table.kind);
+            compared.push((table.name.to_string(), table.kind, (Some(id), new_id)));
+        }
+    }
+    compared
 }

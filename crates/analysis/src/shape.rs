@@ -162,16 +162,42 @@ fn text_dependence<'k>(
     mode: TestMode,
 ) -> TextDependence {
     let keywords: Vec<String> = keywords.map(str::to_owned).collect();
-    if mode.text.form != NormalizationForm::None || keywords.len() > MAX_KEYWORDS {
+    if mode.text.form != NormalizationForm::None {
         return TextDependence::Opaque;
     }
     TextDependence::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
 }
 
 impl MatchedTexts {
+    /// True if `other` is true for every text in which this predicate finds a keyword, provided
+    /// that `other` is true for the keyword itself.
+    pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
+        let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
+            (self.search, other.search)
+        else {
+            return false;
+        };
+        let same_place = match other_anchor {
+            Anchor::Anywhere => true,
+            other_anchor => other_anchor == anchor,
+        };
+        same_place && !other.mode.word && (other.mode.text.fold || !self.mode.text.fold)
+    }
+
+    /// True if each text for which the predicate is true contains a keyword that `accepts` accepts.
+    pub fn implies(&self, mut accepts: impl FnMut(&str) -> bool) -> bool {
+        match self.all {
+            true => self.keywords.iter().any(|keyword| accepts(keyword)),
+            false => !self.keywords.is_empty() && self.keywords.iter().all(|keyword| accepts(keyword)),
+        }
+    }
+
     /// Returns languages (sets of texts). The predicate is true exactly for the texts that are in
     /// all of these languages. `None` if the languages are too large for automata.
     pub fn languages(&self) -> Option<Vec<TextLanguage>> {
+        if self.keywords.len() > MAX_KEYWORDS {
+            return None;
+        }
         let language_of = |keyword: &String| match self.search {
             Some(search) => search_language(search, keyword, self.mode),
             None => keyword_language(keyword, self.mode, "", ""),

@@ -2,6 +2,7 @@
 //! breadth-first over the product of the languages' automata, so it finds a shortest text. Beyond
 //! the step limit the result is unknown.
 
+use super::budget::StepBudget;
 use hashbrown::{HashMap, HashSet};
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
@@ -14,12 +15,16 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// Maximum number of automaton steps of one search. `MAX_TOTAL_STEPS` limits all searches of an
-/// analysis together.
+/// Maximum number of automaton steps of one search.
 const MAX_SEARCH_STEPS: usize = 300_000;
-const MAX_TOTAL_STEPS: usize = 10_000_000;
+/// A step of the budget builds this number of bytes of an automaton's states.
+const BYTES_PER_STEP: usize = 4;
+/// Steps of the budget to prepare an automaton for a search.
+const STEPS_PER_AUTOMATON: usize = 50;
 /// The greatest memory of the states of one automaton, in bytes.
 const MAX_AUTOMATON_BYTES: usize = 16 << 20;
+/// Maximum memory of the expression from which the states of one automaton are built, in bytes.
+const MAX_NFA_BYTES: usize = 8 << 20;
 
 /// A language: the set of texts that a regular expression matches from start to end. Languages are
 /// compared by address.
@@ -50,20 +55,14 @@ pub(super) enum TextSolution {
     Unknown,
 }
 
-/// The automata that were built for languages, and the number of steps that are left for all
-/// searches.
+/// The automata that were built for languages.
 pub(super) struct AutomatonCache {
     automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
-    steps_left: usize,
+    /// The states that searches have built, for the next search.
+    states: HashMap<TextLanguage, Cache>,
+    budget: StepBudget,
     /// The language of all texts.
     all_texts: TextLanguage,
-}
-
-impl Default for AutomatonCache {
-    fn default() -> AutomatonCache {
-        let all_texts = parse_language("(?s:.*)").unwrap_or_else(|| TextLanguage(Rc::new(Hir::empty())));
-        AutomatonCache { automata: HashMap::new(), steps_left: MAX_TOTAL_STEPS, all_texts }
-    }
 }
 
 /// Returns the language (set of texts) of a regular expression; `None` if the expression is
@@ -135,11 +134,24 @@ fn bytes_by_readability() -> impl Iterator<Item = u8> {
 type ProductState = SmallVec<[LazyStateID; 6]>;
 
 impl AutomatonCache {
+    pub fn new(budget: StepBudget) -> AutomatonCache {
+        let all_texts = parse_language("(?s:.*)").unwrap_or_else(|| TextLanguage(Rc::new(Hir::empty())));
+        AutomatonCache { automata: HashMap::new(), states: HashMap::new(), budget, all_texts }
+    }
+
+    /// Returns the automaton of a language. `None` if the automaton is too large, or if too few
+    /// steps are left.
     fn cached_automaton(&mut self, language: &TextLanguage) -> Option<Rc<DFA>> {
-        self.automata
-            .entry(language.clone())
-            .or_insert_with(|| build_automaton(&language.0).map(Rc::new))
-            .clone()
+        if !self.budget.charge(STEPS_PER_AUTOMATON) {
+            return None;
+        }
+        if let Some(cached) = self.automata.get(language) {
+            return cached.clone();
+        }
+        let built = build_automaton(&language.0).map(Rc::new);
+        let bytes = built.as_ref().map_or(MAX_NFA_BYTES, |automaton| automaton.get_nfa().memory_usage());
+        self.automata.insert(language.clone(), built.clone());
+        if self.budget.charge(bytes / BYTES_PER_STEP) { built } else { None }
     }
 
     /// Finds a text that is in the languages marked true and in none of the languages marked false.
@@ -147,21 +159,32 @@ impl AutomatonCache {
         let all_texts = (self.all_texts.clone(), true);
         let must_match: Vec<bool> =
             languages.iter().map(|(_, must_match)| *must_match).chain([true]).collect();
-        let automata_of_all =
-            languages.iter().chain([&all_texts]).map(|(language, _)| self.cached_automaton(language));
-        let Some(automata) = automata_of_all.collect::<Option<Vec<_>>>() else {
-            return TextSolution::Unknown;
-        };
-        let max_steps = MAX_SEARCH_STEPS.min(self.steps_left);
-        let mut search = ProductSearch::new(&automata, &must_match, max_steps);
+        let searched: Vec<&TextLanguage> =
+            languages.iter().chain([&all_texts]).map(|(language, _)| language).collect();
+        let automata = searched.iter().map(|language| self.cached_automaton(language));
+        let Some(automata) = automata.collect::<Option<Vec<_>>>() else { return TextSolution::Unknown };
+        let caches = searched.iter().zip(&automata).map(|(language, automaton)| {
+            self.states.remove(*language).unwrap_or_else(|| {
+                let cache = automaton.create_cache();
+                self.budget.charge(cache.memory_usage() / BYTES_PER_STEP);
+                cache
+            })
+        });
+        let caches = caches.collect();
+        let mut search = ProductSearch::new(&automata, &must_match, caches, &self.budget);
         let solution = search.run().unwrap_or(TextSolution::Unknown);
-        self.steps_left -= search.steps_taken.min(self.steps_left);
-        solution
+        for (language, cache) in searched.into_iter().zip(search.caches) {
+            if ensure_not_evicted(&cache).is_some() {
+                self.states.insert(language.clone(), cache);
+            }
+        }
+        if self.budget.is_exhausted() { TextSolution::Unknown } else { solution }
     }
 }
 
 fn build_automaton(hir: &Hir) -> Option<DFA> {
-    let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(8 << 20));
+    let config =
+        thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(MAX_NFA_BYTES));
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
     let config = DFA::config()
         .match_kind(MatchKind::All)
@@ -188,16 +211,23 @@ struct ProductSearch<'a> {
     steps: Vec<(usize, u8)>,
     states: Vec<ProductState>,
     visited: HashSet<ProductState>,
-    /// The number of steps taken so far; `max_steps` is the limit.
+    /// The number of steps taken so far.
     steps_taken: usize,
-    max_steps: usize,
+    budget: &'a StepBudget,
+    /// The memory of the states at the last charge, in bytes.
+    charged_bytes: usize,
     /// Whether an automaton could not handle some byte and quit, so that the search is incomplete.
     gave_up: bool,
 }
 
 impl<'a> ProductSearch<'a> {
-    fn new(automata: &'a [Rc<DFA>], must_match: &'a [bool], max_steps: usize) -> ProductSearch<'a> {
-        let caches = automata.iter().map(|automaton| automaton.create_cache()).collect();
+    fn new(
+        automata: &'a [Rc<DFA>],
+        must_match: &'a [bool],
+        caches: Vec<Cache>,
+        budget: &'a StepBudget,
+    ) -> ProductSearch<'a> {
+        let charged_bytes = caches.iter().map(Cache::memory_usage).sum();
         let (steps, states, visited) = (Vec::new(), Vec::new(), HashSet::new());
         ProductSearch {
             automata,
@@ -207,9 +237,19 @@ impl<'a> ProductSearch<'a> {
             states,
             visited,
             steps_taken: 0,
-            max_steps,
+            budget,
+            charged_bytes,
             gave_up: false,
         }
+    }
+
+    /// Charges the states that the automata built since the last charge. Returns false if too few
+    /// steps are left.
+    fn charge_new_states(&mut self) -> bool {
+        let bytes = self.caches.iter().map(Cache::memory_usage).sum::<usize>();
+        let new_bytes = bytes.saturating_sub(self.charged_bytes);
+        self.charged_bytes = bytes;
+        self.budget.charge(self.automata.len() + new_bytes / BYTES_PER_STEP)
     }
 
     /// Returns one byte of each equivalence class. No automaton distinguishes the bytes of a class.
@@ -229,6 +269,9 @@ impl<'a> ProductSearch<'a> {
         let alphabet = self.byte_representatives();
         let mut index = 0;
         while index < self.states.len() {
+            if !self.charge_new_states() {
+                return None;
+            }
             if self.is_accepting(index)? {
                 return Some(self.text_to_state(index).map_or(TextSolution::Unknown, TextSolution::Text));
             }
@@ -236,7 +279,7 @@ impl<'a> ProductSearch<'a> {
                 if let Some(next) = self.next_state(index, byte)? {
                     self.push_state(next, index, byte);
                 }
-                if self.steps_taken >= self.max_steps {
+                if self.steps_taken >= MAX_SEARCH_STEPS || !self.budget.charge(self.automata.len()) {
                     return Some(TextSolution::Unknown);
                 }
             }
@@ -310,7 +353,11 @@ mod tests {
         let large = parse_language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");
         let other = parse_language(r"(?s:.*)b(?s:.{14})").expect("it parses");
         let none = parse_language("[^a]*").expect("it parses");
-        let found = AutomatonCache::default().find_text(&[(large, true), (other, true), (none, true)]);
+        let found = AutomatonCache::new(StepBudget::default()).find_text(&[
+            (large, true),
+            (other, true),
+            (none, true),
+        ]);
         assert!(found != TextSolution::Text(String::new()));
     }
 
@@ -321,7 +368,11 @@ mod tests {
                 .iter()
                 .map(|(pattern, wanted)| (parse_language(pattern).expect("it parses"), *wanted))
                 .collect();
-            assert_eq!(AutomatonCache::default().find_text(&languages), expected, "{wanted:?}");
+            assert_eq!(
+                AutomatonCache::new(StepBudget::default()).find_text(&languages),
+                expected,
+                "{wanted:?}"
+            );
         };
         let text = |text: &str| TextSolution::Text(text.to_owned());
         check(&[("(?s:.*)ab(?s:.*)", true), ("(?s:.*)b(?s:.*)", false)], TextSolution::Unsatisfiable);

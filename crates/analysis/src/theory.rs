@@ -6,11 +6,12 @@
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::place::{MessageSketch, invert_term};
 use super::values::{SolvedValue, ValueSearch};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rulec_lang::ty::KindSet;
-use rulec_sema::hir::Program;
+use rulec_sema::hir::{Program, SlotId};
 use rulec_sema::normal::Normal;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 
 /// Literals for which no common message was found.
 pub(super) struct LiteralConflict {
@@ -42,6 +43,10 @@ pub(super) struct MessageTheory {
 /// Maximum number of combinations that are tried, if several paths have several candidate values
 /// each.
 const MAX_COMBINATIONS: usize = 600;
+/// Steps to write the value of one path into a message.
+const STEPS_PER_PATH: usize = 10;
+/// Maximum number of candidate values of one path in these combinations.
+const MAX_CHOICES: usize = 24;
 
 impl MessageTheory {
     pub fn new(program: &Program) -> MessageTheory {
@@ -56,14 +61,7 @@ impl MessageTheory {
         literals: &[AtomLiteral],
         base: Option<&BaseMessage<'_>>,
     ) -> Result<Json, LiteralConflict> {
-        let mut by_term: Vec<(usize, Vec<AtomLiteral>)> = Vec::new();
-        for literal in literals {
-            let Some((term, _)) = &self.values.atoms.atoms[literal.atom].term else { continue };
-            match by_term.iter_mut().find(|(other, _)| other == term) {
-                Some((_, list)) => list.push(*literal),
-                None => by_term.push((*term, vec![*literal])),
-            }
-        }
+        let mut by_term = self.group_by_term(literals);
         let mut values: Vec<(usize, Json)> = Vec::new();
         for (term, literals) in &mut by_term {
             literals.sort_unstable();
@@ -83,11 +81,27 @@ impl MessageTheory {
         if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].reads_outside) {
             return Err(unproven());
         }
-        let mut choices = self.choices_by_path(normal, literals, &values, base)?;
-        if let Some(message) = self.build_message(literals, &choices, base) {
+        let first = self.choices_by_path(normal, literals, (&values, 1), base)?;
+        if let Some(message) = self.build_message(literals, &first, base) {
             return Ok(message);
         }
+        let mut choices = self.choices_by_path(normal, literals, (&values, MAX_CHOICES), base)?;
         self.try_combinations(literals, &mut choices, base).ok_or_else(unproven)
+    }
+
+    /// Groups the literals by their terms, in the order in which the terms first occur.
+    fn group_by_term(&self, literals: &[AtomLiteral]) -> Vec<(usize, Vec<AtomLiteral>)> {
+        let mut by_term: Vec<(usize, Vec<AtomLiteral>)> = Vec::new();
+        let mut indexes: HashMap<usize, usize> = HashMap::new();
+        for literal in literals {
+            let Some((term, _)) = &self.values.atoms.atoms[literal.atom].term else { continue };
+            let index = *indexes.entry(*term).or_insert_with(|| {
+                by_term.push((*term, Vec::new()));
+                by_term.len() - 1
+            });
+            by_term[index].1.push(*literal);
+        }
+        by_term
     }
 
     /// Builds a message from the current candidate value of each path. `None` if the message does
@@ -99,6 +113,9 @@ impl MessageTheory {
         base: Option<&BaseMessage<'_>>,
     ) -> Option<Json> {
         let atoms = &self.values.atoms;
+        if !atoms.budget.charge(STEPS_PER_PATH * choices.len()) {
+            return None;
+        }
         let values = choices.iter().map(|choice| (choice.path, choice.current()));
         let initial = base.map_or_else(|| json!({}), |base| base.message.clone());
         let message = self.sketch.write_values(atoms, initial, values);
@@ -112,18 +129,23 @@ impl MessageTheory {
     /// other must be missing. Both are missing exactly when the same field is missing. Returns the
     /// literals in conflict.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
+        let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
+        for (index, (term, _)) in by_term.iter().enumerate() {
+            if let Some(slot) = self.values.atoms.terms[*term].missing_with {
+                by_slot.entry(slot).or_default().push(index);
+            }
+        }
         for (a, literals_of_a) in by_term {
             let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
+            let Some(indexes) = by_slot.get(&slot).filter(|indexes| indexes.len() > 1) else { continue };
             let atoms = &self.values.atoms;
             let Some(present_literal) =
                 literals_of_a.iter().find(|literal| !atoms.value_satisfies(**literal, &Json::Null)).copied()
             else {
                 continue;
             };
-            for (b, literals) in by_term.iter().filter(|(b, _)| b != a) {
-                if self.values.atoms.terms[*b].missing_with == Some(slot)
-                    && matches!(self.values.find_value(*b, literals, true), SolvedValue::Never)
-                {
+            for (b, literals) in indexes.iter().map(|index| &by_term[*index]).filter(|(b, _)| b != a) {
+                if matches!(self.values.find_value(*b, literals, true), SolvedValue::Never) {
                     let mut conflict = self.values.minimise_conflict(*b, literals.clone(), true);
                     conflict.push(present_literal);
                     return Some(conflict);
@@ -133,25 +155,36 @@ impl MessageTheory {
         None
     }
 
-    /// Returns for each path candidate values of the path. The values satisfy all literals that
-    /// read only this path.
+    /// Returns for each path at most `max_values` candidate values of the path. The values satisfy
+    /// all literals that read only this path.
     fn choices_by_path(
         &self,
         normal: &Normal,
         literals: &[AtomLiteral],
-        values: &[(usize, Json)],
+        (values, max_values): (&[(usize, Json)], usize),
         base: Option<&BaseMessage<'_>>,
     ) -> Result<Vec<PathChoices>, LiteralConflict> {
-        let mut paths: Vec<usize> = literals
-            .iter()
-            .flat_map(|literal| self.values.atoms.atoms[literal.atom].paths.iter().copied())
-            .collect();
-        paths.sort_unstable();
-        paths.dedup();
+        let atoms = &self.values.atoms;
+        let mut literals_by_path: BTreeMap<usize, Vec<AtomLiteral>> = BTreeMap::new();
+        for literal in literals {
+            let paths = &atoms.atoms[literal.atom].paths;
+            for path in paths {
+                literals_by_path.entry(*path).or_default();
+            }
+            if let [path] = paths.as_slice() {
+                literals_by_path.entry(*path).or_default().push(*literal);
+            }
+        }
+        let mut values_by_path: HashMap<usize, Vec<&(usize, Json)>> = HashMap::new();
+        for value in values {
+            if let [path] = atoms.terms[value.0].paths.as_slice() {
+                values_by_path.entry(*path).or_default().push(value);
+            }
+        }
         let mut choices = Vec::new();
-        for path in paths {
-            if let Some(base) = base.filter(|base| !base.is_free(&self.values.atoms, path)) {
-                let keys = &self.values.atoms.paths[path].keys;
+        for (path, path_literals) in literals_by_path {
+            if let Some(base) = base.filter(|base| !base.is_free(atoms, path)) {
+                let keys = &atoms.paths[path].keys;
                 let unchanged = keys.iter().try_fold(base.message, |json, key| json.get(&**key));
                 choices.push(PathChoices {
                     path,
@@ -160,55 +193,10 @@ impl MessageTheory {
                 });
                 continue;
             }
-            let reads_only_path = |slots: &[usize]| slots == [path];
-            let path_literals: Vec<AtomLiteral> = literals
-                .iter()
-                .copied()
-                .filter(|literal| reads_only_path(&self.values.atoms.atoms[literal.atom].paths))
-                .collect();
-            let mut candidates: Vec<Json> = Vec::new();
-            for (term, value) in
-                values.iter().filter(|(term, _)| reads_only_path(&self.values.atoms.terms[*term].paths))
-            {
-                candidates.extend(invert_term(normal, self.values.atoms.terms[*term].expr, value.clone()));
-            }
-            let mut terms: Vec<usize> = path_literals
-                .iter()
-                .filter_map(|literal| Some(self.values.atoms.atoms[literal.atom].term.as_ref()?.0))
-                .collect();
-            terms.sort_unstable();
-            terms.dedup();
-            for term in terms {
-                let expr = self.values.atoms.terms[term].expr;
-                let term_literals =
-                    path_literals.iter().filter(|literal| self.reads_only_term(literal.atom, term));
-                let term_values = self.values.candidate_values(
-                    &self.values.atoms.terms[term],
-                    &term_literals.copied().collect::<Vec<_>>(),
-                );
-                candidates
-                    .extend(term_values.into_iter().filter_map(|value| invert_term(normal, expr, value)));
-                candidates.extend(super::place::sample_field_values(normal, expr));
-            }
-            for literal in &path_literals {
-                candidates.extend(super::place::candidate_lists(&self.values.atoms, literal.atom));
-            }
-            candidates.extend(self.values.plain_values(self.values.atoms.paths[path].kinds));
-            let mut seen_values = HashSet::new();
-            let sketch = |value: &Json| {
-                self.sketch.write_values(&self.values.atoms, json!({}), [(path, value)].into_iter())
-            };
-            let satisfies_literals = |value: &Json| {
-                let message = sketch(value);
-                path_literals.iter().all(|literal| self.values.atoms.satisfies(*literal, &message))
-            };
+            let solved = values_by_path.remove(&path).unwrap_or_default();
             // One value is enough if no other path is involved.
-            let max_values = if path_literals.len() == literals.len() { 1 } else { 24 };
-            let valid_values: Vec<Json> = candidates
-                .into_iter()
-                .filter(|value| seen_values.insert(value.to_string()) && satisfies_literals(value))
-                .take(max_values)
-                .collect();
+            let max_values = if path_literals.len() == literals.len() { 1 } else { max_values };
+            let valid_values = self.valid_values(normal, (path, &path_literals), &solved, max_values);
             if valid_values.is_empty() {
                 let proven = self.has_finite_texts(&path_literals);
                 return Err(LiteralConflict { literals: path_literals, proven });
@@ -216,6 +204,69 @@ impl MessageTheory {
             choices.push(PathChoices { path, values: valid_values, index: 0 });
         }
         Ok(choices)
+    }
+
+    /// Returns at most `max_values` values of a path. The values satisfy the literals that read only
+    /// this path. `solved` has values of the terms that read only this path.
+    fn valid_values(
+        &self,
+        normal: &Normal,
+        (path, path_literals): (usize, &[AtomLiteral]),
+        solved: &[&(usize, Json)],
+        max_values: usize,
+    ) -> Vec<Json> {
+        let atoms = &self.values.atoms;
+        let mut seen_values = HashSet::new();
+        let mut valid_values = Vec::new();
+        let mut try_values = |candidates: Vec<Json>| {
+            for value in candidates {
+                if !atoms.budget.charge(STEPS_PER_PATH) {
+                    return true;
+                }
+                let message = self.sketch.write_values(atoms, json!({}), [(path, &value)].into_iter());
+                if path_literals.iter().all(|literal| atoms.satisfies(*literal, &message))
+                    && seen_values.insert(value.to_string())
+                {
+                    valid_values.push(value);
+                }
+                if valid_values.len() == max_values {
+                    return true;
+                }
+            }
+            false
+        };
+        let inverted = solved
+            .iter()
+            .filter_map(|(term, value)| invert_term(normal, atoms.terms[*term].expr, value.clone()));
+        if try_values(inverted.collect()) {
+            return valid_values;
+        }
+        let mut terms: Vec<usize> = path_literals
+            .iter()
+            .filter_map(|literal| Some(atoms.atoms[literal.atom].term.as_ref()?.0))
+            .collect();
+        terms.sort_unstable();
+        terms.dedup();
+        for term in terms {
+            let expr = atoms.terms[term].expr;
+            let term_literals =
+                path_literals.iter().filter(|literal| self.reads_only_term(literal.atom, term));
+            let term_values =
+                self.values.candidate_values(&atoms.terms[term], &term_literals.copied().collect::<Vec<_>>());
+            let mut candidates: Vec<Json> =
+                term_values.into_iter().filter_map(|value| invert_term(normal, expr, value)).collect();
+            candidates.extend(super::place::sample_field_values(normal, expr));
+            if try_values(candidates) {
+                return valid_values;
+            }
+        }
+        for literal in path_literals {
+            if try_values(super::place::candidate_lists(atoms, literal.atom)) {
+                return valid_values;
+            }
+        }
+        try_values(self.values.plain_values(atoms.paths[path].kinds));
+        valid_values
     }
 
     fn reads_only_term(&self, atom: usize, term: usize) -> bool {

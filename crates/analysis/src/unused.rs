@@ -97,7 +97,7 @@ fn report_unused_fields_and_imports(report: &mut AnalysisReport<'_>) {
 }
 
 /// Returns the tables with an incoming `goto`.
-fn goto_targets(program: &Program) -> BTreeSet<TableId> {
+pub(super) fn goto_targets(program: &Program) -> BTreeSet<TableId> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
     outcomes

@@ -3,9 +3,10 @@
 //! searched. The result is exact for known [`PredicateShape`](super::shape::PredicateShape)s.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
+use super::refuting::{RefutingLiterals, implies_a_forbidden_keyword};
 use super::shape::{ElementSet, TextDependence};
 use super::string_theory::{AutomatonCache, TextLanguage, TextSolution, fixed_points_of, sample_text};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
 use rulec_lang::ty::{Kind, KindSet};
@@ -27,6 +28,8 @@ pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
+    /// For queries that no value satisfies: fewer literals that no value satisfies either.
+    cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
     languages: HashMap<usize, Option<Vec<TextLanguage>>>,
@@ -41,13 +44,17 @@ type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 /// Maximum number of literals in a conflict that is minimised. A larger conflict is returned
 /// unchanged.
 const MAX_MINIMISED_LITERALS: usize = 24;
+/// Queries with more literals than this are not cached, because they would take much memory.
+const MAX_CACHED_LITERALS: usize = 1_000;
 
 impl ValueSearch {
     pub fn new(program: &Program) -> ValueSearch {
+        let atoms = AtomTable::new(program);
         ValueSearch {
-            atoms: AtomTable::new(program),
-            texts: AutomatonCache::default(),
+            texts: AutomatonCache::new(atoms.budget.clone()),
+            atoms,
             solved: HashMap::new(),
+            cores: HashMap::new(),
             languages: HashMap::new(),
             result_languages: HashMap::new(),
         }
@@ -61,6 +68,12 @@ impl ValueSearch {
         mut literals: Vec<AtomLiteral>,
         present: bool,
     ) -> Vec<AtomLiteral> {
+        while literals.len() > MAX_MINIMISED_LITERALS
+            && let Some(core) = self.cores.remove(&(term, literals.clone(), present))
+        {
+            literals = core;
+        }
+        self.leave_out_many(term, &mut literals, present);
         if literals.len() > MAX_MINIMISED_LITERALS {
             return literals;
         }
@@ -75,14 +88,42 @@ impl ValueSearch {
         literals
     }
 
+    /// Removes many literals at once from a conflict of many literals: first halves, then quarters,
+    /// and so on.
+    fn leave_out_many(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
+        let mut many = literals.len() / 2;
+        while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
+            let mut start = 0;
+            while start < literals.len() && literals.len() > many {
+                let end = (start + many).min(literals.len());
+                let rest = [&literals[..start], &literals[end..]].concat();
+                match self.find_value(term, &rest, present) {
+                    SolvedValue::Never => *literals = rest,
+                    _ => start = end,
+                }
+            }
+            many /= 2;
+        }
+    }
+
     /// Returns a value of a term (an operand that is compared) that satisfies the literals. If
     /// `present`, the value is not null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
+        let budget = self.atoms.budget.clone();
+        if !budget.charge(1 + literals.len()) {
+            return SolvedValue::Unknown;
+        }
         let key = (term, literals.to_vec(), present);
         if let Some(cached) = self.solved.get(&key) {
             return cached.clone();
         }
         let solved = self.find_value_uncached(term, literals, present);
+        if literals.len() > MAX_CACHED_LITERALS {
+            return if budget.is_exhausted() { SolvedValue::Unknown } else { solved };
+        }
+        if budget.is_exhausted() {
+            return SolvedValue::Unknown;
+        }
         self.solved.insert(key, solved.clone());
         solved
     }
@@ -93,15 +134,23 @@ impl ValueSearch {
         literals: &[AtomLiteral],
         present: bool,
     ) -> SolvedValue {
-        let term = &self.atoms.terms[term_index];
-        let satisfies_literals = |atoms: &AtomTable, value: &Json| {
-            literals.iter().all(|literal| atoms.value_satisfies(*literal, value))
-        };
-        let is_solution = |value: &Json, atoms: &AtomTable| {
+        let mut refuting = RefutingLiterals::new(literals);
+        let mut is_solution = |value: &Json, atoms: &AtomTable| {
             (!present || !value.is_null())
                 && is_in_result_range(atoms, term_index, value)
-                && satisfies_literals(atoms, value)
+                && refuting.admit(atoms, value)
         };
+        if let Some(deciding) = self.exhaustive_constants(term_index, literals) {
+            let constants = self.atoms.atoms[deciding].shape.iter().flat_map(|shape| &shape.constants);
+            for value in constants {
+                if is_solution(value, &self.atoms) {
+                    return SolvedValue::Value(value.clone());
+                }
+            }
+            self.record_core((term_index, literals, present), refuting.into_core(deciding));
+            return SolvedValue::Never;
+        }
+        let term = &self.atoms.terms[term_index];
         // Null is the first candidate, because an optional field is best omitted.
         let candidate =
             self.candidate_values(term, literals).into_iter().find(|value| is_solution(value, &self.atoms));
@@ -111,6 +160,50 @@ impl ValueSearch {
         if let Some(value) = candidate {
             return SolvedValue::Value(value);
         }
+        // The few literals that exclude all candidates often exclude every value.
+        let few = refuting.into_used();
+        if literals.len() > MAX_MINIMISED_LITERALS
+            && few.len() <= literals.len() / 2
+            && matches!(self.find_value(term_index, &few, present), SolvedValue::Never)
+        {
+            self.record_core((term_index, literals, present), few);
+            return SolvedValue::Never;
+        }
+        self.find_value_of_any_kind(term_index, literals)
+    }
+
+    /// Records fewer literals that no value satisfies, for a query with many literals.
+    fn record_core(
+        &mut self,
+        (term, literals, present): (usize, &[AtomLiteral], bool),
+        core: Vec<AtomLiteral>,
+    ) {
+        let is_useful = literals.len() > MAX_MINIMISED_LITERALS && core.len() < literals.len();
+        // With too few steps, literals may seem to exclude values that they were not tested on.
+        if is_useful && !self.atoms.budget.is_exhausted() {
+            self.cores.insert((term, literals.to_vec(), present), core);
+        }
+    }
+
+    /// Returns an atom that must be true and that is true for its constants only, if there is one.
+    /// The constants are then all values to try. Of several, the atom with the fewest constants.
+    fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
+        const MIN_LITERALS_OR_CONSTANTS: usize = 24;
+        let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
+        if self.atoms.terms[term].kinds.overlaps(near) {
+            return None;
+        }
+        let shapes = literals.iter().filter(|literal| literal.allowed == TRUE).filter_map(|literal| {
+            let shape = self.atoms.atoms[literal.atom].shape.as_ref()?;
+            (shape.finite && !shape.has_huge && !shape.has_nested)
+                .then_some((literal.atom, shape.constants.len()))
+        });
+        let (atom, constants) = shapes.min_by_key(|(_, constants)| *constants)?;
+        (constants.max(literals.len()) > MIN_LITERALS_OR_CONSTANTS).then_some(atom)
+    }
+
+    /// Searches for a value of each kind that the term may have.
+    fn find_value_of_any_kind(&mut self, term_index: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;
         if kinds.overlaps(KindSet::VERSION)
@@ -118,6 +211,9 @@ impl ValueSearch {
         {
             return SolvedValue::Unknown;
         }
+        let satisfies_literals = |atoms: &AtomTable, value: &Json| {
+            literals.iter().all(|literal| atoms.value_satisfies(*literal, value))
+        };
         let mut solved = SolvedValue::Never;
         for kind in kinds.iter() {
             // A text that can be read as a date-time counts as text.
@@ -157,6 +253,9 @@ impl ValueSearch {
 
     /// Searches for a text that satisfies the literals, by means of automata.
     fn find_text_value(&mut self, term: usize, literals: &[AtomLiteral]) -> SolvedValue {
+        if implies_a_forbidden_keyword(&self.atoms, literals) {
+            return SolvedValue::Never;
+        }
         let mut languages: Vec<(TextLanguage, bool)> = Vec::new();
         let mut exact = true;
         let compares_order = literals.iter().any(|literal| {
@@ -317,11 +416,14 @@ impl ValueSearch {
         let new_texts =
             (0..).map(|index| if index == 0 { "other".to_owned() } else { format!("other{index}") });
         if term.kinds.has(Kind::String) {
-            let new_texts =
-                new_texts.map(Json::from).take(literals.len() + 1).find(|text| !candidates.contains(text));
-            candidates.extend(new_texts);
+            let known: HashSet<&str> = candidates.iter().filter_map(Json::as_str).collect();
+            let new_text = new_texts.take(literals.len() + 1).find(|text| !known.contains(&**text));
+            drop(known);
+            candidates.extend(new_text.map(Json::from));
         }
         candidates.extend(self.plain_values(term.kinds));
+        // If too few steps are left for the tests, the result of the search is not used.
+        self.atoms.budget.charge(candidates.len());
         candidates
     }
 

@@ -2,10 +2,12 @@
 //! selects now. The explanation also shows the smallest change with which the message would select
 //! the requested route. The reference evaluator checks the change before it is reported.
 
+use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::report::AnalysisReport;
 use super::sequence::{AnswerIds, Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
+use hashbrown::HashSet;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
@@ -134,13 +136,9 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
     };
     let requested: Vec<usize> = (0..statements.len()).filter(is_requested).collect();
     if requested.is_empty() {
-        let mut names = Vec::new();
-        for name in statements.iter().flat_map(|leaf| leaf.name.split(" → ")) {
-            if !names.iter().any(|listed| listed == name) {
-                names.push(name.to_owned());
-            }
-        }
-        return Err(names);
+        let mut listed = HashSet::new();
+        let names = statements.iter().flat_map(|leaf| leaf.name.split(" → "));
+        return Err(names.filter(|name| listed.insert(*name)).map(str::to_owned).collect());
     }
     let decide = |message: &Json| sequence.leaf_index(&(query.decide)(message));
     let selected = decide(query.message);
@@ -192,7 +190,8 @@ fn describe_change(
     (statement, nearest): (usize, NearestMessage),
     is_undecided: bool,
 ) -> Remedy {
-    let report = AnalysisReport::new(query.program, query.sources);
+    // The words need few steps, and the search may have taken all of its own.
+    let report = AnalysisReport::new(query.program, query.sources, StepBudget::default());
     let mut words = RequirementWords {
         report: &report,
         old_message: query.message,

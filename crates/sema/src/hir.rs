@@ -227,7 +227,7 @@ pub struct Table {
 
 /// The kind of statement that a table comes from. The kind determines which [`Outcome`]s its rules
 /// may have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TableKind {
     /// A table of routes: a `table` statement, or the routes outside any `table`.
     #[default]

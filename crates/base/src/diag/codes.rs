@@ -199,6 +199,7 @@ define_codes! {
     NoDefault = "W0216", "messages that no route matches";
     WinsWithout = "W0217", "a branch wins without one of its conditions";
     FractionForInt = "W0218", "an integer is compared with a fraction";
+    TooLargeToAnalyse = "W0219", "conditions that are too large to analyse";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";

@@ -47,6 +47,14 @@ impl LiteralAutomaton {
         Ok(LiteralAutomaton { inner, first_id: usize::from(dummy_pattern.is_some()) })
     }
 
+    /// Builds an automaton that only reports whether a text contains any literal. Returns an error
+    /// if the literals exceed the capacity of an automaton.
+    pub fn for_any_match<L: AsRef<[u8]>>(
+        literals: impl IntoIterator<Item = L>,
+    ) -> Result<LiteralAutomaton, BuildError> {
+        LiteralAutomaton::new(MatchKind::Standard, literals)
+    }
+
     /// True if the text contains any literal.
     pub fn is_match(&self, text: &str) -> bool {
         self.inner.is_match(text)

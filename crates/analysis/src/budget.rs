@@ -1,0 +1,119 @@
+//! The steps that an analysis of one file may take. Every part of the analysis charges its work
+//! where the work arises. A step is a test of a value, a state of an automaton, an element of a
+//! list, or a literal of a clause. The count depends on the rules only, not on the machine.
+
+use rulec_lang::limits::MAX_ANALYSIS_STEPS;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The part of the steps left that one of many statements may take: a quarter. A single large
+/// statement thus leaves steps for the others.
+const SHARE_OF_STEPS_LEFT: u64 = 4;
+
+/// The steps left of one analysis. All clones count together.
+#[derive(Clone)]
+pub(super) struct StepBudget(Rc<Counters>);
+
+struct Counters {
+    total: u64,
+    taken: Cell<u64>,
+    /// The value of `taken` at which the current share ends.
+    end: Cell<u64>,
+    /// The number of shares that are expected to follow.
+    shares: Cell<u64>,
+    /// Whether the current share was too small. Answers found after that are not proofs.
+    exhausted: Cell<bool>,
+    /// Whether any share was too small.
+    ever_exhausted: Cell<bool>,
+}
+
+impl Default for StepBudget {
+    fn default() -> StepBudget {
+        StepBudget::new(MAX_ANALYSIS_STEPS)
+    }
+}
+
+impl StepBudget {
+    /// Returns a budget of `total` steps, all of which the first share may take.
+    pub fn new(total: u64) -> StepBudget {
+        StepBudget(Rc::new(Counters {
+            total,
+            taken: Cell::new(0),
+            end: Cell::new(total),
+            shares: Cell::new(u64::MAX),
+            exhausted: Cell::new(false),
+            ever_exhausted: Cell::new(false),
+        }))
+    }
+
+    /// Sets the number of shares that are expected to follow.
+    pub fn expect_shares(&self, shares: usize) {
+        self.0.shares.set(shares as u64);
+    }
+
+    /// Starts the share of the next statement.
+    pub fn begin_share(&self) {
+        let taken = self.0.taken.get();
+        let shares = self.0.shares.get().clamp(1, SHARE_OF_STEPS_LEFT);
+        self.0.shares.set(self.0.shares.get().saturating_sub(1));
+        self.0.end.set(taken + (self.0.total - taken) / shares);
+        self.0.exhausted.set(false);
+    }
+
+    /// Takes steps from the share. Returns false if too few are left; the work must then not be
+    /// done.
+    pub fn charge(&self, steps: usize) -> bool {
+        let taken = self.0.taken.get().saturating_add(steps as u64);
+        if self.0.exhausted.get() || taken > self.0.end.get() {
+            self.0.exhausted.set(true);
+            self.0.ever_exhausted.set(true);
+            return false;
+        }
+        self.0.taken.set(taken);
+        true
+    }
+
+    /// True if the current share was too small for the work.
+    pub fn is_exhausted(&self) -> bool {
+        self.0.exhausted.get()
+    }
+
+    /// True if any share so far was too small for its work.
+    pub fn was_exhausted(&self) -> bool {
+        self.0.ever_exhausted.get()
+    }
+
+    /// Returns the number of steps taken so far.
+    pub fn taken(&self) -> u64 {
+        self.0.taken.get()
+    }
+
+    /// Returns the number of steps that the whole analysis may take.
+    pub fn total(&self) -> u64 {
+        self.0.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_leaves_steps_for_the_next() {
+        let budget = StepBudget::new(100);
+        budget.begin_share();
+        assert!(budget.charge(25) && !budget.is_exhausted());
+        assert!(!budget.charge(1) && budget.is_exhausted());
+        assert!(!budget.charge(0));
+        assert_eq!(budget.taken(), 25);
+        budget.begin_share();
+        // A refused charge takes nothing.
+        assert!(!budget.charge(19));
+        budget.begin_share();
+        assert!(budget.charge(18) && !budget.charge(1));
+        assert_eq!(budget.taken(), 43);
+        budget.expect_shares(1);
+        budget.begin_share();
+        assert!(budget.charge(57) && !budget.charge(1));
+    }
+}

@@ -1,0 +1,145 @@
+//! Goals that leave no choice. If each alternative but one is excluded by the other goals, the
+//! literals that the goals need are known without the SAT solver.
+
+use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
+use super::solver::SolverGoal;
+use super::theory::MessageTheory;
+use hashbrown::{HashMap, HashSet};
+use rulec_sema::normal::{CondId, NCond, Normal};
+
+const ANY_TRUTH: TruthSet = TRUE | FALSE | UNKNOWN;
+
+/// Returns the literals that satisfy all goals, sorted. `None` if the goals leave a choice, or if
+/// they contradict each other.
+pub(super) fn forced_literals(
+    normal: &Normal,
+    theory: &mut MessageTheory,
+    goals: &[SolverGoal],
+) -> Option<Vec<AtomLiteral>> {
+    let mut search =
+        ForcedSearch { normal, theory, allowed_by_atom: HashMap::new(), visited: HashSet::new() };
+    let mut alternatives = search.follow(goals.to_vec())?;
+    while !alternatives.is_empty() {
+        let mut open = Vec::new();
+        let mut forced = Vec::new();
+        for (cond, value) in alternatives.drain(..) {
+            match search.remaining_part(cond, value) {
+                Remaining::Satisfied => {}
+                Remaining::One(part) => forced.push((part, value)),
+                Remaining::Several => open.push((cond, value)),
+                Remaining::None => return None,
+            }
+        }
+        if forced.is_empty() && !open.is_empty() {
+            return None;
+        }
+        alternatives = search.follow(forced)?;
+        alternatives.append(&mut open);
+    }
+    let mut literals: Vec<AtomLiteral> =
+        search.allowed_by_atom.into_iter().map(|(atom, allowed)| AtomLiteral { atom, allowed }).collect();
+    literals.sort_unstable();
+    Some(literals)
+}
+
+/// The parts of a condition that can still give the condition its value.
+enum Remaining {
+    /// A part that is needed anyway gives it.
+    Satisfied,
+    One(CondId),
+    Several,
+    None,
+}
+
+struct ForcedSearch<'a> {
+    normal: &'a Normal,
+    theory: &'a mut MessageTheory,
+    /// The truth values that the goals allow for each atom.
+    allowed_by_atom: HashMap<usize, TruthSet>,
+    visited: HashSet<SolverGoal>,
+}
+
+impl ForcedSearch<'_> {
+    /// Adds the literals that goals need. Returns the goals of which one part is enough; `None` if
+    /// the goals contradict each other.
+    fn follow(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
+        let mut alternatives = Vec::new();
+        while let Some((cond, value)) = pending.pop() {
+            if !self.visited.insert((cond, value)) {
+                continue;
+            }
+            if self.visited.contains(&(cond, !value)) {
+                return None;
+            }
+            match self.normal.cond(cond) {
+                NCond::Const(constant) if *constant == value => {}
+                NCond::Const(_) => return None,
+                NCond::Not(inner) => pending.push((*inner, !value)),
+                NCond::And(parts) | NCond::Or(parts) => {
+                    if !self.theory.values.atoms.budget.charge(parts.len()) {
+                        return None;
+                    }
+                    if matches!(self.normal.cond(cond), NCond::And(_)) == value {
+                        pending.extend(parts.iter().map(|part| (*part, value)));
+                    } else {
+                        alternatives.push((cond, value));
+                    }
+                }
+                NCond::Test { .. } | NCond::Each { .. } => {
+                    let (atom, allowed) = self.literal_of(cond, value)?;
+                    let allowed_so_far = self.allowed_by_atom.entry(atom).or_insert(ANY_TRUTH);
+                    *allowed_so_far &= allowed;
+                    if *allowed_so_far == 0 {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(alternatives)
+    }
+
+    /// Returns the atom of a condition, and the truth values with which the condition has a value.
+    fn literal_of(&mut self, cond: CondId, value: bool) -> Option<(usize, TruthSet)> {
+        let atoms = &mut self.theory.values.atoms;
+        let (atom, truth) = match self.normal.cond(cond) {
+            NCond::Test { pred, want } => {
+                (atoms.atom_of_pred(self.normal, *pred), if *want { TRUE } else { FALSE })
+            }
+            NCond::Each { .. } => (atoms.atom_of_each(self.normal, cond), TRUE),
+            _ => return None,
+        };
+        Some((atom, if value { truth } else { ANY_TRUTH & !truth }))
+    }
+
+    fn remaining_part(&mut self, cond: CondId, value: bool) -> Remaining {
+        let (NCond::And(parts) | NCond::Or(parts)) = self.normal.cond(cond) else {
+            return Remaining::Several;
+        };
+        if !self.theory.values.atoms.budget.charge(parts.len()) {
+            return Remaining::None;
+        }
+        let mut remaining = Remaining::None;
+        for part in parts {
+            if self.visited.contains(&(*part, value)) {
+                return Remaining::Satisfied;
+            }
+            if self.visited.contains(&(*part, !value)) {
+                continue;
+            }
+            if let Some((atom, allowed)) = self.literal_of(*part, value) {
+                let allowed_so_far = self.allowed_by_atom.get(&atom).copied().unwrap_or(ANY_TRUTH);
+                if allowed_so_far & allowed == allowed_so_far {
+                    return Remaining::Satisfied;
+                }
+                if allowed_so_far & allowed == 0 {
+                    continue;
+                }
+            }
+            remaining = match remaining {
+                Remaining::None => Remaining::One(*part),
+                _ => Remaining::Several,
+            };
+        }
+        remaining
+    }
+}

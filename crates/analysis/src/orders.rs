@@ -1,0 +1,85 @@
+//! Clauses about one term that is compared with many numbers: if `n < 3` is true, `n < 5` is true.
+//! With these clauses, the SAT solver proposes only orders that some number satisfies. Without
+//! them, the solver would learn each of these facts by a separate proposal.
+
+use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, UNKNOWN};
+use super::lift::predicate_op;
+use rulec_lang::operators::Op;
+use rulec_lang::value::{Value, compare};
+use rulec_sema::normal::Normal;
+use serde_json::Value as Json;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Terms that are compared with fewer numbers than this need no clauses.
+const MIN_COMPARISONS: usize = 16;
+
+/// A comparison of a term with a number.
+struct Comparison<'t> {
+    atom: usize,
+    op: Op,
+    number: Value<'t>,
+}
+
+impl Comparison<'_> {
+    /// Compares the places of two comparisons on the number line. `n < 3` is just before `n <= 3`.
+    fn order(&self, other: &Comparison<'_>) -> Ordering {
+        let rank = |comparison: &Comparison<'_>| u8::from(comparison.op == Op::Le);
+        let numbers = compare(self.number, other.number).unwrap_or(Ordering::Equal);
+        numbers.then(rank(self).cmp(&rank(other)))
+    }
+}
+
+/// Returns pairs of literals that no message satisfies together, because of the order of numbers.
+pub(super) fn order_conflicts(
+    normal: &Normal,
+    table: &AtomTable,
+    atoms: impl Iterator<Item = usize>,
+) -> Vec<[AtomLiteral; 2]> {
+    let mut by_term: BTreeMap<usize, Vec<Comparison<'_>>> = BTreeMap::new();
+    for atom in atoms {
+        let compared = &table.atoms[atom];
+        let (Some((term, _)), Some(shape), Some(pred)) = (&compared.term, &compared.shape, compared.pred)
+        else {
+            continue;
+        };
+        let pred = normal.pred(pred);
+        // A constant on the left turns the comparison around.
+        if shape.has_huge || pred.right.is_none_or(|right| normal.constant(right).is_none()) {
+            continue;
+        }
+        if let (Some(op @ (Op::Lt | Op::Le | Op::Eq)), [Json::Number(_)]) =
+            (predicate_op(pred), shape.constants.as_slice())
+        {
+            let number = Value::from_json(&shape.constants[0]);
+            by_term.entry(*term).or_default().push(Comparison { atom, op, number });
+        }
+    }
+    let mut conflicts = Vec::new();
+    for comparisons in by_term.into_values().filter(|comparisons| comparisons.len() >= MIN_COMPARISONS) {
+        let (equal, mut bounds): (Vec<_>, Vec<_>) =
+            comparisons.into_iter().partition(|comparison| comparison.op == Op::Eq);
+        bounds.sort_by(Comparison::order);
+        let literal = |atom, allowed| AtomLiteral { atom, allowed };
+        for pair in bounds.windows(2) {
+            let [low, high] = [pair[0].atom, pair[1].atom];
+            conflicts.push([literal(low, TRUE), literal(high, FALSE | UNKNOWN)]);
+            conflicts.push([literal(high, FALSE), literal(low, TRUE | UNKNOWN)]);
+        }
+        for Comparison { atom, number, .. } in equal {
+            // The bounds that are true if the term equals the number come last.
+            let is_false = |bound: &Comparison<'_>| match compare(bound.number, number) {
+                Some(Ordering::Equal) => bound.op == Op::Lt,
+                order => order == Some(Ordering::Less),
+            };
+            let first_true = bounds.partition_point(is_false);
+            if let Some(bound) = bounds.get(first_true) {
+                conflicts.push([literal(atom, TRUE), literal(bound.atom, FALSE | UNKNOWN)]);
+            }
+            if let Some(bound) = first_true.checked_sub(1).map(|last| &bounds[last]) {
+                conflicts.push([literal(atom, TRUE), literal(bound.atom, TRUE | UNKNOWN)]);
+            }
+        }
+    }
+    conflicts
+}

@@ -1,0 +1,313 @@
+//! A predicate with one constant operand, prepared for many tests. The constant may be a list with
+//! a hundred thousand elements. A hash set or an automaton then answers in the time that the other
+//! operand takes. The answers are those of the reference evaluator.
+
+use hashbrown::HashSet;
+use rulec_base::text::automaton::LiteralAutomaton;
+use rulec_base::text::{TextMode, WordSearcher};
+use rulec_lang::arena::Arena;
+use rulec_lang::limits::Limits;
+use rulec_lang::operators::budget::{PredicateContext, test_predicate};
+use rulec_lang::operators::{Anchor, Op, Quantity, Search, TestMode, implementations};
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::{Tri, Value, is_identical};
+use rulec_sema::hir::Const;
+use std::cell::{Cell, OnceCell};
+use std::collections::BTreeSet;
+
+/// Lists of fewer elements than this are searched one element after another.
+const MIN_PREPARED_ELEMENTS: usize = 16;
+/// Estimated work of one search for a regular expression, in steps.
+const REGEX_STEPS: usize = 30;
+/// Estimated work to compile a regular expression, in steps.
+const REGEX_COMPILATION_STEPS: usize = 2_000;
+
+/// A predicate, prepared for tests of its left operand.
+pub(super) struct PreparedTest {
+    op: Option<Op>,
+    mode: TestMode,
+    right: Option<Const>,
+    /// The kinds as which the left operand is read.
+    kinds: KindSet,
+    limits: Limits,
+    /// Whether the constant is a long list.
+    is_long: bool,
+    lookup: OnceCell<Option<Lookup>>,
+    /// Steps of one test without `lookup`.
+    steps: usize,
+    /// Steps that only the first test takes.
+    first_steps: Cell<usize>,
+}
+
+/// A data structure that searches for all elements of a list at once.
+enum Lookup {
+    /// The operator `in`.
+    Members(Members),
+    /// A search for texts of which one is enough. The list has texts only.
+    Keywords { texts: HashSet<Box<str>>, search: KeywordSearch },
+    /// A search for texts, all of which a list must contain.
+    AllIn(HashSet<Box<str>>),
+}
+
+/// The elements of the constant list of `in`, by kind.
+#[derive(Default)]
+struct Members {
+    texts: HashSet<Box<str>>,
+    ints: HashSet<i64>,
+    /// Indexes of the elements that are neither texts nor ints.
+    others: Vec<usize>,
+}
+
+enum KeywordSearch {
+    Anywhere(LiteralAutomaton),
+    Word(Box<WordSearcher<'static>>),
+    /// The lengths of the keywords, in bytes. The text must start with a keyword.
+    Start(BTreeSet<usize>),
+    /// As `Start`, at the end of the text.
+    End(BTreeSet<usize>),
+}
+
+impl PreparedTest {
+    /// Prepares a predicate, whose right operand is constant or absent.
+    pub fn new(
+        (op, mode): (Option<Op>, TestMode),
+        right: Option<&Const>,
+        kinds: KindSet,
+        limits: Limits,
+    ) -> Self {
+        let elements = right.and_then(|right| right.value().list_len());
+        let mut steps = elements.map_or(1, |elements| 1 + elements / 2);
+        let search = op.and_then(|op| op.info().search);
+        let patterns = elements.unwrap_or(1);
+        let mut first_steps = if elements.is_some() { patterns } else { 0 };
+        match search {
+            Some(Search::Regex) => {
+                steps = steps.saturating_mul(REGEX_STEPS);
+                first_steps = patterns.saturating_mul(REGEX_COMPILATION_STEPS);
+            }
+            Some(Search::Glob) => steps = steps.saturating_mul(REGEX_STEPS),
+            _ => {}
+        }
+        let first_steps = Cell::new(first_steps);
+        let is_long = elements.is_some_and(|elements| elements >= MIN_PREPARED_ELEMENTS);
+        PreparedTest {
+            op,
+            mode,
+            right: right.cloned(),
+            kinds,
+            limits,
+            is_long,
+            lookup: OnceCell::new(),
+            steps,
+            first_steps,
+        }
+    }
+
+    /// Returns the data structure for a long list. The first call builds it.
+    fn lookup(&self) -> Option<&Lookup> {
+        let (op, right) = self.op.zip(self.right.as_ref()).filter(|_| self.is_long)?;
+        self.lookup.get_or_init(|| Lookup::new(op, self.mode, right)).as_ref()
+    }
+
+    /// Returns the steps that a test of this value takes.
+    pub fn steps(&self, left: Value<'_>) -> usize {
+        let size = match left {
+            Value::Str(text) => 1 + text.len() / 16,
+            _ => 1 + left.list_len().unwrap_or(0),
+        };
+        let own = match self.lookup() {
+            Some(Lookup::Keywords {
+                search: KeywordSearch::Start(lengths) | KeywordSearch::End(lengths),
+                ..
+            }) => size + lengths.len().min(size * 16) / 2,
+            Some(Lookup::AllIn(texts)) => size + texts.len(),
+            Some(_) => size,
+            None => self.steps.saturating_mul(size),
+        };
+        own.saturating_add(self.first_steps.take())
+    }
+
+    /// Tests a value, as the reference evaluator does.
+    pub fn test(&self, left: Value<'_>) -> Tri {
+        let left = left.read_as(self.kinds);
+        let right = self.right.as_ref().map_or(Value::Missing, Const::value);
+        let Some(op) = self.op else { return implementations::value_to_tri(left) };
+        if let Some(truth) = self.lookup().and_then(|lookup| lookup.test(op, left, right, self.mode)) {
+            return truth;
+        }
+        let arena = Arena::new(&self.limits);
+        test_predicate(op, left, right, self.mode, PredicateContext { arena: &arena, constant: true })
+    }
+}
+
+impl Lookup {
+    fn new(op: Op, mode: TestMode, right: &Const) -> Option<Lookup> {
+        let prepared = |text: &str| Box::<str>::from(&*mode.text.prepare(text));
+        if op == Op::In && mode.quantity.is_none() {
+            let mut members = Members::default();
+            for (index, element) in right.value().elements()?.enumerate() {
+                match element {
+                    Value::Str(text) => drop(members.texts.insert(prepared(text))),
+                    Value::Int(int) => drop(members.ints.insert(int)),
+                    _ => members.others.push(index),
+                }
+            }
+            return Some(Lookup::Members(members));
+        }
+        let Some(Search::Literal(anchor)) = op.info().search else { return None };
+        let texts: Option<HashSet<Box<str>>> =
+            right.value().elements()?.map(|element| Some(prepared(element.as_str()?))).collect();
+        let texts = texts?;
+        match mode.quantity {
+            Some(Quantity::Any) => {}
+            Some(Quantity::All) => return Some(Lookup::AllIn(texts)),
+            _ => return None,
+        }
+        let bytes = || {
+            let mut all: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+            all.sort_unstable();
+            all
+        };
+        let lengths = || texts.iter().map(|text| text.len()).collect();
+        let search = match (anchor, mode.word) {
+            (Anchor::Anywhere, true) => {
+                KeywordSearch::Word(Box::new(WordSearcher::for_keywords(bytes()).ok()?))
+            }
+            (Anchor::Anywhere, false) => {
+                KeywordSearch::Anywhere(LiteralAutomaton::for_any_match(bytes()).ok()?)
+            }
+            (Anchor::Start, false) => KeywordSearch::Start(lengths()),
+            (Anchor::End, false) => KeywordSearch::End(lengths()),
+            (_, true) => return None,
+        };
+        Some(Lookup::Keywords { texts, search })
+    }
+
+    /// Tests a value; `None` if the elements must be tried one after another.
+    fn test(&self, op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode) -> Option<Tri> {
+        if left.is_missing() {
+            return Some(Tri::Unknown);
+        }
+        // The texts in a list that `contains` searches.
+        let listed =
+            || left.elements().filter(|_| op == Op::Contains).map(|all| all.filter_map(Value::as_str));
+        match (self, left) {
+            (Lookup::Members(members), _) => members.find(left, right, mode.text),
+            (Lookup::Keywords { texts, search }, Value::Str(text)) => {
+                Some(search.is_in(&mode.text.prepare(text), texts).into())
+            }
+            (Lookup::AllIn(_), Value::Str(_)) => None,
+            (Lookup::Keywords { texts, .. }, _) => Some(listed().map_or(Tri::Unknown, |mut elements| {
+                elements.any(|text| texts.contains(&*mode.text.prepare(text))).into()
+            })),
+            (Lookup::AllIn(texts), _) => Some(listed().map_or(Tri::Unknown, |elements| {
+                let seen: HashSet<Box<str>> =
+                    elements.map(|text| (&*mode.text.prepare(text)).into()).collect();
+                texts.is_subset(&seen).into()
+            })),
+        }
+    }
+}
+
+impl Members {
+    /// Returns whether the list of `in` has the value; `None` if the list must be searched.
+    fn find(&self, wanted: Value<'_>, list: Value<'_>, mode: TextMode) -> Option<Tri> {
+        let others = || {
+            let mut elements = self.others.iter().map(|index| list.index(Value::Int(*index as i64)));
+            elements.any(|element| is_identical(element, wanted))
+        };
+        let is_there = match wanted {
+            Value::Str(text) => self.texts.contains(&*mode.prepare(text)) || others(),
+            Value::Int(int) => self.ints.contains(&int) || others(),
+            Value::Float(float) => {
+                // The int with the value of the float, if there is one.
+                let int = float as i64;
+                (self.ints.contains(&int) && is_identical(Value::Int(int), wanted)) || others()
+            }
+            Value::DateTime(_) => return None,
+            _ => others(),
+        };
+        Some(is_there.into())
+    }
+}
+
+impl KeywordSearch {
+    fn is_in(&self, text: &str, texts: &HashSet<Box<str>>) -> bool {
+        match self {
+            KeywordSearch::Anywhere(automaton) => automaton.is_match(text),
+            KeywordSearch::Word(searcher) => searcher.is_in(text),
+            KeywordSearch::Start(lengths) => lengths
+                .range(..=text.len())
+                .any(|length| text.get(..*length).is_some_and(|start| texts.contains(start))),
+            KeywordSearch::End(lengths) => lengths
+                .range(..=text.len())
+                .any(|length| text.get(text.len() - length..).is_some_and(|end| texts.contains(end))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rulec_base::text::NormalizationForm;
+    use serde_json::{Value as Json, json};
+    use std::sync::Arc;
+
+    /// A lookup must answer as the search of one element after another.
+    #[test]
+    fn a_lookup_answers_as_a_search_of_the_list() {
+        let fill = (0..MIN_PREPARED_ELEMENTS).map(|at| json!(format!("filler{at}")));
+        let texts: Vec<Json> = fill.clone().chain([json!("Ab"), json!("straße"), json!("b c")]).collect();
+        let mixed =
+            [json!(1), json!(2.5), json!(9_007_199_254_740_993_i64), json!(null), json!([1]), json!(true)];
+        let mixed: Vec<Json> = texts.iter().cloned().chain(mixed).collect();
+        let lefts = [
+            json!(null),
+            json!("Ab"),
+            json!("ab"),
+            json!("xAbx"),
+            json!("Ab x"),
+            json!("x Ab"),
+            json!("STRASSE"),
+            json!("a b c d"),
+            json!(""),
+            json!(1),
+            json!(1.0),
+            json!(2.5),
+            json!(3),
+            json!(9_007_199_254_740_992_i64),
+            json!(9_007_199_254_740_992.0),
+            json!(true),
+            json!([1]),
+            json!(["Ab", 1]),
+            json!(["xAb"]),
+            json!([]),
+            json!({"Ab": 1}),
+            json!(texts),
+        ];
+        let mut looked_up = 0;
+        for op in [Op::In, Op::Contains, Op::StartsWith, Op::EndsWith] {
+            for (fold, word) in [(false, false), (true, false), (false, true), (true, true)] {
+                for quantity in [None, Some(Quantity::Any), Some(Quantity::All), Some(Quantity::None)] {
+                    let text = TextMode { fold, form: NormalizationForm::None };
+                    let mode = TestMode { word, quantity, text };
+                    for list in [&texts, &mixed] {
+                        let right = Const::Json(Arc::new(json!(list)));
+                        let kinds = KindSet::ALL_WITH_VERSION;
+                        let test =
+                            PreparedTest::new((Some(op), mode), Some(&right), kinds, Limits::default());
+                        looked_up += usize::from(test.lookup().is_some());
+                        for left in &lefts {
+                            let left = Value::from_json(left);
+                            let arena = Arena::default();
+                            let context = PredicateContext { arena: &arena, constant: true };
+                            let expected = test_predicate(op, left, right.value(), mode, context);
+                            assert_eq!(test.test(left), expected, "{left:?} {op:?} {mode:?}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(looked_up > 20, "{looked_up}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Tests values against many literals. The literal that excluded the last value is tested first,
+//! because it often excludes the next value too. The literals that excluded some value are
+//! recorded: they are a small set that is likely to exclude every value.
+
+use super::atoms::{AtomLiteral, AtomTable, TRUE};
+use super::shape::TextDependence;
+
+/// Literals in the order in which they are tested.
+pub(super) struct RefutingLiterals {
+    literals: Vec<AtomLiteral>,
+    /// The number of literals at the front that have excluded a value.
+    used: usize,
+}
+
+impl RefutingLiterals {
+    pub fn new(literals: &[AtomLiteral]) -> RefutingLiterals {
+        RefutingLiterals { literals: literals.to_vec(), used: 0 }
+    }
+
+    /// True if a value of the term satisfies all literals.
+    pub fn admit(&mut self, atoms: &AtomTable, value: &serde_json::Value) -> bool {
+        let refutes = |literal: &AtomLiteral| !atoms.value_satisfies(*literal, value);
+        let Some(index) = self.literals.iter().position(refutes) else { return true };
+        if index >= self.used {
+            self.literals.swap(index, self.used);
+            self.used += 1;
+        } else {
+            self.literals[..=index].rotate_right(1);
+        }
+        false
+    }
+
+    /// Returns the literals that have excluded a value.
+    pub fn into_used(mut self) -> Vec<AtomLiteral> {
+        self.literals.truncate(self.used);
+        self.literals.sort_unstable();
+        self.literals
+    }
+
+    /// Returns the literals that have excluded a value, and the literal of the atom `deciding`.
+    pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
+        let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
+        let mut core = self.into_used();
+        core.extend(own.filter(|own| !core.contains(own)));
+        core.sort_unstable();
+        core
+    }
+}
+
+/// True if every text that satisfies one literal contains a keyword that another literal forbids,
+/// such as `contains "refund"` without `contains "fun"`.
+pub(super) fn implies_a_forbidden_keyword(atoms: &AtomTable, literals: &[AtomLiteral]) -> bool {
+    let texts = |literal: &AtomLiteral| match &atoms.atoms[literal.atom].shape.as_ref()?.on_text {
+        TextDependence::Texts(texts) => Some(texts),
+        _ => None,
+    };
+    let mut required = literals.iter().filter(|literal| literal.allowed == TRUE).filter_map(texts);
+    required.any(|required| {
+        literals.iter().filter(|literal| literal.allowed & TRUE == 0).any(|forbidden| {
+            texts(forbidden).is_some_and(|texts| required.implies_found_keywords_of(texts))
+                && required.implies(|keyword| {
+                    let forbidden_test = AtomLiteral { allowed: TRUE, ..*forbidden };
+                    atoms.value_satisfies(forbidden_test, &serde_json::Value::from(keyword))
+                })
+        })
+    })
+}

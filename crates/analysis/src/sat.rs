@@ -1,0 +1,314 @@
+//! One query of the analysis, encoded as clauses of the SAT solver. Each atom (a predicate or
+//! quantifier) has two SAT literals, "the atom is true" and "the atom is false".
+
+use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
+use super::budget::StepBudget;
+use super::orders::order_conflicts;
+use super::solver::{SolverAnswer, SolverGoal};
+use super::theory::{BaseMessage, MessageTheory};
+use batsat::{Callbacks, ClauseKind, Lit, SolverInterface, SolverOpts, lbool};
+use hashbrown::{HashMap, HashSet};
+use rulec_lang::ty::KindSet;
+use rulec_sema::hir::SlotId;
+use rulec_sema::normal::{CondId, NCond, Normal};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Steps to create a variable of the SAT solver.
+const STEPS_PER_VARIABLE: usize = 4;
+/// A step propagates this number of SAT literals.
+const PROPAGATIONS_PER_STEP: u64 = 4;
+
+/// Charges the clauses that the SAT solver learns, and stops the solver if too few steps are left.
+pub(super) struct SatBudget(StepBudget);
+
+impl Callbacks for SatBudget {
+    fn on_new_clause(&mut self, clause: &[Lit], kind: ClauseKind) {
+        if kind == ClauseKind::Learnt {
+            self.0.charge(clause.len());
+        }
+    }
+
+    fn stop(&self) -> bool {
+        self.0.is_exhausted()
+    }
+}
+
+/// One query, encoded as clauses of the SAT solver.
+pub(super) struct SatQuery {
+    pub solver: batsat::Solver<SatBudget>,
+    budget: StepBudget,
+    conds: HashMap<CondId, Lit>,
+    /// For each atom, the SAT literals "the atom is true" and "the atom is false".
+    atoms: BTreeMap<usize, (Lit, Lit)>,
+    /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
+    /// belongs to.
+    owners: HashMap<u32, usize>,
+    /// SAT literal that every query assumes to be true. Clauses that exclude sets of literals
+    /// without a proof apply only under this assumption.
+    pub certain: Lit,
+}
+
+impl SatQuery {
+    pub fn new(budget: StepBudget) -> SatQuery {
+        let mut solver = batsat::Solver::new(SolverOpts::default(), SatBudget(budget.clone()));
+        let certain = Lit::new(solver.new_var_default(), true);
+        let (conds, atoms, owners) = (HashMap::new(), BTreeMap::new(), HashMap::new());
+        SatQuery { solver, budget, conds, atoms, owners, certain }
+    }
+
+    /// Runs the SAT solver under assumptions. Returns neither true nor false if too few steps are
+    /// left.
+    pub fn solve(&mut self, assumptions: &[Lit]) -> lbool {
+        let old_propagations = self.solver.num_propagations();
+        let result = self.solver.solve_limited(assumptions);
+        let taken = (self.solver.num_propagations() - old_propagations) / PROPAGATIONS_PER_STEP;
+        self.budget.charge(usize::try_from(taken).unwrap_or(usize::MAX));
+        result
+    }
+
+    fn fresh_literal(&mut self) -> Lit {
+        self.budget.charge(STEPS_PER_VARIABLE);
+        Lit::new(self.solver.new_var(lbool::FALSE, true), true)
+    }
+
+    fn add_clause(&mut self, lits: impl IntoIterator<Item = Lit>) {
+        let mut lits: Vec<Lit> = lits.into_iter().collect();
+        self.budget.charge(lits.len());
+        self.solver.add_clause_reuse(&mut lits);
+    }
+
+    /// Returns the SAT literal of a condition. The first call for a condition adds the clauses that
+    /// define the literal.
+    pub fn literal_of(&mut self, normal: &Normal, theory: &mut MessageTheory, cond: CondId) -> Lit {
+        if let Some(existing) = self.conds.get(&cond) {
+            return *existing;
+        }
+        if self.budget.is_exhausted() {
+            // The query has no answer, so any literal will do.
+            return self.certain;
+        }
+        let lit = match normal.cond(cond) {
+            NCond::Const(value) => {
+                let lit = self.fresh_literal();
+                self.add_clause([if *value { lit } else { !lit }]);
+                lit
+            }
+            NCond::Test { pred, want } => {
+                let atom = theory.values.atoms.atom_of_pred(normal, *pred);
+                let (holds, fails) = self.literals_of_atom(atom);
+                if *want { holds } else { fails }
+            }
+            NCond::Each { .. } => {
+                let atom = theory.values.atoms.atom_of_each(normal, cond);
+                self.literals_of_atom(atom).0
+            }
+            NCond::Not(inner) => !self.literal_of(normal, theory, *inner),
+            NCond::And(parts) | NCond::Or(parts) => {
+                let is_conjunction = matches!(normal.cond(cond), NCond::And(_));
+                let parts: Vec<Lit> =
+                    parts.iter().map(|part| self.literal_of(normal, theory, *part)).collect();
+                let lit = self.fresh_literal();
+                let sign = |lit: Lit| if is_conjunction { lit } else { !lit };
+                for part in &parts {
+                    self.add_clause([!sign(lit), sign(*part)]);
+                }
+                self.add_clause(parts.iter().map(|part| !sign(*part)).chain([sign(lit)]));
+                lit
+            }
+        };
+        self.conds.insert(cond, lit);
+        lit
+    }
+
+    fn literals_of_atom(&mut self, atom: usize) -> (Lit, Lit) {
+        if let Some(existing) = self.atoms.get(&atom) {
+            return *existing;
+        }
+        let (holds, fails) = (self.fresh_literal(), self.fresh_literal());
+        self.add_clause([!holds, !fails]);
+        self.atoms.insert(atom, (holds, fails));
+        self.owners.extend([holds, fails].map(|lit| (lit.var().idx(), atom)));
+        (holds, fails)
+    }
+
+    /// Adds clauses for fields that may be missing. If a predicate reads only a missing field, its
+    /// truth value is the same as for an empty message.
+    pub fn add_missing_field_clauses(&mut self, theory: &MessageTheory) {
+        let table = &theory.values.atoms;
+        let mut missing_atoms: HashMap<&[Arc<str>], Vec<(usize, SlotId)>> = HashMap::new();
+        for atom in self.atoms.keys() {
+            if let Some(slot) = table.atoms[*atom].missing_slot {
+                missing_atoms.entry(&table.slot(slot).path).or_default().push((*atom, slot));
+            }
+        }
+        if missing_atoms.is_empty() {
+            return;
+        }
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for atom in self.atoms.keys() {
+            let other_atom = &table.atoms[*atom];
+            let first_slot =
+                other_atom.slots.first().filter(|_| !other_atom.reads_outside && other_atom.pred.is_some());
+            let Some(first_slot) = first_slot else { continue };
+            let path = &table.slot(*first_slot).path;
+            let outer_paths = (1..=path.len()).filter_map(|length| missing_atoms.get(&path[..length]));
+            for (missing_atom, slot) in outer_paths.flatten().filter(|(missing, _)| missing != atom) {
+                let missing_field = table.slot(*slot);
+                let is_inside = |inner_slot: SlotId| {
+                    let inner_field = table.slot(inner_slot);
+                    inner_field.path.len() > missing_field.path.len()
+                        && inner_field.path.starts_with(&missing_field.path)
+                        && KindSet::DICT.is_subset(missing_field.kinds)
+                };
+                if other_atom.slots.iter().all(|read_slot| read_slot == slot || is_inside(*read_slot)) {
+                    pairs.push((*missing_atom, *atom));
+                }
+            }
+        }
+        pairs.sort_unstable();
+        for (missing_atom, atom) in pairs {
+            let truth = table.truth_when_empty(atom);
+            let missing = AtomLiteral { atom: missing_atom, allowed: TRUE };
+            let other = AtomLiteral { atom, allowed: (TRUE | FALSE | UNKNOWN) & !truth };
+            self.exclude_literals(&[missing, other], true);
+        }
+    }
+
+    /// Adds clauses about terms that are compared with many numbers.
+    pub fn add_order_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
+        for conflict in order_conflicts(normal, &theory.values.atoms, self.atoms.keys().copied()) {
+            self.exclude_literals(&conflict, true);
+        }
+    }
+
+    /// Adds clauses that fix the truth of the atoms (predicates) that read only paths that may not
+    /// change. Returns each of these paths with the SAT literal "the path is unchanged".
+    pub fn fix_unchanged_paths(
+        &mut self,
+        theory: &MessageTheory,
+        base: &BaseMessage<'_>,
+    ) -> Vec<(usize, Lit)> {
+        let atom_table = &theory.values.atoms;
+        let mut unchanged_lits: BTreeMap<usize, Lit> = BTreeMap::new();
+        let atoms: Vec<(usize, (Lit, Lit))> = self.atoms.iter().map(|(atom, lits)| (*atom, *lits)).collect();
+        for (atom, (holds, fails)) in atoms {
+            let read_atom = &atom_table.atoms[atom];
+            if read_atom.reads_outside
+                || read_atom.paths.is_empty()
+                || read_atom.paths.iter().any(|path| base.is_free(atom_table, *path))
+            {
+                continue;
+            }
+            let mut clause: Vec<Lit> = Vec::new();
+            for path in &read_atom.paths {
+                let lit = *unchanged_lits.entry(*path).or_insert_with(|| self.fresh_literal());
+                clause.push(!lit);
+            }
+            let truth = atom_table.truth_of_atom(atom, base.message);
+            for (lit, expected) in [(holds, TRUE), (fails, FALSE)] {
+                self.add_clause(clause.iter().copied().chain([if truth == expected { lit } else { !lit }]));
+            }
+        }
+        unchanged_lits.into_iter().collect()
+    }
+
+    /// Returns the lemmas (sets of literals that no message satisfies together) whose atoms all
+    /// occur in the query.
+    pub fn applicable_lemmas(&self, lemmas: &HashMap<usize, Vec<Vec<AtomLiteral>>>) -> Vec<Vec<AtomLiteral>> {
+        let candidates = self.atoms.keys().filter_map(|atom| lemmas.get(atom));
+        self.budget.charge(candidates.clone().map(Vec::len).sum());
+        candidates
+            .flatten()
+            .filter(|lemma| lemma.iter().all(|literal| self.atoms.contains_key(&literal.atom)))
+            .cloned()
+            .collect()
+    }
+
+    /// Adds a clause that excludes messages that satisfy all of the `literals`. If `proven` is
+    /// false, the clause applies only under the assumption `certain`.
+    pub fn exclude_literals(&mut self, literals: &[AtomLiteral], proven: bool) {
+        let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
+        for literal in literals {
+            let (holds, fails) = self.literals_of_atom(literal.atom);
+            match literal.allowed {
+                TRUE => clause.push(!holds),
+                FALSE => clause.push(!fails),
+                UNKNOWN => clause.extend([holds, fails]),
+                allowed if allowed & TRUE == 0 => clause.push(holds),
+                allowed if allowed & FALSE == 0 => clause.push(fails),
+                // Allowed are true and false, but not unknown.
+                _ => {
+                    let either = self.fresh_literal();
+                    self.add_clause([!either, holds, fails]);
+                    self.add_clause([either, !holds]);
+                    self.add_clause([either, !fails]);
+                    clause.push(!either);
+                }
+            }
+        }
+        self.add_clause(clause);
+    }
+
+    /// Returns the indexes of goals that exclude each other, after the SAT solver found no
+    /// solution. Returns `Unknown` if the proof depends on the assumption `certain`.
+    pub fn unsatisfiable_goals(&self, goal_lits: &[Lit]) -> SolverAnswer {
+        if self.solver.unsat_core_contains_var(self.certain.var()) {
+            return SolverAnswer::Unknown;
+        }
+        let core =
+            goal_lits.iter().enumerate().filter(|(_, lit)| self.solver.unsat_core_contains_var(lit.var()));
+        SolverAnswer::Never(core.map(|(goal_index, _)| goal_index).collect())
+    }
+
+    /// Extracts from the SAT solver's solution a subset of literals that is sufficient to satisfy
+    /// the goals.
+    pub fn extract_proposal(&self, normal: &Normal, goals: &[SolverGoal]) -> Vec<AtomLiteral> {
+        let mut allowed_by_atom: HashMap<usize, TruthSet> = HashMap::new();
+        let mut visited = HashSet::new();
+        let mut pending: Vec<SolverGoal> = goals.to_vec();
+        let proposed_value = |cond: CondId| {
+            self.conds.get(&cond).is_some_and(|lit| self.solver.value_lit(*lit) == lbool::TRUE)
+        };
+        while let Some((cond, value)) = pending.pop() {
+            if !visited.insert((cond, value)) {
+                continue;
+            }
+            match normal.cond(cond) {
+                NCond::Const(_) => {}
+                NCond::Not(inner) => pending.push((*inner, !value)),
+                NCond::And(parts) | NCond::Or(parts) => {
+                    self.budget.charge(parts.len());
+                    if matches!(normal.cond(cond), NCond::And(_)) == value {
+                        pending.extend(parts.iter().map(|part| (*part, value)));
+                    } else {
+                        // One part is enough; prefer a part that is needed anyway.
+                        let matching_parts =
+                            || parts.iter().copied().filter(|part| proposed_value(*part) == value);
+                        let part = matching_parts()
+                            .find(|part| visited.contains(&(*part, value)))
+                            .or_else(|| matching_parts().next());
+                        pending.extend(part.map(|part| (part, value)));
+                    }
+                }
+                NCond::Test { .. } | NCond::Each { .. } => {
+                    let Some((atom, true_side)) = self.atom_polarity(normal, cond) else { continue };
+                    let truth = if true_side { TRUE } else { FALSE };
+                    let allowed = if value { truth } else { !truth & (TRUE | FALSE | UNKNOWN) };
+                    *allowed_by_atom.entry(atom).or_insert(TRUE | FALSE | UNKNOWN) &= allowed;
+                }
+            }
+        }
+        let mut literals: Vec<AtomLiteral> =
+            allowed_by_atom.into_iter().map(|(atom, allowed)| AtomLiteral { atom, allowed }).collect();
+        literals.sort_unstable();
+        literals
+    }
+
+    /// Returns the atom of a condition. The bool is true if the condition is "the atom is true",
+    /// and false if the condition is "the atom is false".
+    fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
+        let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
+        Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))
+    }
+}
