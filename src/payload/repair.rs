@@ -11,12 +11,11 @@ use std::collections::HashSet;
 /// corrections.
 pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
-    let mut mended: HashSet<&str> = HashSet::new();
+    let mut mended: HashSet<&[PathStep<String>]> = HashSet::new();
     let mut elements: Vec<&[PathStep<String>]> = Vec::new();
     for violation in found {
         let Some(mend) = &violation.mend else { continue };
-        let path = &violation.violation.path;
-        if mended.contains(path.as_str()) {
+        if mended.contains(&*violation.steps) {
             continue;
         }
         let done = match (mend, violation.steps.last()) {
@@ -29,8 +28,8 @@ pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]
             (Repair::Clamp(value), _) => put_value(payload, &violation.steps, value).then_some("clamp"),
         };
         if let Some(kind) = done {
-            mended.insert(path);
-            applied.push(Applied { kind, path: path.clone() });
+            mended.insert(&violation.steps);
+            applied.push(Applied { kind, path: violation.violation.path.clone() });
         }
     }
     // Remove list elements last. Remove elements of inner lists first, so that the remaining

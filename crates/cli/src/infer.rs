@@ -69,10 +69,15 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
         Some(schema) if is_schema(&schema) => (type_of_schema(&schema, &schema, 0), 0),
         _ => {
             let mut all = InferredType::Unknown;
-            let refused = stream::read_objects(path, term, |_, message| {
-                let seen = type_of_sample(&Json::Object(message));
-                all = join_types(std::mem::take(&mut all), seen);
-            })?;
+            let refused = stream::read_objects(
+                path,
+                term,
+                |error| error,
+                |_, message| {
+                    let seen = type_of_sample(&Json::Object(message));
+                    all = join_types(std::mem::take(&mut all), seen);
+                },
+            )?;
             (all, refused)
         }
     };

@@ -43,7 +43,7 @@ pub struct Args {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
     let entry = select_entry(rules, args.entry.as_deref())?;
-    let message = args.message.read_message()?;
+    let message = args.message.read_message(|error| rules.masked_error(error))?;
     let found = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
     let found = if args.show_private { found } else { found.masked() };
     match args.format {

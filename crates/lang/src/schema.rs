@@ -104,7 +104,7 @@ impl ContractField {
 pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputViolation> {
     let mut found = Vec::new();
     match message {
-        Json::Object(map) => find_record_violations(input, map, &mut SmallVec::new(), &mut found),
+        Json::Object(map) => find_record_violations(input, map, false, &mut SmallVec::new(), &mut found),
         other => found.push(InputViolation {
             path: String::new(),
             expected: "an object".to_owned(),
@@ -115,10 +115,12 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
     found
 }
 
-/// Adds the violations in a record to `found`; `path` is the path of the record in the message.
+/// Adds the violations in a record to `found`; `path` is the path of the record in the message. The
+/// keys of a private record are not shown.
 fn find_record_violations<'r>(
     record: &'r RecordType,
     map: &Map<String, Json>,
+    private: bool,
     path: &mut SmallVec<[&'r str; 8]>,
     found: &mut Vec<InputViolation>,
 ) {
@@ -128,7 +130,8 @@ fn find_record_violations<'r>(
             // For a record, only `record` is shown: a list of its fields would hide the actual
             // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
-            let hint = (kind == MISSING_KIND).then(|| suggest_misspelt_key(record, map, path)).flatten();
+            let hint =
+                (kind == MISSING_KIND && !private).then(|| suggest_misspelt_key(record, map, path)).flatten();
             found.push(InputViolation { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
@@ -139,7 +142,7 @@ fn find_record_violations<'r>(
             }
             Some(Json::Object(inner)) => {
                 if let Some(record) = field.ty.fields() {
-                    find_record_violations(record, inner, path, found);
+                    find_record_violations(record, inner, private || field.private, path, found);
                 }
             }
             Some(_) => {}

@@ -109,7 +109,7 @@ impl VariantBuilder<'_, '_> {
                 let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
                 let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
                 probe.insert(field.name.to_string(), value.clone());
-                let found = run::run_checks(self.judge, &site.build_payload(probe), false, None).found;
+                let found = run::run_checks(self.judge, &site.build_payload(probe), false, &[], None).found;
                 wanted
                     .extend(found.iter().filter_map(|found| self.required_fields(found, field, dicts, site)));
             }

@@ -24,6 +24,7 @@ mod meaning;
 mod pages;
 mod payload;
 mod plan;
+mod private;
 mod prompt;
 mod run;
 mod shell;

@@ -11,7 +11,7 @@ use super::constant::constant_json_of;
 use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{
     self, BindingId, BindingRoot, Block, Cond, CondKind, Expr, ExprKind, ObjectPath, Operand, Part,
-    Predicate, Requirement, TableKind,
+    Predicate, PrivateReads, Requirement, TableKind,
 };
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -170,7 +170,7 @@ impl<'a> Checker<'a> {
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
         let PayloadState { items, too_large, .. } = self.payload;
         self.payload = PayloadState { block, groups, fields, items, too_large, ..PayloadState::default() };
-        let (root, payload) = self.new_binding("payload", object.record_type(), name.span);
+        let (root, payload) = self.new_binding("payload", object.record_type(), false, name.span);
         self.bind_path(ObjectPath::new(root), Binding::new("payload", payload.clone(), name.span));
         self.scope.push(Binding::new(shape::DECISION_NAME, decision, name.span));
         let site = ItemSite {
@@ -183,7 +183,7 @@ impl<'a> Checker<'a> {
         };
         let params = group.map_or(&[][..], |group| &group.params);
         for (field, param) in self.resolve_record(params).fields.into_iter().zip(params) {
-            let (id, expr) = self.new_binding(&field.name, field.ty, param.name.span);
+            let (id, expr) = self.new_binding(&field.name, field.ty, false, param.name.span);
             self.bind_path(ObjectPath::new(id), Binding::new(&field.name, expr, param.name.span));
         }
         self.lower_items(body, ItemOwner::Object, &site);
@@ -199,12 +199,18 @@ impl<'a> Checker<'a> {
     }
 
     /// Allocates a binding; returns its id and the expression that reads the binding.
-    fn new_binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
+    /// `private` means that the values of the binding come from private fields.
+    fn new_binding(&mut self, name: &str, ty: Ty, private: bool, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;
         let root = BindingRoot { id, name: name.into() };
-        let slot = self.fields.intern_slot(Some(&root), &[""; 0], ty.kinds, false);
+        let slot = self.fields.intern_slot(Some(&root), &[""; 0], ty.kinds, private);
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
+    }
+
+    /// Returns the analysis of which expressions read private values.
+    fn private_reads(&self) -> PrivateReads<'_> {
+        PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_roots())
     }
 
     /// Returns a block with a new, empty table.
@@ -381,7 +387,7 @@ impl<'a> Checker<'a> {
         self.noted.clear();
         let Ok(expr) = self.check_value(value) else {
             // The name is bound in spite of the error, so that its uses are not reported.
-            let (_, expr) = self.new_binding(&name.node, Ty::ANY, name.span);
+            let (_, expr) = self.new_binding(&name.node, Ty::ANY, false, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));
             return Err(AlreadyReported);
         };
@@ -405,7 +411,8 @@ impl<'a> Checker<'a> {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;
         }
-        let (id, expr) = self.new_binding(name, value.ty.clone(), span);
+        let private = self.private_reads().is_private(&value);
+        let (id, expr) = self.new_binding(name, value.ty.clone(), private, span);
         let value = self.add_value(value);
         self.payload.block.lets.push((id, value));
         expr

@@ -19,13 +19,13 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
         let error = known.first_error().unwrap_or_default();
         return Ok(Decided::Broken { error, errors: known.error_count() });
     };
-    let message = match request_message(studio, &asked.message, asked.row.as_ref())? {
+    let message = match request_message(studio, rules, &asked.message, asked.row.as_ref())? {
         Ok(message) => message,
         Err(mistake) => return Ok(Decided::Refused(mistake)),
     };
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
-        return judge::judge(rules, &asked, &message);
+        return judge::judge(rules, &asked, &message, studio.show_private);
     }
     if program.workflow_named(&asked.entry).is_some() {
         return Ok(Decided::Workflow(workflow::run_workflow(rules, &asked.entry, message)?));

@@ -14,19 +14,23 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Decided> {
+pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json, show_private: bool) -> Answer<Decided> {
     let mut judge =
         Judge::new(rules, &asked.entry).map_err(|error| RequestError::missing(error.to_message()))?;
     if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
-            Err(error) => return Ok(Decided::Refused(to_mistake(text, &error, true))),
+            Err(error) => {
+                let error = rules.masked_error(error);
+                return Ok(Decided::Refused(to_mistake(text, &error, true)));
+            }
         };
         for (name, value) in values {
             judge = judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))?;
         }
     }
     let judgement = judge.judge(message);
+    let shown = if show_private { message.clone() } else { judge.masked_payload(message) };
     let whys = judge.why(message);
     let places = Utf16Offsets::new(&asked.message);
     let violation = |found: &payload::Violation| {
@@ -38,10 +42,7 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
             path: found.path.clone(),
             message: localized(&found.message),
             repair: localized(&found.repair),
-            value: place
-                .clone()
-                .and_then(|place| serde_json::from_str(&asked.message[place]).ok())
-                .unwrap_or_default(),
+            value: value_at(&shown, &found.path).cloned().unwrap_or_default(),
             from: place.as_ref().map(|place| places.to_utf16(place.start)),
             to: place.as_ref().map(|place| places.to_utf16(place.end)),
             why: why.map(|why| why.lines().iter().map(localized).collect::<Vec<_>>().join("\n")),
@@ -50,7 +51,8 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
     let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default();
     let corrections = judgement.corrections();
     let remaining = if corrections.is_empty() { judgement.violations() } else { judgement.remaining() };
-    let diff = judgement.corrected().map(|corrected| diff_lines(&pretty(message), &pretty(corrected)));
+    let corrected = if show_private { judgement.corrected() } else { judgement.masked_correction() };
+    let diff = corrected.map(|corrected| diff_lines(&pretty(&shown), &pretty(corrected)));
     Ok(Decided::Payload(Judged {
         outcome: judgement.outcome().name().to_owned(),
         fallback: judgement.fallback().map(str::to_owned),
@@ -94,6 +96,20 @@ fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
     }
     let start = (value.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     Some(start..start + value.len())
+}
+
+/// Returns the value at a path, such as `$.nodes[2]["x y"]`.
+fn value_at<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
+    let (mut value, mut rest) = (json, path.strip_prefix('$')?);
+    while !rest.is_empty() {
+        let (step, behind) = split_step(rest)?;
+        rest = behind;
+        value = match step {
+            PathStep::Key(key) => value.get(&key)?,
+            PathStep::Index(at) => value.get(at)?,
+        };
+    }
+    Some(value)
 }
 
 enum PathStep {

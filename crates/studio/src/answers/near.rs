@@ -31,7 +31,7 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Ne
     let known = studio.snapshot(asked.version)?;
     let rules = known.rules()?;
     let entry = find_entry(rules, &asked.entry)?;
-    let message = request_message(studio, &asked.message, asked.row.as_ref())?
+    let message = request_message(studio, rules, &asked.message, asked.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
     let tell = |found: WhyNot| to_near(if studio.show_private { found } else { found.masked() });
     if let Some(route) = &asked.route {

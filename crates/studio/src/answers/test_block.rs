@@ -25,7 +25,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTes
     let project = studio.project(asked.version.rules)?;
     let known = project.snapshot(asked.version.draft);
     let rules = known.rules()?;
-    let message = request_message(studio, &asked.message, asked.row.as_ref())?
+    let message = request_message(studio, rules, &asked.message, asked.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
         return Err(RequestError::invalid(message!(

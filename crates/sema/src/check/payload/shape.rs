@@ -169,7 +169,7 @@ impl Shape {
 
 impl Object {
     /// Returns the type that an object with these fields is read as.
-    pub(super) fn record_type(&self) -> Ty {
+    pub(crate) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),
             ty: field.shape.ty(),
