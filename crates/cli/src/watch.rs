@@ -2,8 +2,8 @@
 //! file system, and needs only the modification times.
 
 use super::compiled::Compiled;
-use super::files;
-use std::collections::BTreeMap;
+use super::{files, stdio};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -15,20 +15,21 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// The modification time and length of each file, by path. `None` if the path is not a file.
 type FileStamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
-/// The watched files: the named files, all rules below the named folders, and the files in the
-/// folders of all imports.
+/// The watched files: the named files, all rules below the named folders, and the files that the
+/// rules import.
 pub struct FileWatch<'a> {
     paths: &'a [PathBuf],
     /// Files that this program writes. Changes of these files are ignored, because they may be in a
-    /// watched folder.
+    /// watched folder. The files of standard output and standard error are ignored, too.
     written: Vec<&'a Path>,
-    folders: Vec<PathBuf>,
+    /// The files that the rules import, also those that do not exist yet.
+    imported: BTreeSet<PathBuf>,
     before: FileStamps,
 }
 
 impl<'a> FileWatch<'a> {
     pub fn new(paths: &'a [PathBuf], written: Vec<&'a Path>) -> FileWatch<'a> {
-        FileWatch { paths, written, folders: Vec::new(), before: FileStamps::new() }
+        FileWatch { paths, written, imported: BTreeSet::new(), before: FileStamps::new() }
     }
 
     /// Records the state of the watched files, before the files are read.
@@ -36,19 +37,9 @@ impl<'a> FileWatch<'a> {
         self.before = self.current_stamps();
     }
 
-    /// Also watches the folders of all source files that were read. Imported word lists are in
-    /// these folders, too.
+    /// Also watches the files that were read, and the files that were looked for.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
-        for (compiled, _) in compiled {
-            for (id, _) in compiled.sources().iter() {
-                let name = PathBuf::from(compiled.file_name(id));
-                let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
-                if !self.folders.contains(&folder) {
-                    self.folders.push(folder);
-                }
-            }
-        }
+        self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }
 
     /// Waits until a watched file differs from the recorded state, or a new file appears.
@@ -58,28 +49,36 @@ impl<'a> FileWatch<'a> {
         let known =
             |stamps: &FileStamps| self.before.keys().all(|path| stamps.get(path) == self.before.get(path));
         let first = now.clone();
-        while known(&now) && now == first {
+        // At least one pause, so that files that change all the time do not start a run each time.
+        loop {
+            let changed = !known(&now) || now != first;
             thread::sleep(POLL_INTERVAL);
+            if changed {
+                return;
+            }
             now = self.current_stamps();
         }
     }
 
     fn current_stamps(&self) -> FileStamps {
         let mut files = files::list_rules_files(self.paths).unwrap_or_default();
-        for folder in &self.folders {
-            files.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
-        }
+        files.extend(self.imported.iter().cloned());
         files.retain(|path| !self.written.iter().any(|written| is_same_path(path, written)));
+        let output = stdio::output_files();
         let stamp = |path: &Path| {
             let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+            if output.iter().any(|output| stdio::is_same_file(output, &file)) {
+                return None;
+            }
             Some((file.modified().ok()?, file.len()))
         };
         files.into_iter().map(|path| (path.clone(), stamp(&path))).collect()
     }
 }
 
-/// True if two paths are equal except for a leading `./`.
+/// True if two paths are equal except for a leading `./`, or lead to one file.
 fn is_same_path(one: &Path, other: &Path) -> bool {
     let plain = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
-    plain(one) == plain(other)
+    let real = |path: &Path| path.canonicalize().ok();
+    plain(one) == plain(other) || real(one).is_some_and(|one| real(other) == Some(one))
 }
