@@ -17,6 +17,7 @@ mod fmt;
 mod formats;
 mod hostile;
 mod import;
+mod injection;
 mod kinds;
 mod lenses;
 mod lsp;
