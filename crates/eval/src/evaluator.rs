@@ -22,6 +22,7 @@ use order::HostCallFacts;
 use rulec_lang::arena::Arena;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
+use rulec_lang::operators::sets::ConstantSet;
 use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
@@ -53,6 +54,8 @@ pub struct Evaluator<'a, O = ()> {
     /// Cached results of loop-invariant parts. The key is the address of the node, and whether the
     /// node is a condition.
     once: HashMap<(usize, bool), CachedResult<'a>>,
+    /// The sets of long constant lists, by the address of the predicate.
+    sets: HashMap<usize, Option<Box<ConstantSet>>>,
     /// The observer that is called at the start and the end of each step.
     pub observer: O,
 }
@@ -78,6 +81,7 @@ impl<'a> Evaluator<'a> {
             outside: 0,
             nests: QuantifierFacts::default(),
             once: HashMap::new(),
+            sets: HashMap::new(),
             lets: vec![None; program.lets.len()],
             observer: (),
         }
@@ -99,6 +103,7 @@ impl<'a> Evaluator<'a> {
             nests,
             lets,
             once,
+            sets: HashMap::new(),
             observer,
         }
     }
@@ -296,13 +301,17 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     Operand::Value(right) => self.is_constant(right),
                     _ => true,
                 };
-                budget::test_predicate(
-                    op,
-                    left,
-                    right,
-                    predicate.mode,
-                    PredicateContext { arena: self.arena, constant },
-                )
+                let (mode, arena) = (predicate.mode, self.arena);
+                if constant {
+                    let sets = &mut self.sets;
+                    budget::test_constant(op, left, right, mode, arena, || {
+                        let set = sets.entry(std::ptr::from_ref(predicate) as usize);
+                        set.or_insert_with(|| ConstantSet::new(right, mode.text).map(Box::new)).as_deref()
+                    })
+                } else {
+                    let context = PredicateContext { arena, constant };
+                    budget::test_predicate(op, left, right, mode, context)
+                }
             }
         };
         if predicate.negated { result.not() } else { result }
