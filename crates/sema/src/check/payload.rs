@@ -60,14 +60,26 @@ pub(super) struct PayloadState {
     /// The number of items (fields, rules and so on) so far. Items of a group count each time that
     /// the group is inlined.
     items: usize,
+    /// The number of items of groups that were inlined so far, in all payloads. Each copy of an
+    /// item takes memory of its own.
+    copies: usize,
     /// Whether the payload was already reported as too large.
     too_large: bool,
+}
+
+impl PayloadState {
+    fn has_too_many_items(&self) -> bool {
+        self.items > MAX_ITEMS || self.copies > MAX_COPIES
+    }
 }
 
 /// The greatest nesting depth of groups and `each` blocks, which are lowered recursively.
 const MAX_ITEM_DEPTH: usize = 64;
 /// The greatest number of items of a payload with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
+/// The greatest number of copies of the items of groups in all payloads of a program. Both passes
+/// over a payload count.
+const MAX_COPIES: usize = 100_000;
 
 /// How the rule of a requirement reports a violation.
 struct ViolationReport<'a> {
@@ -161,15 +173,17 @@ impl<'a> Checker<'a> {
     /// `decision` are in scope.
     fn lower_body(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
-        self.payload = PayloadState { too_large: self.payload.too_large, ..PayloadState::default() };
+        let PayloadState { copies, too_large, .. } = self.payload;
+        self.payload = PayloadState { copies, too_large, ..PayloadState::default() };
         let decision = super::constant::constant_expr(Json::from(name.node.as_str()), name.span);
         self.scope.push(Binding::new(shape::DECISION_NAME, decision.clone(), name.span));
         let object = self.collect_object(body, &mut groups.clone());
         self.scope.clear();
         let block = self.new_block(&name.node, name.span);
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
-        let PayloadState { items, too_large, .. } = self.payload;
-        self.payload = PayloadState { block, groups, fields, items, too_large, ..PayloadState::default() };
+        let PayloadState { items, copies, too_large, .. } = self.payload;
+        self.payload =
+            PayloadState { block, groups, fields, items, copies, too_large, ..PayloadState::default() };
         let (root, payload) = self.new_binding("payload", object.record_type(), false, name.span);
         self.bind_path(ObjectPath::new(root), Binding::new("payload", payload.clone(), name.span));
         self.scope.push(Binding::new(shape::DECISION_NAME, decision, name.span));
