@@ -212,11 +212,17 @@ impl Question {
         match message.get(ANSWERS_FIELD).and_then(|answers| answers.get(self.name())) {
             None | Some(Json::Null) => Err(NoAnswer::Missing { choice: self.name().to_owned() }),
             Some(Json::String(answer)) if self.branches().any(|id| id == answer) => Ok(answer),
-            Some(Json::String(answer)) => {
-                let branch_ids: Vec<String> = self.branches().map(|id| format!("`{id}`")).collect();
-                Err(NoAnswer::NoBranch { answer: answer.clone(), known: branch_ids.join(", ") })
+            Some(other) => {
+                let privacy = self.rules.program().message_privacy().at_key(ANSWERS_FIELD).0;
+                let masked = privacy.at_key(self.name()).0.mask(other.clone());
+                Err(match (other, masked) {
+                    (Json::String(_), Json::String(answer)) => {
+                        let branch_ids: Vec<String> = self.branches().map(|id| format!("`{id}`")).collect();
+                        NoAnswer::NoBranch { answer, known: branch_ids.join(", ") }
+                    }
+                    (_, masked) => NoAnswer::NoText { found: masked.to_string() },
+                })
             }
-            Some(other) => Err(NoAnswer::NoText { found: other.to_string() }),
         }
     }
 }

@@ -195,6 +195,13 @@ impl Rules {
         self.rule_set().program.required_permissions(handler)
     }
 
+    /// Returns the error about the JSON text of a message with the keys of `@private` dicts masked.
+    /// The functions that decide a text do so themselves.
+    #[must_use]
+    pub fn masked_error(&self, error: JsonError) -> JsonError {
+        self.program().message_privacy().mask_error(error)
+    }
+
     /// Returns the message with the values of `@private` fields masked, for logs.
     pub fn masked_message(&self, message: &Json) -> Json {
         trace::mask_message(&self.rule_set().program, message)

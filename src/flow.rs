@@ -29,6 +29,7 @@ mod test;
 mod tests;
 
 pub use test::run_tests;
+pub(crate) use test::run_tests_with;
 
 use super::prompt::{PickTool, intent_prompt, intent_prompt_for};
 use crate::engine::{Entry, FlowHit, Rules};

@@ -80,11 +80,16 @@ pub use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
 
 /// Runs every `test` block: tests of decisions by tables, of the validation of payloads, and of the
 /// selection of flows. If there are intent flows, the tests of flows also use the built-in
-/// classifier.
+/// classifier. Values of `@private` fields are masked in the outcomes.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
-    let mut outcomes = rules.run_tests();
+    run_tests_with(rules, false)
+}
+
+/// Like [`run_tests`](fn@run_tests), but with `show_private` the outcomes show private values.
+pub fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutcome> {
+    let mut outcomes = rules.run_tests_with(show_private);
     outcomes.extend(payload::run_tests(rules));
-    outcomes.extend(flow::run_tests(rules));
+    outcomes.extend(flow::run_tests_with(rules, show_private));
     outcomes.sort_by_key(|outcome| outcome.span);
     outcomes
 }

@@ -33,6 +33,7 @@ mod reads;
 mod repair;
 mod run;
 mod schema;
+mod secrets;
 mod test;
 mod unchecked;
 mod why;
@@ -47,6 +48,7 @@ pub use why::Why;
 
 use crate::engine::Rules;
 use judgement::Findings;
+use path::OwnedPath;
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
@@ -260,11 +262,12 @@ impl Judge {
         let to_violations =
             |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
         let Pass { violations: found, mut warned, mut unchecked, mut exceeded } =
-            self.run_pass(payload, false);
+            self.run_pass(payload, false, &[]);
         let (corrections, corrected) = correct_copy(payload, &found);
+        let shown = corrected.as_ref().and_then(|corrected| self.masked_correction(corrected, &found));
         let mut remaining = Vec::new();
         if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
-            let second_pass = self.run_pass(corrected, false);
+            let second_pass = self.run_pass(corrected, false, &private_corrections(&found));
             (remaining, warned, unchecked) =
                 (second_pass.violations, second_pass.warned, second_pass.unchecked);
             limits::merge_exceeded(&mut exceeded, second_pass.exceeded);
@@ -274,6 +277,7 @@ impl Judge {
             corrections,
             remaining: to_violations(remaining),
             corrected,
+            shown,
             warnings: to_violations(warned),
             unchecked,
             exceeded,
@@ -282,9 +286,10 @@ impl Judge {
     }
 
     /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates.
-    /// With `traced`, each violation has a trace of the rule's condition.
-    fn run_pass(&self, payload: &Json, traced: bool) -> Pass {
-        let mut pass = run::run_checks(self, payload, traced, None);
+    /// With `traced`, each violation has a trace of the rule's condition. `private` are the paths at
+    /// which corrections put private values.
+    fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
+        let mut pass = run::run_checks(self, payload, traced, private, None);
         if !self.strict {
             let is_warning = |found: &mut CorrectedViolation| found.warning;
             pass.warned = pass.violations.extract_if(.., is_warning).collect();
@@ -300,7 +305,7 @@ impl Judge {
     /// `truths`, for coverage.
     #[doc(hidden)]
     pub fn count_conditions(&self, payload: &Json, truths: &mut ConditionCoverage) {
-        run::run_checks(self, payload, false, Some(truths));
+        run::run_checks(self, payload, false, &[], Some(truths));
     }
 
     /// Returns the rules that cannot be evaluated because they read an input that the caller did
@@ -313,10 +318,10 @@ impl Judge {
     /// Explains each violated rule: its condition, with the values that the condition read.
     /// Warnings come last; as in [`Judge::judge`], they refer to the corrected payload.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let Pass { violations: found, mut warned, .. } = self.run_pass(payload, true);
+        let Pass { violations: found, mut warned, .. } = self.run_pass(payload, true, &[]);
         let (corrections, corrected) = correct_copy(payload, &found);
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            warned = self.run_pass(&corrected, true).warned;
+            warned = self.run_pass(&corrected, true, &private_corrections(&found)).warned;
         }
         let to_why = |warning| {
             move |found: CorrectedViolation| Why { violation: found.violation, when: found.trace, warning }
@@ -330,7 +335,31 @@ impl Judge {
     /// If the text is not a JSON object, repeats a key, is nested too deep, or holds a number out
     /// of range.
     pub fn judge_text(&self, text: &str) -> Result<Judgement, JsonError> {
-        Ok(self.judge(&Json::Object(json::parse_object(text)?)))
+        let payload = json::parse_object(text).map_err(|error| self.masked_error(error))?;
+        Ok(self.judge(&Json::Object(payload)))
+    }
+
+    /// Returns the error about the JSON text of a payload with private keys masked.
+    #[must_use]
+    pub fn masked_error(&self, error: JsonError) -> JsonError {
+        secrets::payload_privacy(self.payload().private_fields().as_deref()).mask_error(error)
+    }
+
+    /// Returns a payload for logs: the values of `@private` fields are masked.
+    #[must_use]
+    pub fn masked_payload(&self, payload: &Json) -> Json {
+        secrets::payload_privacy(self.payload().private_fields().as_deref()).mask(payload.clone())
+    }
+
+    /// Returns the corrected payload for logs; `None` if it contains nothing private.
+    fn masked_correction(&self, corrected: &Json, found: &[CorrectedViolation]) -> Option<Json> {
+        let paths = private_corrections(found);
+        if paths.is_empty() && self.payload().private_fields().is_none() {
+            return None;
+        }
+        let mut shown = corrected.clone();
+        secrets::mask_corrected(&mut shown, &paths);
+        Some(self.masked_payload(&shown))
     }
 
     /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).
@@ -354,12 +383,22 @@ fn correct_copy(payload: &Json, found: &[CorrectedViolation]) -> (Vec<Applied>, 
     (repair::apply_corrections(&mut corrected, found), Some(corrected))
 }
 
+/// Returns the paths at which corrections put private values.
+fn private_corrections(found: &[CorrectedViolation]) -> Vec<OwnedPath> {
+    let private = found.iter().filter(|found| found.repairs_privately && found.auto_repair.is_some());
+    private.map(|found| found.steps.clone()).collect()
+}
+
 /// Sorts violations by rule, then by path, and removes duplicates.
 fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation> {
     found.sort_by(|a, b| {
-        (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))
+        let key = (&*a.violation.rule, &a.violation.path, &a.steps);
+        key.cmp(&(&*b.violation.rule, &b.violation.path, &b.steps))
     });
-    found.dedup_by(|a, b| a.violation.rule == b.violation.rule && a.violation.path == b.violation.path);
+    // Different paths may have the same form, because private keys are masked.
+    found.dedup_by(|a, b| {
+        a.violation.rule == b.violation.rule && a.violation.path == b.violation.path && a.steps == b.steps
+    });
     found
 }
 

@@ -160,7 +160,9 @@ impl EngineChoice {
         {
             return Ok(decision);
         }
-        let message = Json::Object(json::parse_object_bytes(text)?);
+        let message = json::parse_object_bytes(text);
+        let message = message.map_err(|error| rules.program.message_privacy().mask_error(error))?;
+        let message = Json::Object(message);
         Ok(self.decide(rules, scratch, Input::Tree(&message)))
     }
 

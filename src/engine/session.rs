@@ -70,6 +70,13 @@ impl Session {
         self.engine_choice.decide_line(&self.rules, &mut self.scratch, text)
     }
 
+    /// Returns the error about the JSON text of a message with private keys masked; see
+    /// [`Rules::masked_error`](super::Rules::masked_error).
+    #[must_use]
+    pub fn masked_error(&self, error: JsonError) -> JsonError {
+        self.rules.program.message_privacy().mask_error(error)
+    }
+
     /// Decides for any value that serializes to a JSON object; see
     /// [`Entry::decide_value`](super::Entry::decide_value).
     ///

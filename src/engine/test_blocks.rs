@@ -6,6 +6,7 @@ use rulec_base::parallel::{self, Threads};
 use rulec_base::span::Span;
 use rulec_eval::decision::Chosen;
 use rulec_eval::explain::Explanation;
+use rulec_eval::trace;
 use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
 use serde_json::{Map, Value as Json};
@@ -32,17 +33,24 @@ pub struct TestOutcome {
 impl Rules {
     /// Runs the `test` blocks about decisions of tables. [`run_tests`](fn@crate::run_tests) also
     /// runs the tests of payloads and intent flows.
+    /// Values of `@private` fields are masked in the outcomes.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
+        self.run_tests_with(false)
+    }
+
+    /// Like [`Rules::run_tests`], but with `show_private` the outcomes show private values.
+    pub fn run_tests_with(&self, show_private: bool) -> Vec<TestOutcome> {
         let tests = &self.rule_set().program.tests;
         let test_groups =
             tests.chunks(tests.len().div_ceil(Threads::All.count_for_statements(tests.len())).max(1));
-        let run_group =
-            |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
+        let run_group = |part: &[Test]| {
+            part.iter().filter_map(|test| self.run_test(test, show_private)).collect::<Vec<_>>()
+        };
         parallel::map_in_parallel(test_groups, run_group).into_iter().flatten().collect()
     }
 
     /// Runs a test of a decision; `None` for a test of a payload or of intent flows.
-    fn run_test(&self, test: &Test) -> Option<TestOutcome> {
+    fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
         let entry = self.table(test.entry);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
             return None;
@@ -71,13 +79,22 @@ impl Rules {
         let passed = actual.map(comparison_key) == expected.map(comparison_key)
             && is_same_outcome(&test.then, &actual_then);
         let expected_rule = if test.expect == Expect::Any { String::new() } else { format_chosen(expected) };
+        let mask_outcome =
+            |chosen: Option<Chosen>, then: &Then| match chosen.and_then(|chosen| chosen.outcome(program)) {
+                Some(outcome) if !show_private => {
+                    Then { args: trace::mask_args(program, outcome, &then.args), ..then.clone() }
+                }
+                _ => then.clone(),
+            };
+        let shown_expected = mask_outcome(expected, &test.then);
+        let shown_actual = mask_outcome(actual, &actual_then);
         Some(TestOutcome {
             name: test.name.to_string(),
             span: test.span,
             passed,
-            expected: format_outcome(expected_rule, &test.then),
-            actual: Message::verbatim(format_outcome(format_chosen(actual), &actual_then)),
-            explanation: (!passed).then(|| entry.explain(&test.message, true)),
+            expected: format_outcome(expected_rule, &shown_expected),
+            actual: Message::verbatim(format_outcome(format_chosen(actual), &shown_actual)),
+            explanation: (!passed).then(|| entry.explain(&test.message, show_private)),
         })
     }
 }

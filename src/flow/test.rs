@@ -9,7 +9,13 @@ use rulec_sema::hir::{Expect, FLOWS_TABLE, Program, TableKind, Test};
 
 /// Runs the `test` blocks about flows, if the rules have intent flows. Without intent flows,
 /// [`Rules::run_tests`] runs these tests.
+/// Values of `@private` fields are masked in the outcomes.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
+    run_tests_with(rules, false)
+}
+
+/// Like [`run_tests`], but with `show_private` the outcomes show private values.
+pub(crate) fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutcome> {
     let program = rules.program();
     let is_about_flows = |test: &&Test| program.tables[test.entry.index()].kind == TableKind::Flows;
     let mut tests = program.tests.iter().filter(is_about_flows).peekable();
@@ -27,7 +33,7 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
                 }
                 Err(error) => (false, error.to_message()),
             };
-            let explain = |matcher: &FlowMatcher| matcher.explain(&test.message, true);
+            let explain = |matcher: &FlowMatcher| matcher.explain(&test.message, show_private);
             Some(TestOutcome {
                 name: test.name.to_string(),
                 span: test.span,

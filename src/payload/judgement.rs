@@ -87,6 +87,8 @@ pub(super) struct Findings {
     pub remaining: Vec<Violation>,
     /// The corrected payload; `None` unless it is accepted.
     pub corrected: Option<Json>,
+    /// The corrected payload with private values masked; `None` if it contains none.
+    pub shown: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
     pub exceeded: Vec<Exceeded>,
@@ -150,6 +152,13 @@ impl Judgement {
     /// Returns the corrected payload, if it is accepted.
     pub fn corrected(&self) -> Option<&Json> {
         self.findings.corrected.as_ref()
+    }
+
+    /// Returns the corrected payload for logs, if it is accepted: values of `@private` fields are
+    /// masked, those that a correction took from the context included.
+    pub fn masked_correction(&self) -> Option<&Json> {
+        let corrected = self.corrected()?;
+        Some(self.findings.shown.as_ref().unwrap_or(corrected))
     }
 
     /// Returns the kind to propose instead, if this payload is rejected and its kind has a
@@ -246,7 +255,7 @@ impl Judgement {
 
 impl Serialize for Judgement {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded } =
+        let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded, .. } =
             &self.findings;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("decision", &*self.kind)?;

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 
 /// A step of a path: a key (borrowed or owned), or a list index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum PathStep<K> {
     Key(K),
     Index(usize),

@@ -11,12 +11,11 @@ use std::collections::HashSet;
 /// corrections.
 pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
-    let mut repaired_paths: HashSet<&str> = HashSet::new();
+    let mut repaired_paths: HashSet<&[PathStep<String>]> = HashSet::new();
     let mut removed_elements: Vec<&[PathStep<String>]> = Vec::new();
     for violation in found {
         let Some(auto_repair) = &violation.auto_repair else { continue };
-        let path = &violation.violation.path;
-        if repaired_paths.contains(path.as_str()) {
+        if repaired_paths.contains(&*violation.steps) {
             continue;
         }
         let applied_kind = match (auto_repair, violation.steps.last()) {
@@ -31,8 +30,8 @@ pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]
             (Repair::ClampTo(value), _) => put_value(payload, &violation.steps, value).then_some("clamp"),
         };
         if let Some(kind) = applied_kind {
-            repaired_paths.insert(path);
-            applied.push(Applied { kind, path: path.clone() });
+            repaired_paths.insert(&violation.steps);
+            applied.push(Applied { kind, path: violation.violation.path.clone() });
         }
     }
     // Remove list elements last. Remove elements of inner lists first, so that the remaining

@@ -5,6 +5,7 @@ use super::Judge;
 use super::engine::PayloadEngine;
 use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, PathStep};
+use super::secrets::Secrets;
 use super::unchecked::UncheckedPaths;
 use crate::condition::{Condition, ConditionError};
 use crate::engine::ThreadWorkspace;
@@ -15,6 +16,7 @@ use rulec_base::text::truncate_chars;
 use rulec_eval::trace::{ConditionCoverage, TraceNode, Tracer};
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::{Exceeded, Limit};
+use rulec_lang::privacy::MASK;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
     self, BindingId, Block, Correction, Each, ObjectPath, Program, Requirement, RuleId, TableId, ValueId,
@@ -29,6 +31,8 @@ pub(super) struct CorrectedViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
     pub auto_repair: Option<Repair>,
+    /// Whether the correction puts a private value into the payload.
+    pub repairs_privately: bool,
     /// The trace of the rule's condition, if a trace was requested.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
@@ -62,12 +66,14 @@ pub(super) enum Repair {
 /// Maximum number of different texts compiled as conditions for one payload.
 const MAX_CONDITIONS: usize = 256;
 
-/// Finds all violations and unchecked rules of a payload. If `truths` is given, counts the results
-/// of all evaluated conditions for coverage.
+/// Finds all violations and unchecked rules of a payload. `private` are the paths at which a
+/// correction put a private value. If `truths` is given, counts the results of all evaluated
+/// conditions for coverage.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,
     traced: bool,
+    private: &'a [OwnedPath],
     truths: Option<&'a mut ConditionCoverage>,
 ) -> Pass {
     let Judge { rules, input, .. } = judge;
@@ -82,6 +88,7 @@ pub(super) fn run_checks<'a>(
             },
             steps: Vec::new(),
             auto_repair: None,
+            repairs_privately: false,
             trace: None,
             id: None,
             warning: false,
@@ -101,6 +108,7 @@ pub(super) fn run_checks<'a>(
             unchecked: Vec::new(),
             unchecked_paths: judge.unchecked_paths(),
             compiled: HashMap::new(),
+            secrets: Secrets::new(program, kind, private),
             truths,
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
@@ -122,6 +130,7 @@ struct PayloadRun<'a> {
     /// Texts that were compiled as conditions, each with its error, or `None` if it is a valid
     /// condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
+    secrets: Secrets<'a>,
     truths: Option<&'a mut ConditionCoverage>,
 }
 
@@ -187,7 +196,7 @@ impl<'a> PayloadRun<'a> {
         let Some(requirement) = self.requirement_of_rule(rule) else { return };
         let path = self
             .locate_value(&requirement.place)
-            .map_or_else(|| "$".to_owned(), |(path, _)| path::format_path(&path));
+            .map_or_else(|| "$".to_owned(), |(path, _)| self.secrets.format_path(&path));
         let rule = self.program.rules[rule.index()].name.clone();
         self.unchecked.push(Unchecked { rule, path, message });
     }
@@ -276,24 +285,38 @@ impl<'a> PayloadRun<'a> {
             Some(correction) if exact => self.compute_repair(correction),
             _ => None,
         };
-        let sources = self.sources;
-        let trace =
-            sources.map(|sources| Tracer::new(self.engine.explainer(), sources, false).trace_rule(rule));
+        let repairs_privately = match &requirement.correction {
+            Some(Correction::Default(id) | Correction::Clamp(id)) => self.secrets.are_read_by(*id),
+            Some(Correction::Remove) | None => false,
+        };
+        let private = self.secrets.include(&path);
+        let trace = self.sources.map(|sources| {
+            let tracer = Tracer::new(self.engine.explainer(), sources, false);
+            let mut tracer = if self.secrets.are_in_payload() { tracer.hiding_bindings() } else { tracer };
+            tracer.trace_rule(rule)
+        });
         let mut message = requirement.message.clone();
         let mut advice = requirement.repair.clone();
         if requirement.compiles {
             let text = path::value_at(self.payload, &path).and_then(Json::as_str);
             let Some(fault) = text.and_then(|text| self.condition_error(rule, text)) else { return };
-            message = message!("{message}: {}", fault.message);
-            advice = fault.help.unwrap_or(advice);
+            // The error quotes the text.
+            if !private {
+                message = message!("{message}: {}", fault.message);
+                advice = fault.help.unwrap_or(advice);
+            }
         }
         if requirement.shows_value
+            && !private
             && let Some(value) = path::value_at(self.payload, &path)
         {
             message = message!("{message}, and is {}", format_value(value));
         }
         let repair = match &auto_repair {
             _ if !advice.is_empty() => advice,
+            Some(Repair::SetDefault(_) | Repair::ClampTo(_)) if repairs_privately => {
+                message!("write {}", MASK)
+            }
             Some(Repair::SetDefault(value) | Repair::ClampTo(value)) => {
                 message!("write {}", truncate_chars(&value.to_string(), MAX_SHOWN_CHARS))
             }
@@ -302,12 +325,13 @@ impl<'a> PayloadRun<'a> {
         self.violations.push(CorrectedViolation {
             violation: Violation {
                 rule: self.program.rules[rule.index()].name.clone(),
-                path: path::format_path(&path),
+                path: self.secrets.format_path(&path),
                 message,
                 repair,
             },
             steps: path::to_owned_path(&path),
             auto_repair,
+            repairs_privately,
             trace,
             id: Some(rule),
             warning: requirement.warning,
@@ -366,7 +390,10 @@ impl<'a> PayloadRun<'a> {
         match step {
             hir::ObjectStep::Key(key) => Some(PathStep::Key(key)),
             hir::ObjectStep::At(id) => match self.engine.eval_value(*id) {
-                Value::Str(key) => Some(PathStep::Key(key)),
+                Value::Str(key) => {
+                    self.secrets.add_key(key, *id);
+                    Some(PathStep::Key(key))
+                }
                 Value::Int(index) => usize::try_from(index).ok().map(PathStep::Index),
                 _ => None,
             },

@@ -29,6 +29,7 @@ mod classifier_clinc150;
 mod clinc150;
 mod codes;
 mod conformance;
+mod copies;
 mod dependencies;
 mod diff;
 mod differential;

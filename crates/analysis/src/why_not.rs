@@ -30,14 +30,20 @@ pub struct WhyNot {
     pub taken_by: Option<String>,
     /// The change with which the message would select the requested statement.
     pub remedy: Remedy,
+    /// Whether the changed message contains private values.
+    #[serde(skip)]
+    private_message: bool,
 }
 
 impl WhyNot {
-    /// Masks the values of `@private` fields for logs. If a changed field is private, the changed
-    /// message is removed.
+    /// Masks the values of `@private` fields for logs. If the changed message contains private
+    /// values, it is removed.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
+        if self.private_message {
+            *message = Json::Null;
+        }
         for field in fields.iter_mut().filter(|field| field.private) {
             for value in [&mut field.is, &mut field.would_be] {
                 if !value.is_null() {
@@ -119,7 +125,7 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
         SequenceBuilder { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
     let Some(sequence) = sequence_builder.build_sequence(Some(query.entry)) else {
         let (route, remedy) = (query.route.to_owned(), Remedy::Unknown);
-        return Ok(WhyNot { route, taken_by: None, remedy });
+        return Ok(WhyNot { route, taken_by: None, remedy, private_message: false });
     };
     let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
     // The name may include the table, as in tests: `TABLE.ROUTE`.
@@ -147,6 +153,7 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
         route: requested.first().copied().and_then(name).unwrap_or_default(),
         taken_by: selected.and_then(name),
         remedy: Remedy::Never,
+        private_message: false,
     };
     if selected.is_some_and(|selected| requested.contains(&selected)) {
         explanation.remedy = Remedy::Chosen;
@@ -215,13 +222,13 @@ fn describe_change(
     };
     let fields = nearest.changed.iter().map(|path| {
         let keys = &solver.theory.values.atoms.paths[*path].keys;
-        let slots = query.program.slots.iter();
+        let privacy = keys.iter().fold(query.program.message_privacy(), |privacy, key| privacy.at_key(key).0);
         FieldChange {
             field: keys.join("."),
             is: value_at(query.message, keys),
             would_be: value_at(&nearest.message, keys),
             needs: words.requirements_about(keys),
-            private: slots.filter(|slot| slot.path.starts_with(keys)).any(|slot| slot.private),
+            private: !privacy.is_public(),
         }
     });
     Remedy::Change {

@@ -11,6 +11,7 @@ use arrow_schema::SchemaRef;
 use bumpalo::Bump;
 use rulec::payload::Judge;
 use rulec::{Decision, Entry, Rules, Session};
+use rulec_lang::privacy::Privacy;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -203,7 +204,8 @@ fn decide_as_tree(
     message: &TypedColumn<'_>,
     row: usize,
 ) -> Result<Decision, RowError> {
-    rows::row_to_json(message, row).map(|tree| session.decide(&tree))
+    let tree = rows::row_to_json(message, row, |error| session.masked_error(error))?;
+    Ok(session.decide(&tree))
 }
 
 /// Decides a row from its slots, or from its JSON tree if slots cannot represent the row.
@@ -237,7 +239,7 @@ fn matching_routes<'r>(
             .map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name))
             .collect();
     }
-    let Ok(tree) = rows::row_to_json(message, row) else { return Vec::new() };
+    let Ok(tree) = rows::row_to_json(message, row, |error| error) else { return Vec::new() };
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
 }
 
@@ -300,7 +302,9 @@ impl Messages {
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open_batch(&part.batch)?;
         for row in 0..part.batch.num_rows() {
-            on_message(row, part.error(row).map_or_else(|| rows::row_to_json(&message, row), Err));
+            // The rules are not known here, so each key counts as private.
+            let masked = |error| Privacy::Private(None).mask_error(error);
+            on_message(row, part.error(row).map_or_else(|| rows::row_to_json(&message, row, masked), Err));
         }
         Ok(())
     }

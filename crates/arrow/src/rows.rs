@@ -146,17 +146,23 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
     })
 }
 
-/// Converts a row to a JSON tree.
+/// Converts a row to a JSON tree. `masked` masks the private keys that an error names.
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.
-pub(crate) fn row_to_json(message: &TypedColumn<'_>, row: usize) -> Result<Json, RowError> {
+pub(crate) fn row_to_json(
+    message: &TypedColumn<'_>,
+    row: usize,
+    masked: impl Fn(JsonError) -> JsonError,
+) -> Result<Json, RowError> {
     let mut object = Map::new();
     for (name, column) in message.fields() {
         match column.cell(row) {
             CellValue::Null => {}
             CellValue::Json(text) => {
-                let value = json::parse(text).map_err(|error| RowError::from_json_error(name, &error))?;
+                let error =
+                    |error: JsonError| RowError::from_json_error(name, &masked(error.with_keys_added(name)));
+                let value = json::parse(text).map_err(error)?;
                 object.insert((*name).to_owned(), value);
             }
             cell => {

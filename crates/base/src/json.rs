@@ -23,8 +23,8 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Deserializer, Map, Number, Value};
 
-pub use error::{JsonError, JsonErrorKind};
-use error::{PathStep, Refusal};
+use error::Refusal;
+pub use error::{JsonError, JsonErrorKind, PathStep};
 
 /// Maximum nesting depth of lists and objects, including the outermost.
 pub const MAX_DEPTH: usize = 128;

@@ -58,11 +58,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let loaded = start.elapsed();
     let entry = select_entry(&rules, args.entry.as_deref())?;
     let (mut lines, mut left) = (Vec::new(), 0_usize);
-    let rejected_messages =
-        stream::read_objects(&args.input, term, |_, message| match lines.len() < MAX_KEPT_MESSAGES {
+    let rejected_messages = stream::read_objects(
+        &args.input,
+        term,
+        |error| rules.masked_error(error),
+        |_, message| match lines.len() < MAX_KEPT_MESSAGES {
             true => lines.push(Json::Object(message).to_string().into_bytes()),
             false => left += 1,
-        })?;
+        },
+    )?;
     if lines.is_empty() {
         return Err(CliError::error(message!("`{}` contains no messages", args.input.display())));
     }

@@ -13,6 +13,7 @@ use rulec_syntax::loader::MAX_FILE_BYTES;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 #[derive(Clone, Debug)]
 pub struct CompileTarget {
@@ -31,6 +32,8 @@ pub struct Compiled {
     /// Whether the file contained compiled rules (the output of `rulec build`) instead of source
     /// text.
     is_artifact: bool,
+    /// The files that were read from disk, or looked for: sources, and files with words.
+    pub files: Vec<PathBuf>,
 }
 
 /// The path argument that means standard input.
@@ -63,6 +66,19 @@ impl Loader for StdinLoader {
             STDIN => Ok(self.bytes.clone()),
             _ => self.files.load(path),
         }
+    }
+}
+
+/// Loader for files on disk that records which files it looks for.
+struct RecordingLoader {
+    disk: DiskLoader,
+    files: Mutex<Vec<PathBuf>>,
+}
+
+impl Loader for RecordingLoader {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(self.disk.root().join(path));
+        self.disk.load(path)
     }
 }
 
@@ -111,12 +127,19 @@ impl CompileTarget {
             compiler = compiler.trust(key);
         }
         let shown = self.display_name();
+        let mut files = Vec::new();
         let (result, is_artifact) = if self.is_stdin() {
             self.compile_stdin(&compiler)?
         } else if is_artifact(&self.path) {
             (compiler.load_artifact_path(&self.path), true)
         } else {
-            (compiler.compile_path(&self.path), false)
+            let result = compiler.on_disk(&self.path).and_then(|(disk, name)| {
+                let loader = RecordingLoader { disk, files: Mutex::default() };
+                let result = compiler.compile_with(&loader, &name);
+                files = loader.files.into_inner().unwrap_or_else(PoisonError::into_inner);
+                result
+            });
+            (result, false)
         };
         if wants_signature && !is_artifact {
             let message = message!(
@@ -125,7 +148,7 @@ impl CompileTarget {
             );
             return Err(CliError::usage(message));
         }
-        Ok(Compiled { target: self, result, is_artifact })
+        Ok(Compiled { target: self, result, is_artifact, files })
     }
 
     /// Compiles the file with edited texts in place of some files on disk. The keys of `texts` are
@@ -137,12 +160,12 @@ impl CompileTarget {
         }
         if is_artifact(&self.path) {
             let result = compiler.load_artifact_path(&self.path);
-            return Compiled { target: self.clone(), result, is_artifact: true };
+            return Compiled { target: self.clone(), result, is_artifact: true, files: Vec::new() };
         }
         let loader_and_name = compiler.on_disk(&self.path);
         let result = loader_and_name
             .and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
-        Compiled { target: self.clone(), result, is_artifact: false }
+        Compiled { target: self.clone(), result, is_artifact: false, files: Vec::new() }
     }
 
     /// Compiles standard input as if it were a file in the root folder, or in the current folder if

@@ -5,6 +5,7 @@ use super::escape::escape_xml;
 use super::language::{language, localized, singular_or_plural};
 use rulec::{FileId, Finding, Message};
 use rulec_base::message;
+use rulec_base::text::to_one_line;
 use rulec_report::coverage::{Coverage, CoveredItem, times_text};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -22,7 +23,7 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
     );
     let file = compiled.target.display_name();
     let text = message!("{file}: {shares}, in {}", decision_count_text(coverage.decisions()));
-    let mut out = format!("{}\n", localized(&text));
+    let mut out = format!("{}\n", to_one_line(&localized(&text)));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
         let position = coverage.rules().sources().position(item.span);
@@ -34,7 +35,7 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
             kind_label(item),
             item.name
         );
-        let _ = writeln!(out, "{}", localized(&text));
+        let _ = writeln!(out, "{}", to_one_line(&localized(&text)));
     }
     out
 }
@@ -59,7 +60,8 @@ pub fn decision_count_text(count: usize) -> Message {
 }
 
 /// Formats coverage as lcov records. Routes and similar statements become functions; the two
-/// outcomes of each condition become branches.
+/// outcomes of each condition become branches. A record ends with its line, so line breaks in names
+/// are escaped.
 pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
     let (routes, conditions) = (coverage.route_items(&[]), coverage.condition_items());
     let mut out = String::new();
@@ -70,14 +72,14 @@ pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
         if count_in_file(&routes) + count_in_file(&conditions) == 0 || source.text.is_empty() {
             continue;
         }
-        let _ = writeln!(out, "TN:\nSF:{}", compiled.file_name(file));
+        let _ = writeln!(out, "TN:\nSF:{}", to_one_line(&compiled.file_name(file)));
         let routes: Vec<&CoveredItem> = routes.iter().filter(|item| item.span.file == file).collect();
         let conditions: Vec<&CoveredItem> = conditions.iter().filter(|item| item.span.file == file).collect();
         for item in &routes {
-            let _ = writeln!(out, "FN:{},{}", line(item), item.name);
+            let _ = writeln!(out, "FN:{},{}", line(item), to_one_line(&item.name));
         }
         for item in &routes {
-            let _ = writeln!(out, "FNDA:{},{}", item.yes, item.name);
+            let _ = writeln!(out, "FNDA:{},{}", item.yes, to_one_line(&item.name));
         }
         let hits = routes.iter().filter(|item| item.yes > 0).count();
         let _ = writeln!(out, "FNF:{}\nFNH:{hits}", routes.len());

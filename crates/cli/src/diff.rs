@@ -48,6 +48,9 @@ pub struct Args {
     /// any table]
     #[arg(long, value_name = "NAME", requires = "replay")]
     entry: Option<String>,
+    /// Show the values of `@private` fields in replayed messages
+    #[arg(long, requires = "replay")]
+    show_private: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -99,7 +102,18 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let replay = match &args.replay {
         Some(path) => {
             let name = args.entry.as_deref();
-            Some(replay_messages([select_entry(&old, name)?, select_entry(&new, name)?], path, term)?)
+            Some(replay_messages(
+                [select_entry(&old, name)?, select_entry(&new, name)?],
+                path,
+                term,
+                |message| {
+                    if args.show_private {
+                        message
+                    } else {
+                        new.masked_message(&old.masked_message(&message))
+                    }
+                },
+            )?)
         }
         None => None,
     };
@@ -230,8 +244,14 @@ fn format_decision(decision: &Json) -> String {
     to_printable(&summary).into_owned()
 }
 
-/// Decides every message of a file with both versions, and collects the differences.
-fn replay_messages(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, CliError> {
+/// Decides every message of a file with both versions, and collects the differences. `shown` masks
+/// the private values of an example.
+fn replay_messages(
+    entries: [Entry<'_>; 2],
+    path: &Path,
+    term: &Term,
+    shown: impl Fn(Json) -> Json,
+) -> Result<Replay, CliError> {
     let (input, name, _) = open_input(Some(path), term)?;
     let mut lines = LineReader::new(name, input);
     let mut sessions = entries.map(|entry| entry.session());
@@ -267,7 +287,7 @@ fn replay_messages(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<
             });
             flip.count += 1;
             if flip.examples.len() < MAX_EXAMPLES {
-                flip.examples.push(ExampleMessage { line, message });
+                flip.examples.push(ExampleMessage { line, message: shown(message) });
             }
         }
     }

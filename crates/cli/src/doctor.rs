@@ -10,6 +10,7 @@ use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::{AnalysisOptions, Message, TableKind};
 use rulec_base::message;
+use rulec_lang::privacy::Privacy;
 use rulec_report::coverage::Coverage;
 use rulec_report::log;
 use serde_json::{Map, Value as Json};
@@ -74,8 +75,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     };
     files::note_missing_functions(rules, term);
     let (mut coverage, mut summary) = (Coverage::new(rules), LogSummary::default());
-    let rejected_lines =
-        stream::read_objects(&args.log, term, |number, line| summary.add_line(number, line, &mut coverage))?;
+    let rejected_lines = stream::read_objects(
+        &args.log,
+        term,
+        |error| Privacy::Private(None).mask_error(error),
+        |number, line| summary.add_line(number, line, &mut coverage),
+    )?;
     if summary.decisions == 0 {
         let log = args.log.display();
         return Err(CliError::error(message!(

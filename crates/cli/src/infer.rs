@@ -69,10 +69,15 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
         Some(schema) if is_schema(&schema) => (type_of_schema(&schema, &schema, 0), 0),
         _ => {
             let mut joined = InferredType::Unknown;
-            let rejected_lines = stream::read_objects(path, term, |_, message| {
-                let sample_type = type_of_sample(&Json::Object(message));
-                joined = join_types(std::mem::take(&mut joined), sample_type);
-            })?;
+            let rejected_lines = stream::read_objects(
+                path,
+                term,
+                |error| error,
+                |_, message| {
+                    let sample_type = type_of_sample(&Json::Object(message));
+                    joined = join_types(std::mem::take(&mut joined), sample_type);
+                },
+            )?;
             (joined, rejected_lines)
         }
     };

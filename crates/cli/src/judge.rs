@@ -82,6 +82,17 @@ impl StreamJudges {
         }
     }
 
+    /// Masks the private keys that an error names. If the kind is not known, each kind masks its
+    /// own.
+    fn masked_error(&self, error: JsonError) -> JsonError {
+        match self {
+            StreamJudges::One(judge) => judge.masked_error(error),
+            StreamJudges::ByField(_, judges) => {
+                judges.values().fold(error, |error, judge| judge.masked_error(error))
+            }
+        }
+    }
+
     /// Returns the validator for a payload, or the reason why no validator fits the payload.
     fn select_judge(&self, payload: &Json) -> Result<&Judge, Message> {
         match self {
@@ -191,7 +202,8 @@ struct JudgingWorker<'j> {
 
 impl Worker for JudgingWorker<'_> {
     fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
-        let payload = Json::Object(json::parse_object_bytes(payload)?);
+        let payload = json::parse_object_bytes(payload);
+        let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
         let judge = match self.judges.select_judge(&payload) {
             Ok(judge) => judge,
             Err(message) => {

@@ -38,6 +38,9 @@ pub struct Args {
     /// The rules file to start with, as source text; its imports are read from its folder
     #[arg(value_name = "RULES")]
     rules: Option<PathBuf>,
+    /// Show the values of `@private` fields
+    #[arg(long)]
+    show_private: bool,
 }
 
 const HELP_TEXT: Message = message!(
@@ -52,6 +55,7 @@ struct ReplSession {
     files: DiskLoader,
     rules: Option<Rules>,
     entry: Option<String>,
+    show_private: bool,
     message: Json,
     /// The lines of an incomplete statement or message.
     pending_lines: String,
@@ -79,8 +83,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let files = DiskLoader::new(folder.unwrap_or(Path::new(".")))
         .map_err(|error| CliError::usage(error.to_message()))?;
     let message = Json::Object(Map::new());
-    let mut session =
-        ReplSession { text, files, rules: None, entry: None, message, pending_lines: String::new() };
+    let show_private = args.show_private;
+    let mut session = ReplSession {
+        text,
+        files,
+        rules: None,
+        entry: None,
+        show_private,
+        message,
+        pending_lines: String::new(),
+    };
     if !session.text.trim().is_empty() {
         match session.compile_text(&session.text) {
             Ok(rules) => session.rules = Some(rules),
@@ -147,11 +159,14 @@ impl ReplSession {
             Some('?') => self.test_condition(line[1..].trim(), out),
             Some('{') => match json::parse_object(line) {
                 Ok(message) => self.decide_message(Json::Object(message), term, out),
-                Err(error) => out.write_message(&message!(
-                    "this is not a valid message: {} ({})",
-                    error.to_message(),
-                    error.kind().code()
-                )),
+                Err(error) => {
+                    let error = self.rules.iter().fold(error, |error, rules| rules.masked_error(error));
+                    out.write_message(&message!(
+                        "this is not a valid message: {} ({})",
+                        error.to_message(),
+                        error.kind().code()
+                    ))
+                }
             },
             Some(_) if is_statement(line) => self.add_statement(line, term, out),
             Some(_) => self.decide_message(serde_json::json!({ "text": line }), term, out),
@@ -225,7 +240,7 @@ impl ReplSession {
         };
         match entry {
             Ok(Some(entry)) if !entry.is_empty() => {
-                let explanation = entry.explain(&self.message, true);
+                let explanation = entry.explain(&self.message, self.show_private);
                 out.write_styled(explanation.render(&render_options(term)).trim_end_matches('\n'))
             }
             Ok(_) => out.write_message(&message!(

@@ -176,13 +176,19 @@ struct DecidingWorker<'a> {
     summary: Summary,
 }
 
+impl DecidingWorker<'_> {
+    fn parse(&self, text: &[u8]) -> Result<Json, JsonError> {
+        json::parse_object_bytes(text).map(Json::Object).map_err(|error| self.rules.masked_error(error))
+    }
+}
+
 impl Worker for DecidingWorker<'_> {
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let (entry, args) = (self.entry, self.args);
         if let Some(matcher) = self.matcher {
             let decision = entry.decide_line(message)?;
             if decision.statement().is_none() {
-                let message = Json::Object(json::parse_object_bytes(message)?);
+                let message = self.parse(message)?;
                 let mut intent_line = meaning::find_intent(matcher, line, &message, &decision);
                 self.summary.count_intent(intent_line.name());
                 intent_line.matched = args.all.then(Vec::new);
@@ -197,7 +203,7 @@ impl Worker for DecidingWorker<'_> {
             write_decision(out, line, &decision);
             return Ok(());
         }
-        let message = Json::Object(json::parse_object_bytes(message)?);
+        let message = self.parse(message)?;
         let decision = entry.decide(&message);
         self.summary.count_decision(&decision);
         let matched = args.all.then(|| entry.matched(&message));

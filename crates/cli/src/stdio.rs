@@ -5,6 +5,7 @@
 use super::CliError;
 use super::language::localized;
 use rulec_base::message;
+use std::fs::Metadata;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,6 +49,35 @@ pub fn open_stdout() -> Box<dyn Write + Send> {
         return Box::new(std::fs::File::from(owned_fd));
     }
     Box::new(io::stdout())
+}
+
+/// Returns the metadata of the files to which standard output and standard error are redirected.
+pub fn output_files() -> Vec<Metadata> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let own = |stream: std::os::fd::BorrowedFd<'_>| {
+            std::fs::File::from(stream.try_clone_to_owned().ok()?).metadata().ok()
+        };
+        let (output, errors) = (io::stdout(), io::stderr());
+        [own(output.as_fd()), own(errors.as_fd())].into_iter().flatten().filter(Metadata::is_file).collect()
+    }
+    #[cfg(not(unix))]
+    Vec::new()
+}
+
+/// True if the metadata describe one file, by whatever paths it was found.
+pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (one.dev(), one.ino()) == (other.dev(), other.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (one, other);
+        false
+    }
 }
 
 /// An output that rejects all writes, used if standard output is closed.

@@ -123,10 +123,11 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
 
 /// Reads the JSON objects of a JSON lines file, or of standard input, and passes each with its line
 /// number to `on_object`. Lines that are not objects are reported and skipped. Returns the number
-/// of skipped lines. Blank lines are ignored.
+/// of skipped lines. Blank lines are ignored. `masked` masks the private keys that an error names.
 pub fn read_objects(
     input: &Path,
     term: &Term,
+    masked: impl Fn(JsonError) -> JsonError,
     mut on_object: impl FnMut(u64, Map<String, Json>),
 ) -> Result<usize, CliError> {
     let (input, name, _) = open_input(Some(input), term)?;
@@ -135,7 +136,7 @@ pub fn read_objects(
         for (number, line) in chunk.lines() {
             let result = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
-                Some(line) => json::parse_object_bytes(line).map_err(|error| error.to_message()),
+                Some(line) => json::parse_object_bytes(line).map_err(|error| masked(error).to_message()),
                 None => Err(message!("the line is too long")),
             };
             match result {

@@ -10,7 +10,7 @@ use super::watch::FileWatch;
 use super::why::render_options;
 use super::{CliError, Status, report};
 use clap::ValueEnum;
-use rulec::{AnalysisOptions, Message, RenderOptions, TestOutcome, run_tests};
+use rulec::{AnalysisOptions, Message, RenderOptions, TestOutcome, run_tests_with};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::text::{display_width, to_one_line};
@@ -69,6 +69,9 @@ pub struct Args {
     /// Run the tests again whenever a file changes
     #[arg(long)]
     watch: bool,
+    /// Show the values of `@private` fields
+    #[arg(long)]
+    show_private: bool,
     /// The folder that imports must stay inside [default: the folder of the file, or the tested
     /// folder]
     #[arg(long, value_name = "DIR")]
@@ -135,7 +138,7 @@ fn run_once(
     out: &mut Out,
 ) -> Result<Status, CliError> {
     let mut tally = TestTally::default();
-    for ((compiled, imported), outcomes) in compiled.iter().zip(run_all_tests(compiled)) {
+    for ((compiled, imported), outcomes) in compiled.iter().zip(run_all_tests(compiled, args.show_private)) {
         match &compiled.result {
             Ok(rules) => {
                 let outcomes: Vec<TestOutcome> =
@@ -182,11 +185,12 @@ fn run_once(
 }
 
 /// Runs the tests of the files on several threads. Returns the outcomes of each file.
-fn run_all_tests(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
+fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
-    let outcomes_of =
-        |(compiled, _): &(Compiled, bool)| compiled.result.as_ref().map(run_tests).unwrap_or_default();
+    let outcomes_of = |(compiled, _): &(Compiled, bool)| {
+        compiled.result.as_ref().map(|rules| run_tests_with(rules, show_private)).unwrap_or_default()
+    };
     parallel::map_in_parallel(parts, |part| part.iter().map(outcomes_of).collect::<Vec<_>>())
         .into_iter()
         .flatten()

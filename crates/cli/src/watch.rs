@@ -2,8 +2,8 @@
 //! file system, and needs only the modification times.
 
 use super::compiled::Compiled;
-use super::files;
-use std::collections::BTreeMap;
+use super::{files, stdio};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -15,22 +15,22 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// The modification time and length of each file, by path. `None` if the path is not a file.
 type FileStamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
-/// The watched files: the named files, all rules below the named folders, and the files in the
-/// folders of all imports.
+/// The watched files: the named files, all rules below the named folders, and the files that the
+/// rules import.
 pub struct FileWatch<'a> {
     paths: &'a [PathBuf],
     /// Files that this program writes. Changes of these files are ignored, because they may be in a
-    /// watched folder.
+    /// watched folder. The files of standard output and standard error are ignored, too.
     output_paths: Vec<&'a Path>,
-    /// The folders of the source files that were read, see [`FileWatch::watch_sources`].
-    folders: Vec<PathBuf>,
+    /// The files that the rules import, also those that do not exist yet.
+    imported: BTreeSet<PathBuf>,
     /// The state of the watched files at the last call of [`FileWatch::record_state`].
     recorded: FileStamps,
 }
 
 impl<'a> FileWatch<'a> {
     pub fn new(paths: &'a [PathBuf], output_paths: Vec<&'a Path>) -> FileWatch<'a> {
-        FileWatch { paths, output_paths, folders: Vec::new(), recorded: FileStamps::new() }
+        FileWatch { paths, output_paths, imported: BTreeSet::new(), recorded: FileStamps::new() }
     }
 
     /// Records the state of the watched files, before the files are read.
@@ -38,19 +38,9 @@ impl<'a> FileWatch<'a> {
         self.recorded = self.current_stamps();
     }
 
-    /// Also watches the folders of all source files that were read. Imported word lists are in
-    /// these folders, too.
+    /// Also watches the files that were read, and the files that were looked for.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
-        for (compiled, _) in compiled {
-            for (id, _) in compiled.sources().iter() {
-                let name = PathBuf::from(compiled.file_name(id));
-                let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
-                if !self.folders.contains(&folder) {
-                    self.folders.push(folder);
-                }
-            }
-        }
+        self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }
 
     /// Waits until a watched file differs from the recorded state, or a new file appears.
@@ -61,28 +51,36 @@ impl<'a> FileWatch<'a> {
             self.recorded.keys().all(|path| stamps.get(path) == self.recorded.get(path))
         };
         let first = current.clone();
-        while is_unchanged(&current) && current == first {
+        // At least one pause, so that files that change all the time do not start a run each time.
+        loop {
+            let is_changed = !is_unchanged(&current) || current != first;
             thread::sleep(POLL_INTERVAL);
+            if is_changed {
+                return;
+            }
             current = self.current_stamps();
         }
     }
 
     fn current_stamps(&self) -> FileStamps {
         let mut files = files::list_rules_files(self.paths).unwrap_or_default();
-        for folder in &self.folders {
-            files.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
-        }
+        files.extend(self.imported.iter().cloned());
         files.retain(|path| !self.output_paths.iter().any(|output| is_same_path(path, output)));
+        let output = stdio::output_files();
         let stamp = |path: &Path| {
             let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+            if output.iter().any(|output| stdio::is_same_file(output, &file)) {
+                return None;
+            }
             Some((file.modified().ok()?, file.len()))
         };
         files.into_iter().map(|path| (path.clone(), stamp(&path))).collect()
     }
 }
 
-/// True if two paths are equal except for a leading `./`.
+/// True if two paths are equal except for a leading `./`, or lead to one file.
 fn is_same_path(left: &Path, right: &Path) -> bool {
     let without_dot = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
-    without_dot(left) == without_dot(right)
+    let real = |path: &Path| path.canonicalize().ok();
+    without_dot(left) == without_dot(right) || real(left).is_some_and(|left| real(right) == Some(left))
 }

@@ -91,7 +91,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return print_payload_report(args, &args.judge.build_judge(rules, kind)?, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
-    let message = args.message.read_message()?;
+    let message = args.message.read_message(|error| rules.masked_error(error))?;
     let matcher = meaning::intent_matcher(rules, entry, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
@@ -138,7 +138,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Prints which rules a payload violates.
 fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
-    let payload = args.message.read_message()?;
+    let payload = args.message.read_message(|error| judge.masked_error(error))?;
     let violations = judge.why(&payload);
     match args.format {
         Format::Json => out.write_json(&violations)?,
@@ -176,10 +176,11 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options.
-    pub fn read_message(&self) -> Result<Json, CliError> {
+    /// Builds the message from the options. `masked` masks the private keys that an error names.
+    pub fn read_message(&self, masked: impl Fn(JsonError) -> JsonError) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
-            return files::parse_input_object(text, invalid_message_error).map(Json::Object);
+            let refused = |what: &str, error: &JsonError| invalid_message_error(what, &masked(error.clone()));
+            return files::parse_input_object(text, refused).map(Json::Object);
         }
         let mut map = Map::new();
         if let Some(text) = &self.text {
@@ -187,6 +188,9 @@ impl MessageArgs {
         }
         if let Some(ctx) = &self.ctx {
             let ctx = json::parse(ctx).map_err(|error| {
+                // The path in the error begins inside `ctx`.
+                let error = error.with_keys_added("ctx");
+                let error = masked(error);
                 CliError::error(message!(
                     "`--ctx` is not JSON: {} ({})",
                     error.to_message(),

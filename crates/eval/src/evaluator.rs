@@ -23,6 +23,7 @@ use order::HostCallFacts;
 use rulec_lang::arena::Arena;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
+use rulec_lang::operators::sets::ConstantSet;
 use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
@@ -54,6 +55,8 @@ pub struct Evaluator<'a, O = ()> {
     /// Cached results of loop-invariant parts. The key is the address of the node, and whether the
     /// node is a condition.
     invariant_results: HashMap<(usize, bool), CachedResult<'a>>,
+    /// The sets of long constant lists, by the address of the predicate.
+    sets: HashMap<usize, Option<Box<ConstantSet>>>,
     /// The observer that is called at the start and the end of each step.
     pub observer: O,
 }
@@ -79,6 +82,7 @@ impl<'a> Evaluator<'a> {
             hidden_elements: 0,
             quantifier_facts: QuantifierFacts::default(),
             invariant_results: HashMap::new(),
+            sets: HashMap::new(),
             lets: vec![None; program.lets.len()],
             observer: (),
         }
@@ -101,6 +105,7 @@ impl<'a> Evaluator<'a> {
             quantifier_facts,
             lets,
             invariant_results,
+            sets: HashMap::new(),
             observer,
         }
     }
@@ -301,13 +306,17 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     Operand::Value(right) => self.is_constant(right),
                     _ => true,
                 };
-                budget::test_predicate(
-                    op,
-                    left,
-                    right,
-                    predicate.mode,
-                    PredicateContext { arena: self.arena, constant },
-                )
+                let (mode, arena) = (predicate.mode, self.arena);
+                if constant {
+                    let sets = &mut self.sets;
+                    budget::test_constant(op, left, right, mode, arena, || {
+                        let set = sets.entry(std::ptr::from_ref(predicate) as usize);
+                        set.or_insert_with(|| ConstantSet::new(right, mode.text).map(Box::new)).as_deref()
+                    })
+                } else {
+                    let context = PredicateContext { arena, constant };
+                    budget::test_predicate(op, left, right, mode, context)
+                }
             }
         };
         if predicate.negated { result.not() } else { result }

@@ -47,6 +47,13 @@ impl<'a, 's> Tracer<'a, 's> {
         Tracer { eval: eval.observed_by(TraceRecorder::new(source, privacy)) }
     }
 
+    /// Masks the values of all bindings of payload rules, unless private values are shown.
+    #[must_use]
+    pub fn hiding_bindings(mut self) -> Self {
+        self.eval.observer.privacy.hide_bindings();
+        self
+    }
+
     /// Decides by the table `entry`. Returns the choice and the trace of the search.
     pub fn decide(&mut self, entry: TableId) -> (Choice, TableTrace) {
         let choice = self.eval.decide(entry);

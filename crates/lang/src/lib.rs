@@ -17,6 +17,7 @@ pub mod builtins;
 pub mod graph;
 pub mod limits;
 pub mod operators;
+pub mod privacy;
 pub mod schema;
 pub mod ty;
 pub mod value;

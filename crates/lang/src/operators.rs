@@ -4,6 +4,7 @@
 pub mod budget;
 pub mod implementations;
 pub mod modifiers;
+pub mod sets;
 pub mod table;
 
 pub use table::*;

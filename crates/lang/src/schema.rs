@@ -105,7 +105,7 @@ impl ContractField {
 pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputViolation> {
     let mut violations = Vec::new();
     match message {
-        Json::Object(map) => find_record_violations(input, map, &mut SmallVec::new(), &mut violations),
+        Json::Object(map) => find_record_violations(input, map, false, &mut SmallVec::new(), &mut violations),
         other => violations.push(InputViolation {
             path: String::new(),
             expected: "an object".to_owned(),
@@ -117,10 +117,11 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
 }
 
 /// Adds the violations in a record to `violations`; `path` is the path of the record in the
-/// message.
+/// message. The keys of a private record are not shown.
 fn find_record_violations<'r>(
     record_type: &'r RecordType,
     map: &Map<String, Json>,
+    private: bool,
     path: &mut SmallVec<[&'r str; 8]>,
     violations: &mut Vec<InputViolation>,
 ) {
@@ -130,7 +131,9 @@ fn find_record_violations<'r>(
             // For a record, only `record` is shown: a list of its fields would hide the actual
             // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
-            let hint = (kind == MISSING_KIND).then(|| suggest_misspelt_key(record_type, map, path)).flatten();
+            let hint = (kind == MISSING_KIND && !private)
+                .then(|| suggest_misspelt_key(record_type, map, path))
+                .flatten();
             violations.push(InputViolation { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
@@ -141,7 +144,7 @@ fn find_record_violations<'r>(
             }
             Some(Json::Object(inner)) => {
                 if let Some(record_type) = field.ty.fields() {
-                    find_record_violations(record_type, inner, path, violations);
+                    find_record_violations(record_type, inner, private || field.private, path, violations);
                 }
             }
             Some(_) => {}

@@ -8,6 +8,7 @@
 //! | `workspace` | the files of the workspace, the main file that imports each of them, analyses |
 //! | `answers` | one handler for each kind of request |
 //! | `kept` | findings of the last analysis, shown until the next one is complete |
+//! | `transport` | messages over standard input and output |
 //! | `server` | the main loop: receives messages, sends answers and diagnostics |
 
 mod answers;
@@ -16,6 +17,7 @@ mod findings;
 mod kept;
 mod lines;
 mod server;
+mod transport;
 mod workspace;
 
 pub use server::{ServeError, serve, stdio};

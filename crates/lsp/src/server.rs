@@ -7,6 +7,7 @@ use super::answers::{self, Answer};
 use super::capabilities::capabilities;
 use super::findings;
 use super::kept::KeptFindings;
+use super::transport;
 use super::workspace::{AnalyzedFile, Document, Workspace, path_of, uri_of};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
@@ -55,7 +56,7 @@ impl ServeError {
 /// # Errors
 /// If the editor violates the protocol, or if standard input or output fails.
 pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = transport::connect(language.unwrap_or_default());
     let served = serve(&connection, language);
     // The writer thread ends when all senders of the connection are dropped.
     drop(connection);

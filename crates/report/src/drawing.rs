@@ -2,6 +2,7 @@
 //! graphs in several formats, and the studio shows them.
 
 use rulec::Rules;
+use rulec_base::text::{to_one_line, truncate_chars};
 use rulec_sema::hir::{
     Destination, Node as Declared, Outcome, Program, RuleId, TableId, TableKind, Workflow,
 };
@@ -68,9 +69,14 @@ impl Drawing {
     }
 }
 
+/// Maximum number of characters of a label. Graphviz and browsers fail on labels without an end.
+const MAX_LABEL_CHARS: usize = 400;
+
 /// Joins a text to one line, because a line break would end the label that contains the text.
+/// Escapes other control characters, and truncates a long text.
 pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = truncate_chars(text, MAX_LABEL_CHARS);
+    to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// Draws a workflow. The nodes are in the same order as in the workflow.

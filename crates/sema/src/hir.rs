@@ -8,6 +8,7 @@ mod input_contract;
 mod nest;
 mod parts;
 mod payload;
+mod privacy;
 mod size;
 mod tree;
 mod verify;
@@ -21,6 +22,7 @@ pub use payload::{
     BindingId, BindingRoot, Block, Correction, DottedPath, Each, Field as PayloadField, Limits, Object,
     ObjectPath, ObjectStep, Payload, Requirement, Shape,
 };
+pub use privacy::PrivateReads;
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
 pub use workflow::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, Workflow};

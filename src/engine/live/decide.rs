@@ -102,7 +102,9 @@ pub(super) fn decide_line_in_snapshot(
         let decision = snapshot.base.rules.table(entry).decide_line(text)?;
         return Ok(Decision { generation: snapshot.generation, ..decision });
     }
-    Ok(decide_in_snapshot(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
+    let message = json::parse_object_bytes(text);
+    let message = message.map_err(|error| snapshot.base.rules.masked_error(error))?;
+    Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message)))
 }
 
 /// Returns the tables that jumps led through, from the table of the entry to the table of the

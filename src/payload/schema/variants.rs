@@ -111,7 +111,7 @@ impl VariantBuilder<'_, '_> {
                 let mut probe: Map<String, Json> = dicts.iter().map(empty_dict).collect();
                 probe.insert(field.name.to_string(), value.clone());
                 let violations =
-                    run::run_checks(self.judge, &site.build_payload(probe), false, None).violations;
+                    run::run_checks(self.judge, &site.build_payload(probe), false, &[], None).violations;
                 requirements.extend(
                     violations
                         .iter()

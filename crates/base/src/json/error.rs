@@ -58,9 +58,36 @@ pub struct JsonError {
     /// How to correct the text; empty if no remedy is known.
     help: Message,
     path: String,
+    /// The keys in the message and the path; `None` if the error names none.
+    keys: Option<Box<NamedKeys>>,
     line: usize,
     column: usize,
     offset: usize,
+}
+
+/// The keys of the text that an error names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NamedKeys {
+    /// The path of the faulty value, outermost step first.
+    steps: Vec<PathStep>,
+    /// The key that occurs twice.
+    duplicate: Option<String>,
+}
+
+impl NamedKeys {
+    fn path(&self) -> String {
+        format_path(&self.steps)
+    }
+
+    fn message(&self) -> Message {
+        let path = self.path();
+        match (&self.duplicate, path.is_empty()) {
+            (Some(key), true) => message!("key `{}` appears twice", format_key(key)),
+            (Some(key), false) => message!("key `{}` appears twice in `{path}`", format_key(key)),
+            (None, true) => message!("number is out of range"),
+            (None, false) => message!("number at `{path}` is out of range"),
+        }
+    }
 }
 
 impl JsonError {
@@ -102,6 +129,30 @@ impl JsonError {
         &self.path
     }
 
+    /// Returns the same error for a text that is the value of the field `key` of a message.
+    #[must_use]
+    pub fn with_keys_added(self, key: &str) -> JsonError {
+        let key = PathStep::Key(key.to_owned());
+        let mut error = self;
+        if let Some(keys) = &mut error.keys {
+            keys.steps.insert(0, key);
+        }
+        error.with_keys_changed(|_, _| {})
+    }
+
+    /// Changes the keys that the error names, to mask private keys. The function receives the
+    /// path of the faulty value, outermost step first, and the key that occurs twice.
+    #[must_use]
+    pub fn with_keys_changed(self, change: impl FnOnce(&mut [PathStep], Option<&mut String>)) -> JsonError {
+        let Some(mut keys) = self.keys else { return self };
+        change(&mut keys.steps, keys.duplicate.as_mut());
+        let message = match self.kind {
+            JsonErrorKind::DuplicateKey | JsonErrorKind::NumberRange => keys.message(),
+            _ => self.message,
+        };
+        JsonError { message, path: keys.path(), keys: Some(keys), ..self }
+    }
+
     /// Returns the line of the error, counted from 1. Lines end with a line feed.
     pub fn line(&self) -> usize {
         self.line
@@ -125,6 +176,7 @@ impl JsonError {
             message: message!("the message is longer than {} MiB", MAX_BYTES >> 20),
             help: message!("write one message per line, or split this message"),
             path: String::new(),
+            keys: None,
             line: 1,
             column: 1,
             offset: MAX_BYTES,
@@ -137,9 +189,10 @@ impl JsonError {
         text: &str,
         error: &serde_json::Error,
         refusal: Option<Refusal>,
-        path: Vec<PathStep>,
+        mut steps: Vec<PathStep>,
     ) -> JsonError {
-        let path = format_path(path);
+        steps.reverse();
+        let mut keys = NamedKeys { steps, duplicate: None };
         let (kind, message, help, offset) = match refusal {
             Some(Refusal::Depth) => (
                 JsonErrorKind::Depth,
@@ -149,9 +202,9 @@ impl JsonError {
             ),
             Some(Refusal::DuplicateKey { key, nth }) => (
                 JsonErrorKind::DuplicateKey,
-                match path.is_empty() {
-                    true => message!("key `{}` appears twice", format_key(&key)),
-                    false => message!("key `{}` appears twice in `{path}`", format_key(&key)),
+                {
+                    keys.duplicate = Some(key);
+                    keys.message()
                 },
                 message!("keep one of the two"),
                 find_offset(text, |_, keys| keys == nth),
@@ -171,10 +224,7 @@ impl JsonError {
                 if message == "number out of range" {
                     (
                         JsonErrorKind::NumberRange,
-                        match path.is_empty() {
-                            true => message!("number is out of range"),
-                            false => message!("number at `{path}` is out of range"),
-                        },
+                        keys.message(),
                         message!(
                             "the largest number is about 1.8e308 (64-bit float); send an identifier as a \
                             string"
@@ -187,7 +237,9 @@ impl JsonError {
                 }
             }
         };
-        JsonError { path, ..JsonError::at_offset(text, offset, kind, message, help) }
+        let path = keys.path();
+        let keys = (keys.duplicate.is_some() || !path.is_empty()).then(|| Box::new(keys));
+        JsonError { path, keys, ..JsonError::at_offset(text, offset, kind, message, help) }
     }
 
     pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
@@ -238,7 +290,7 @@ impl JsonError {
         let preceding = &text[..offset];
         let line = 1 + preceding.bytes().filter(|&b| b == b'\n').count();
         let column = 1 + preceding.chars().rev().take_while(|&c| c != '\n').count();
-        JsonError { kind, message, help, path: String::new(), line, column, offset }
+        JsonError { kind, message, help, path: String::new(), keys: None, line, column, offset }
     }
 }
 
@@ -255,15 +307,18 @@ pub(super) enum Refusal {
 }
 
 /// A step of a path: from a list or object to a value inside it.
-pub(super) enum PathStep {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathStep {
+    /// The key of an object.
     Key(String),
+    /// The index of a list, from 0.
     Index(usize),
 }
 
-/// Formats the steps of a path, given innermost first: `ctx.items[2]["other key"]`.
-fn format_path(steps: Vec<PathStep>) -> String {
+/// Formats the steps of a path, outermost first: `ctx.items[2]["other key"]`.
+fn format_path(steps: &[PathStep]) -> String {
     let mut path = String::new();
-    for step in steps.iter().rev() {
+    for step in steps {
         match step {
             PathStep::Index(i) => path.push_str(&format!("[{i}]")),
             PathStep::Key(key)

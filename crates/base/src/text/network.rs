@@ -1,6 +1,10 @@
 //! IPv4 and IPv6 addresses and networks: `10.0.0.0/8`, `2001:db8::/32`, or a single address. White
 //! space around them is ignored.
 
+mod set;
+
+pub use set::NetworkSet;
+
 use ipnet::IpNet;
 use std::net::IpAddr;
 

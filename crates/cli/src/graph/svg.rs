@@ -193,9 +193,25 @@ fn display_width(text: &str) -> usize {
     text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
 }
 
+/// Splits a word that is longer than a line. Wide characters count as two columns.
+fn split_long_word(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(word);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut columns = 0;
+        let end = text.char_indices().find_map(|(at, c)| {
+            columns += if c < '\u{1100}' { 1 } else { 2 };
+            (columns > MAX_LABEL_COLUMNS).then_some(at)
+        });
+        let (part, left) = end.map_or((text, None), |end| (&text[..end], Some(&text[end..])));
+        rest = left;
+        Some(part)
+    })
+}
+
 fn wrap_label(label: &str) -> Vec<String> {
     let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in label.split(' ') {
+    for word in label.split(' ').flat_map(split_long_word) {
         if !line.is_empty() && display_width(&line) + 1 + display_width(word) > MAX_LABEL_COLUMNS {
             lines.push(std::mem::take(&mut line));
         }

@@ -4,7 +4,7 @@ use rulec_report::drawing::{Drawing, Edge, Shape, one_line};
 use std::fmt::Write;
 
 pub fn render_mermaid(drawing: &Drawing) -> String {
-    let mut text = format!("%% {}\nflowchart TD\n", one_line(&drawing.name));
+    let mut text = format!("%% {}\nflowchart TD\n", escape_mermaid(&drawing.name));
     for (number, node) in drawing.nodes.iter().enumerate() {
         let label = quote_mermaid(&node.label);
         let (open, close) = match node.shape {
@@ -44,8 +44,26 @@ pub fn render_dot(drawing: &Drawing) -> String {
 }
 
 fn quote_mermaid(text: &str) -> String {
-    let text = one_line(text).replace('#', "#35;").replace('"', "#quot;");
-    format!("\"{}\"", text.replace('<', "#lt;").replace('>', "#gt;"))
+    format!("\"{}\"", escape_mermaid(text))
+}
+
+/// Escapes a text for Mermaid, which reads HTML and Markdown in labels, and directives such as
+/// `%%{init: …}%%` anywhere, also in comments and labels.
+fn escape_mermaid(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in one_line(text).chars() {
+        match c {
+            '#' => out.push_str("#35;"),
+            '"' => out.push_str("#quot;"),
+            '<' => out.push_str("#lt;"),
+            '>' => out.push_str("#gt;"),
+            '&' => out.push_str("#amp;"),
+            '%' => out.push_str("#37;"),
+            '`' => out.push_str("#96;"),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn quote_dot(text: &str) -> String {

@@ -210,6 +210,45 @@ fn a_change_runs_the_tests_again() {
     child.wait().expect("it ends");
 }
 
+/// Regression test: a run was started by its own output and by any file of the folder, 8,000 times
+/// a second, until the disk was full. The bound holds on a machine of any speed.
+#[test]
+fn only_what_the_tests_read_is_watched() {
+    let text = "list words = from \"words.txt\"\nroute a when text in words -> h\n\
+                test \"t\" { given text = \"a\" expect a }\n";
+    let folder = Folder::with(text).file("words.txt", "a\n");
+    let output = std::fs::File::create(folder.path("out.rules")).expect("a file can be made");
+    let errors = output.try_clone().expect("a file has many handles");
+    let mut child = std::process::Command::new(program(folder.dir.path()).get_program())
+        .args(["test", "--watch", "--coverage", "--coverage-lcov", "sub.rules"])
+        .current_dir(folder.dir.path())
+        .stdout(output)
+        .stderr(errors)
+        .spawn()
+        .expect("the program starts");
+    let runs = || {
+        let out = std::fs::read(folder.path("out.rules")).expect("the output can be read");
+        String::from_utf8_lossy(&out).matches("waiting for a file to change").count()
+    };
+    let wait_for = |count: usize| {
+        while runs() < count {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    };
+    wait_for(1);
+    for round in 0..20 {
+        std::fs::write(folder.path("other.txt"), format!("{round}")).expect("a file can be written");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    // The output itself is a rules file that does not compile when the first run begins.
+    assert!(runs() <= 2, "{} runs", runs());
+    let before = runs();
+    std::fs::write(folder.path("words.txt"), "b\n").expect("a file can be written");
+    wait_for(before + 1);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
 #[test]
 fn standard_input_is_not_watched() {
     let ran = Folder::new().rulec(&["test", "--watch", "-"]).expect(2);

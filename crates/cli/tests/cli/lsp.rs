@@ -464,8 +464,7 @@ fn wrong_requests_are_refused_and_cost_nothing_else() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// A closed connection ends the server without a message. Invalid protocol input ends it with an
-/// error.
+/// A closed connection ends the server without a message, also in the middle of a message.
 #[test]
 fn an_editor_that_goes_away_ends_the_server() {
     let folder = Folder::new();
@@ -478,5 +477,22 @@ fn an_editor_that_goes_away_ends_the_server() {
         .expect("a pipe")
         .write_all(b"Content-Length: x\r\n\r\nroute")
         .expect("the server reads");
-    assert_eq!(editor.ended(), Some(2));
+    assert_eq!(editor.ended(), Some(0));
+}
+
+/// Regression test: the first length made the server panic, and the second made it reserve seven
+/// gigabytes.
+#[test]
+fn a_length_that_no_message_has_is_an_error_and_the_server_goes_on() {
+    let folder = Folder::new();
+    let mut editor = Editor::start(folder.dir.path());
+    for length in ["18446744073709551615", "7000000000", "x"] {
+        let to = editor.to.as_mut().expect("a pipe");
+        write!(to, "Content-Length: {length}\r\n\r\n{{}}").expect("the server reads");
+        let file = uri(&folder.path("missing.rules"));
+        assert_eq!(editor.at("textDocument/hover", &file, 0, 0), Json::Null);
+        let report = editor.told.pop().expect("the error is reported");
+        assert_eq!((&report["method"], &report["params"]["type"]), (&json!("window/logMessage"), &json!(1)));
+    }
+    assert_eq!(editor.stop(), Some(0));
 }

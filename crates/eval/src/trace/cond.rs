@@ -147,7 +147,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         if node.result == Mark::Unknown {
             return self.explain_unknown(predicate, values, span, &mut node.because);
         }
-        if !predicate.operands().any(|operand| self.observer.privacy.is_private(operand)) {
+        if !predicate.operands().any(|operand| self.observer.privacy.reads_private(operand)) {
             let value = |index: usize| values.get(index).copied().unwrap_or(Value::Missing);
             node.found = found_text(predicate, value(0), value(1));
         }

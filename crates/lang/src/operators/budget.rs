@@ -6,6 +6,7 @@ use crate::arena::Arena;
 use crate::limits::Limit;
 use crate::operators::implementations;
 use crate::operators::modifiers::{Quantity, TestMode};
+use crate::operators::sets::{ConstantSet, MIN_SET_ELEMENTS};
 use crate::operators::table::{Implementation, Op, Search};
 use crate::value::{Tri, Value};
 use rulec_base::broken_invariant;
@@ -53,6 +54,30 @@ pub fn test_predicate<'a>(
     }
 }
 
+/// Evaluates a predicate like [`test_predicate`]. The right operand is a constant; if it is a long
+/// list, `set` returns its set. The set is used if many values are looked up.
+pub fn test_constant<'s>(
+    op: Op,
+    left: Value<'_>,
+    right: Value<'_>,
+    mode: TestMode,
+    arena: &Arena,
+    set: impl FnOnce() -> Option<&'s ConstantSet>,
+) -> Tri {
+    let context = PredicateContext { arena, constant: true };
+    let is_long = |list: Value<'_>| list.list_len().is_some_and(|len| len >= MIN_SET_ELEMENTS);
+    let many = arena.is_repeated() || is_long(left);
+    if many && matches!(op, Op::In | Op::Contains | Op::InNetwork) && is_long(right) {
+        if !within_budget(op, left, right, mode, context) {
+            return Tri::Unknown;
+        }
+        if let Some(found) = set().and_then(|set| set.test(op, left, right, mode)) {
+            return found;
+        }
+    }
+    test_predicate(op, left, right, mode, context)
+}
+
 /// True if the work of searching or comparing the operands is within the limits. Reading each
 /// operand once is always allowed, unless the condition is repeated for the elements of a list.
 pub fn within_budget(
@@ -73,6 +98,8 @@ pub fn within_budget(
         // Each element of the right list is searched for in the left list.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
         (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
+        // Each network of a message is read again for each address.
+        (None, _) if op == Op::InNetwork && !context.constant => right.deep_size(u64::MAX),
         (None, _) if op == Op::InNetwork => right.list_len().map_or(1, |len| len as u64),
         _ => return true,
     };

@@ -405,6 +405,10 @@ impl MessageFields {
         id
     }
 
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
     /// Returns the slot with this id.
     pub(super) fn slot(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]

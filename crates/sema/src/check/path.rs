@@ -257,7 +257,8 @@ impl<'a> Checker<'a> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
         let root = slot.root.clone()?;
-        let (mut path, private) = (slot.path.clone(), slot.private);
+        let (mut path, mut private) = (slot.path.clone(), slot.private);
+        private |= base.ty.fields().and_then(|record| record.get(key)).is_some_and(|field| field.private);
         path.push(key.into());
         Some(self.fields.intern_slot(Some(&root), &path, ty.kinds, private))
     }

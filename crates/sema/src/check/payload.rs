@@ -11,7 +11,7 @@ use super::constant::constant_json_of;
 use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{
     self, BindingId, BindingRoot, Block, Cond, CondKind, Expr, ExprKind, ObjectPath, Operand, Part,
-    Predicate, Requirement, TableKind,
+    Predicate, PrivateReads, Requirement, TableKind,
 };
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -60,8 +60,17 @@ pub(super) struct PayloadState {
     /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
     /// count each time that the group is inlined.
     items: usize,
+    /// The number of items of groups that were inlined so far, in all payloads. Each copy of an
+    /// item takes memory of its own.
+    copies: usize,
     /// Whether the payload was already reported as too large.
     too_large: bool,
+}
+
+impl PayloadState {
+    fn has_too_many_items(&self) -> bool {
+        self.items > MAX_ITEMS || self.copies > MAX_COPIES
+    }
 }
 
 /// Maximum nesting depth of groups and `each` blocks. The limit is needed because they are lowered
@@ -69,6 +78,9 @@ pub(super) struct PayloadState {
 const MAX_ITEM_DEPTH: usize = 64;
 /// Maximum number of items of a payload with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
+/// The greatest number of copies of the items of groups in all payloads of a program. Both passes
+/// over a payload count.
+const MAX_COPIES: usize = 100_000;
 
 /// How the rule of a requirement reports a violation.
 struct ViolationReport<'a> {
@@ -164,16 +176,18 @@ impl<'a> Checker<'a> {
     /// `decision` are in scope.
     fn lower_body(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
-        self.payload = PayloadState { too_large: self.payload.too_large, ..PayloadState::default() };
+        let PayloadState { copies, too_large, .. } = self.payload;
+        self.payload = PayloadState { copies, too_large, ..PayloadState::default() };
         let decision = super::constant::constant_expr(Json::from(name.node.as_str()), name.span);
         self.scope.push(Binding::new(shape::DECISION_NAME, decision.clone(), name.span));
         let object = self.collect_object(body, &mut groups.clone());
         self.scope.clear();
         let block = self.new_block(&name.node, name.span);
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
-        let PayloadState { items, too_large, .. } = self.payload;
-        self.payload = PayloadState { block, groups, fields, items, too_large, ..PayloadState::default() };
-        let (root_binding, payload) = self.new_binding("payload", object.record_type(), name.span);
+        let PayloadState { items, copies, too_large, .. } = self.payload;
+        self.payload =
+            PayloadState { block, groups, fields, items, copies, too_large, ..PayloadState::default() };
+        let (root_binding, payload) = self.new_binding("payload", object.record_type(), false, name.span);
         self.bind_path(ObjectPath::new(root_binding), Binding::new("payload", payload.clone(), name.span));
         self.scope.push(Binding::new(shape::DECISION_NAME, decision, name.span));
         let site = ItemSite {
@@ -186,7 +200,7 @@ impl<'a> Checker<'a> {
         };
         let params = group.map_or(&[][..], |group| &group.params);
         for (field, param) in self.resolve_record(params).fields.into_iter().zip(params) {
-            let (id, expr) = self.new_binding(&field.name, field.ty, param.name.span);
+            let (id, expr) = self.new_binding(&field.name, field.ty, false, param.name.span);
             self.bind_path(ObjectPath::new(id), Binding::new(&field.name, expr, param.name.span));
         }
         self.lower_items(body, ItemOwner::Object, &site);
@@ -202,12 +216,18 @@ impl<'a> Checker<'a> {
     }
 
     /// Allocates a binding; returns its id and the expression that reads the binding.
-    fn new_binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
+    /// `private` means that the values of the binding come from private fields.
+    fn new_binding(&mut self, name: &str, ty: Ty, private: bool, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;
         let root = BindingRoot { id, name: name.into() };
-        let slot = self.fields.intern_slot(Some(&root), &[""; 0], ty.kinds, false);
+        let slot = self.fields.intern_slot(Some(&root), &[""; 0], ty.kinds, private);
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
+    }
+
+    /// Returns the analysis of which expressions read private values.
+    fn private_reads(&self) -> PrivateReads<'_> {
+        PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_roots())
     }
 
     /// Returns a block with a new, empty table.
@@ -385,7 +405,7 @@ impl<'a> Checker<'a> {
         let Ok(expr) = self.check_value(value) else {
             // The name is bound in spite of the error, so that uses of the name are not reported as
             // unknown.
-            let (_, expr) = self.new_binding(&name.node, Ty::ANY, name.span);
+            let (_, expr) = self.new_binding(&name.node, Ty::ANY, false, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));
             return Err(AlreadyReported);
         };
@@ -409,7 +429,8 @@ impl<'a> Checker<'a> {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;
         }
-        let (id, expr) = self.new_binding(name, value.ty.clone(), span);
+        let private = self.private_reads().is_private(&value);
+        let (id, expr) = self.new_binding(name, value.ty.clone(), private, span);
         let value = self.add_value(value);
         self.payload.block.lets.push((id, value));
         expr

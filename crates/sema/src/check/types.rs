@@ -12,6 +12,22 @@ use rulec_lang::ty::{Field, InnerType, RecordType, Ty};
 use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
+/// The greatest number of fields of an `input`, or of another record, with its types expanded.
+/// Each field takes memory of its own where messages are read and rules are analysed.
+const MAX_EXPANDED_FIELDS: usize = MAX_NODES as usize;
+
+/// Subtracts the number of fields inside a type from `left`; `None` if there are more.
+fn fields_left(ty: &Ty, left: usize) -> Option<usize> {
+    match &ty.inner {
+        InnerType::Unknown => Some(left),
+        InnerType::Element(element) => fields_left(element, left),
+        InnerType::Fields(record) => record
+            .fields
+            .iter()
+            .try_fold(left, |left, field| left.checked_sub(1).and_then(|left| fields_left(&field.ty, left))),
+    }
+}
+
 impl<'a> Checker<'a> {
     /// Declares every `type`, in dependency order.
     pub(super) fn declare_types(&mut self) {
@@ -109,10 +125,27 @@ impl<'a> Checker<'a> {
     /// field with an error is reported once, and then has the type `any`.
     pub(super) fn resolve_record(&mut self, fields: &[ast::Field]) -> RecordType {
         let mut record = RecordType::default();
+        let mut left = MAX_EXPANDED_FIELDS;
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
+            let ty = self.resolve_type(&field.ty).unwrap_or(Ty::ANY);
+            let Some(rest) = left.checked_sub(1).and_then(|left| fields_left(&ty, left)) else {
+                let message = message!(
+                    "with its types expanded, this record has more than {MAX_EXPANDED_FIELDS} fields"
+                );
+                let diagnostic = Diagnostic::new(Code::ExpansionTooLarge, field.ty.span, message)
+                    .here(message!("the limit is exceeded here"))
+                    .help(message!(
+                        "types that contain each other several times grow quickly; use `any` or `dict` for \
+                        parts that no rule reads"
+                    ));
+                self.diagnostics.push(diagnostic);
+                // The rest of the record is left out, so that the error is reported once.
+                break;
+            };
+            left = rest;
             record.push(Field {
                 name: field.name.node.as_str().into(),
-                ty: self.resolve_type(&field.ty).unwrap_or(Ty::ANY),
+                ty,
                 optional: field.optional,
                 private: field.private,
             });

@@ -14,19 +14,23 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json) -> Answer<Decided> {
+pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json, show_private: bool) -> Answer<Decided> {
     let mut judge =
         Judge::new(rules, &request.entry).map_err(|error| RequestError::missing(error.to_message()))?;
     if let Some(text) = request.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
-            Err(error) => return Ok(Decided::Refused(to_mistake(text, &error, true))),
+            Err(error) => {
+                let error = rules.masked_error(error);
+                return Ok(Decided::Refused(to_mistake(text, &error, true)));
+            }
         };
         for (name, value) in values {
             judge = judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))?;
         }
     }
     let judgement = judge.judge(message);
+    let shown_payload = if show_private { message.clone() } else { judge.masked_payload(message) };
     let explanations = judge.why(message);
     let offsets = Utf16Offsets::new(&request.message);
     let to_violation = |violation: &payload::Violation| {
@@ -39,10 +43,7 @@ pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json) -> Answer<D
             path: violation.path.clone(),
             message: localized(&violation.message),
             repair: localized(&violation.repair),
-            value: value_range
-                .clone()
-                .and_then(|value_range| serde_json::from_str(&request.message[value_range]).ok())
-                .unwrap_or_default(),
+            value: value_at(&shown_payload, &violation.path).cloned().unwrap_or_default(),
             from: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.start)),
             to: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.end)),
             why: explanation
@@ -52,7 +53,8 @@ pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json) -> Answer<D
     let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default();
     let corrections = judgement.corrections();
     let remaining = if corrections.is_empty() { judgement.violations() } else { judgement.remaining() };
-    let diff = judgement.corrected().map(|corrected| diff_lines(&pretty(message), &pretty(corrected)));
+    let corrected = if show_private { judgement.corrected() } else { judgement.masked_correction() };
+    let diff = corrected.map(|corrected| diff_lines(&pretty(&shown_payload), &pretty(corrected)));
     Ok(Decided::Payload(Judged {
         outcome: judgement.outcome().name().to_owned(),
         fallback: judgement.fallback().map(str::to_owned),
@@ -99,6 +101,20 @@ fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
     }
     let start = (value.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     Some(start..start + value.len())
+}
+
+/// Returns the value at a path, such as `$.nodes[2]["x y"]`.
+fn value_at<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
+    let (mut value, mut rest) = (json, path.strip_prefix('$')?);
+    while !rest.is_empty() {
+        let (step, after_step) = split_step(rest)?;
+        rest = after_step;
+        value = match step {
+            PathStep::Key(key) => value.get(&key)?,
+            PathStep::Index(index) => value.get(index)?,
+        };
+    }
+    Some(value)
 }
 
 enum PathStep {

@@ -5,7 +5,7 @@ use crate::error::Answer;
 use crate::language::language;
 use crate::state::Studio;
 use crate::utf16::Utf16Offsets;
-use rulec::JsonError;
+use rulec::{JsonError, Rules};
 use rulec_base::json;
 use serde_json::Value as Json;
 
@@ -13,13 +13,15 @@ use serde_json::Value as Json;
 /// The inner error describes invalid JSON.
 pub(crate) fn request_message(
     studio: &Studio,
+    rules: &Rules,
     text: &str,
     row: Option<&MessageOf>,
 ) -> Answer<Result<Json, Mistake>> {
     if let Some(row) = row {
         return Ok(Ok(studio.replay(row.replay)?.message_of_line(row.line)?));
     }
-    Ok(json::parse_object(text).map(Json::Object).map_err(|error| to_mistake(text, &error, false)))
+    let message = json::parse_object(text).map_err(|error| rules.masked_error(error));
+    Ok(message.map(Json::Object).map_err(|error| to_mistake(text, &error, false)))
 }
 
 pub(super) fn to_mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {

@@ -25,7 +25,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     let project = studio.project(request.version.rules)?;
     let snapshot = project.snapshot(request.version.draft);
     let rules = snapshot.rules()?;
-    let message = request_message(studio, &request.message, request.row.as_ref())?
+    let message = request_message(studio, rules, &request.message, request.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
         return Err(RequestError::invalid(message!(

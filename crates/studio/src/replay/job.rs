@@ -140,7 +140,7 @@ impl<'r> ReplayJob<'r> {
     fn decide_line(&mut self, offset: u64, number: u64, text: &[u8]) {
         let object = match json::parse_object_bytes(text) {
             Ok(object) => object,
-            Err(error) => return self.refuse_line(number, error.to_message()),
+            Err(error) => return self.refuse_line(number, self.replay.masked_error(error).to_message()),
         };
         let line = match self.replay.source.is_log {
             true => log::parse_decision(object)

@@ -4,7 +4,7 @@ use super::sums::{has_times, row_time};
 use super::{Replay, Row, UNKNOWN_NUMBER};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::error::{Answer, RequestError};
-use rulec_base::json;
+use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use rulec_report::log::{self, ParsedLine};
 use serde_json::Value as Json;
@@ -145,6 +145,14 @@ impl Replay {
         match &self.snapshot.analysis.rules {
             Some(rules) if !self.show_private => rules.masked_message(message),
             _ => message.clone(),
+        }
+    }
+
+    /// Masks the private keys that an error names, unless the replay shows private values.
+    pub(super) fn masked_error(&self, error: JsonError) -> JsonError {
+        match &self.snapshot.analysis.rules {
+            Some(rules) if !self.show_private => rules.masked_error(error),
+            _ => error,
         }
     }
 

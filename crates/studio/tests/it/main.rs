@@ -4,5 +4,6 @@ mod decide;
 mod edit;
 mod guard;
 mod language;
+mod private;
 mod replay;
 mod support;

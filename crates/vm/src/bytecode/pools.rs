@@ -12,9 +12,10 @@ use memchr::memmem::Finder;
 use rulec_base::message;
 use rulec_base::text::automaton::LiteralAutomaton;
 use rulec_base::text::{self, Glob, LazyRegex, SimilarityPattern, TextMode, WordSearcher};
+use rulec_lang::operators::sets::ConstantSet;
 use rulec_lang::value::Value;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Minimum number of keywords for which one automaton is faster than a separate searcher for each
 /// keyword.
@@ -29,6 +30,8 @@ pub struct Pools {
     pub keywords: Vec<KeywordMatcher>,
     pub members: Vec<MemberSet>,
     pub similar: Vec<SimilarityPattern>,
+    /// For each predicate, the set of its constant list; built at the first use.
+    sets: Vec<OnceLock<Option<Box<ConstantSet>>>>,
 }
 
 impl Pools {
@@ -59,7 +62,14 @@ impl Pools {
                 .collect::<Result<_, _>>()?,
             members: chunk.members.iter().map(member_set).collect(),
             similar: chunk.similar.iter().map(|text| SimilarityPattern::new(text)).collect(),
+            sets: chunk.preds.iter().map(|_| OnceLock::new()).collect(),
         })
+    }
+
+    /// Returns the set of the constant list `list` of a predicate; `None` if the list is short.
+    pub fn constant_set(&self, pred: usize, list: Value<'_>, mode: TextMode) -> Option<&ConstantSet> {
+        let set = self.sets.get(pred)?;
+        set.get_or_init(|| ConstantSet::new(list, mode).map(Box::new)).as_deref()
     }
 }
 

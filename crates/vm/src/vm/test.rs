@@ -30,7 +30,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 },
             },
             PredCheck::Equals(_) | PredCheck::Members(_) if self.prepares_text_repeatedly(pred) => {
-                self.test_generic(pred, left)
+                self.test_generic(number, pred, left)
             }
             PredCheck::Equals(string) => match (left, chunk.strings.get(string as usize)) {
                 (Value::Str(text), Some(wanted)) => {
@@ -42,8 +42,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 let key = chunk.strings.get(string as usize);
                 key.and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
             }
-            PredCheck::Members(id) => self.test_members(pred, id, &left),
-            PredCheck::Generic => self.test_generic(pred, left),
+            PredCheck::Members(id) => self.test_members(number, pred, id, &left),
+            PredCheck::Generic => self.test_generic(number, pred, left),
         }
     }
 
@@ -56,7 +56,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
             || self.arena.is_repeated() && !self.is_repeated_preparation_within_budget(pred, id, *left)
         {
-            return self.test_generic(pred, *left);
+            return self.test_generic(number, pred, *left);
         }
         if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
             && let Some(answer) = lookup.literal_result(number)
@@ -68,30 +68,36 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Value::Str(text) if !keywords.search.prepares_texts() => matcher.is_match(text).into(),
             Value::Str(text) => self.with_prepared_text(pred, text, |text| matcher.is_match(text)).into(),
             Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
-                self.test_list_element(pred, keywords, *left)
+                self.test_list_element(number, pred, keywords, *left)
             }
             _ => Tri::Unknown,
         }
     }
 
     /// Evaluates a text predicate whose left operand is a list.
-    fn test_list_element(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
+    fn test_list_element(
+        &mut self,
+        number: usize,
+        pred: &'a Pred,
+        keywords: &'a Keywords,
+        list: Value<'a>,
+    ) -> Tri {
         match keywords.required_element(pred.mode) {
             Some(wanted) => list_has_text(list, wanted),
-            None => self.test_generic(pred, list),
+            None => self.test_generic(number, pred, list),
         }
     }
 
     #[inline(always)]
-    fn test_members(&mut self, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
+    fn test_members(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let Some(set) = self.pools.members.get(id as usize) else { return Tri::Unknown };
         match left {
             Value::Str(text) => self.with_prepared_text(pred, text, |text| set.has_text(text)).into(),
             Value::Int(int) => match set.has_int(*int) {
                 Some(has) => has.into(),
-                None => self.test_generic(pred, *left),
+                None => self.test_generic(number, pred, *left),
             },
-            _ => self.test_generic(pred, *left),
+            _ => self.test_generic(number, pred, *left),
         }
     }
 
@@ -102,14 +108,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Evaluates a predicate by the function that implements its operator.
-    fn test_generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
+    fn test_generic(&mut self, number: usize, pred: &'a Pred, left: Value<'a>) -> Tri {
         let op = match pred.ask {
             TestKind::Truth => return implementations::value_to_tri(left),
             TestKind::Op(op) => op,
         };
-        let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
-        let context = PredicateContext { arena: self.arena, constant };
-        budget::test_predicate(op, left, self.operand_value(pred.right), pred.mode, context)
+        let right = self.operand_value(pred.right);
+        if matches!(pred.right, Operand::Const(_) | Operand::Missing) {
+            let set = || self.pools.constant_set(number, right, pred.mode.text);
+            return budget::test_constant(op, left, right, pred.mode, self.arena, set);
+        }
+        let context = PredicateContext { arena: self.arena, constant: false };
+        budget::test_predicate(op, left, right, pred.mode, context)
     }
 
     /// True if the text would be normalized again for each element of a loop. The operator's

@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
         let declared_names = constant_expr(Json::Array(declared_names), span);
         let keys = call(Function::Keys, vec![site.object.clone()]);
         let list = call(Function::Without, vec![keys, declared_names]);
-        let (element, key) = self.new_binding("key", Ty::STRING, span);
+        let (element, key) = self.new_binding("key", Ty::STRING, false, span);
         let violation = ViolationReport {
             place: site.place.with_step(ObjectStep::At(self.add_value(key))),
             span,
@@ -84,14 +84,15 @@ impl<'a> Checker<'a> {
             (name, None) => (None, name),
             (key, Some(name)) => (Some(key), name),
         };
-        let (element, expr) = self.new_binding(&name.node, list.ty.element(), name.span);
+        let private = self.private_reads().is_private(&list);
+        let (element, expr) = self.new_binding(&name.node, list.ty.element(), private, name.span);
         let key = key.map(|key| {
             let ty = match list.ty.kinds {
                 KindSet::LIST => Ty::INT,
                 KindSet::DICT => Ty::STRING,
                 _ => Ty::from_kinds(KindSet::INT.union(KindSet::STRING)),
             };
-            let (id, expr) = self.new_binding(&key.node, ty, key.span);
+            let (id, expr) = self.new_binding(&key.node, ty, private, key.span);
             self.scope.push(Binding::new(&key.node, expr, key.span));
             id
         });

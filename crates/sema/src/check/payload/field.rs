@@ -262,7 +262,8 @@ impl<'a> Checker<'a> {
     ) -> Checked<()> {
         let span = field.name.span;
         let name = format!("{}[]", field.name.node);
-        let (element, object) = self.new_binding(&name, list.object.ty.element(), span);
+        let private = self.private_reads().is_private(&list.object);
+        let (element, object) = self.new_binding(&name, list.object.ty.element(), private, span);
         let place = ObjectPath::new(element);
         let violation = ViolationReport {
             place: place.clone(),

@@ -2,7 +2,7 @@
 
 use super::super::scope::Scope;
 use super::super::{AlreadyReported, Binding, Checked, Checker, join_names};
-use super::{ItemOwner, ItemSite, MAX_ITEM_DEPTH, MAX_ITEMS};
+use super::{ItemOwner, ItemSite, MAX_COPIES, MAX_ITEM_DEPTH, MAX_ITEMS};
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
     pub(super) fn check_payload_size(&mut self, span: Span) -> Checked<()> {
         let state = &mut self.payload;
         let is_too_deep = state.groups.len() + state.each >= MAX_ITEM_DEPTH;
-        if !is_too_deep && state.items <= MAX_ITEMS {
+        if !is_too_deep && !state.has_too_many_items() {
             return Ok(());
         }
         if std::mem::replace(&mut state.too_large, true) {
@@ -97,6 +97,12 @@ impl<'a> Checker<'a> {
                 ),
                 message!(
                     "include the innermost groups directly, or judge the inner objects by a payload of their own"
+                ),
+            ),
+            false if state.copies > MAX_COPIES => (
+                message!("with their groups expanded, the payloads have more than {MAX_COPIES} items here"),
+                message!(
+                    "groups that include each other several times grow quickly; include each once, or split the payloads"
                 ),
             ),
             false => (
@@ -120,6 +126,7 @@ impl<'a> Checker<'a> {
         let payload_scope: Scope = self.scope.bindings().iter().take(2).cloned().collect();
         let outer_scope = std::mem::replace(&mut self.scope, payload_scope);
         self.scope.extend(arguments);
+        self.payload.copies += group.body.len();
         self.lower_items(&group.body, ItemOwner::Object, site);
         self.scope = outer_scope;
     }

@@ -3,7 +3,7 @@
 
 use super::super::constant::constant_json_of;
 use super::super::{Checked, Checker};
-use super::{MAX_ITEM_DEPTH, MAX_ITEMS};
+use super::MAX_ITEM_DEPTH;
 use crate::hir::{Limits, Object, PayloadField, Shape};
 use hashbrown::HashSet;
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
@@ -36,8 +36,11 @@ impl<'a> Checker<'a> {
         object: &mut Object,
     ) {
         self.payload.items += items.len();
+        if !groups.is_empty() {
+            self.payload.copies += items.len();
+        }
         // The later pass that adds rules reports that the payload is too large.
-        if groups.len() > MAX_ITEM_DEPTH || self.payload.items > MAX_ITEMS {
+        if groups.len() > MAX_ITEM_DEPTH || self.payload.has_too_many_items() {
             return;
         }
         for item in items {
@@ -169,7 +172,7 @@ impl Shape {
 
 impl Object {
     /// Returns the record type as which an object with these fields is read.
-    pub(super) fn record_type(&self) -> Ty {
+    pub(crate) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),
             ty: field.shape.ty(),

@@ -1,0 +1,73 @@
+//! Many networks as one set, so that an address is not compared with each network.
+
+use super::parse_network;
+use hashbrown::HashMap;
+use ipnet::IpNet;
+use std::net::IpAddr;
+
+/// Networks by the length of their prefixes. An address is looked up once for each length.
+#[derive(Debug, Default)]
+pub struct NetworkSet {
+    v4: PrefixMap,
+    v6: PrefixMap,
+    count: u32,
+}
+
+/// For each length of a prefix, the number of networks with each prefix.
+type PrefixMap = Vec<(u32, HashMap<u128, u32, foldhash::fast::FixedState>)>;
+
+impl NetworkSet {
+    /// Creates a set of networks; `None` if a text is no network.
+    pub fn new<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<NetworkSet> {
+        let mut set = NetworkSet::default();
+        for text in texts {
+            let (map, bits, width, length) = match parse_network(text?)? {
+                IpNet::V4(network) => {
+                    (&mut set.v4, u128::from(u32::from(network.addr())), 32, network.prefix_len())
+                }
+                IpNet::V6(network) => (&mut set.v6, u128::from(network.addr()), 128, network.prefix_len()),
+            };
+            let length = u32::from(length);
+            let at = map.iter().position(|(other, _)| *other == length).unwrap_or_else(|| {
+                map.push((length, HashMap::default()));
+                map.len() - 1
+            });
+            *map[at].1.entry(prefix(bits, width, length)).or_insert(0) += 1;
+            set.count += 1;
+        }
+        Some(set)
+    }
+
+    /// Returns the number of networks.
+    pub fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// True if the set has no network.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the number of networks that contain the address; `None` if the text is no address.
+    /// An IPv4 address in IPv6 form counts as both, as in [`super::is_in_network`].
+    pub fn count_around(&self, address: &str) -> Option<u32> {
+        let address = address.parse::<IpAddr>().ok()?;
+        let canonical = address.to_canonical();
+        let other = if canonical == address { 0 } else { self.count_exactly(canonical) };
+        Some(self.count_exactly(address) + other)
+    }
+
+    fn count_exactly(&self, address: IpAddr) -> u32 {
+        let (map, bits, width) = match address {
+            IpAddr::V4(address) => (&self.v4, u128::from(u32::from(address)), 32),
+            IpAddr::V6(address) => (&self.v6, u128::from(address), 128),
+        };
+        let found = map.iter().filter_map(|(length, networks)| networks.get(&prefix(bits, width, *length)));
+        found.sum()
+    }
+}
+
+/// Returns the first `length` bits of an address of `width` bits.
+fn prefix(bits: u128, width: u32, length: u32) -> u128 {
+    bits.checked_shr(width - length).unwrap_or(0)
+}

@@ -1,0 +1,234 @@
+//! Constant lists as sets. A predicate that is repeated for the elements of a long list looks each
+//! element up instead of comparing it with each constant. The results equal the results of the
+//! functions in [`super::implementations`].
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use crate::operators::modifiers::{Quantity, TestMode};
+use crate::operators::table::Op;
+use crate::value::{Tri, Value, parse_datetime};
+use hashbrown::HashSet;
+use rulec_base::text::TextMode;
+use rulec_base::text::network::NetworkSet;
+use std::sync::OnceLock;
+
+/// Minimum number of constants for which a set is built.
+pub const MIN_SET_ELEMENTS: usize = 16;
+
+type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
+
+/// The elements of a constant list, prepared for lookups in one text mode.
+#[derive(Debug, Default)]
+pub struct ConstantSet {
+    mode: TextMode,
+    texts: FastSet<Box<str>>,
+    /// The numbers without a fraction that fit into 64 bits. `1` and `1.0` are equal.
+    ints: FastSet<i64>,
+    /// The bits of all other numbers.
+    floats: FastSet<u64>,
+    /// The texts that are times, in nanoseconds since the epoch.
+    times: FastSet<i128>,
+    bools: [bool; 2],
+    /// Whether an element is null, a list or a dict.
+    others: bool,
+    /// The networks; `None` if an element is no network.
+    networks: OnceLock<Option<NetworkSet>>,
+}
+
+/// The form of a value in which equal values are equal.
+enum Key<'v> {
+    Text(&'v str),
+    Int(i64),
+    Float(u64),
+    Time(i128),
+    Bool(bool),
+    Other,
+}
+
+impl<'v> Key<'v> {
+    fn new(value: Value<'v>) -> Key<'v> {
+        match value {
+            Value::Str(text) => Key::Text(text),
+            Value::Int(int) => Key::Int(int),
+            Value::Bool(bool) => Key::Bool(bool),
+            Value::DateTime(time) => Key::Time(time.unix_timestamp_nanos()),
+            // The range excludes 2^63, which is no 64-bit integer.
+            Value::Float(float) if float.fract() == 0.0 && (-TWO_POW_63..TWO_POW_63).contains(&float) => {
+                Key::Int(float as i64)
+            }
+            Value::Float(float) => Key::Float(float.to_bits()),
+            _ => Key::Other,
+        }
+    }
+}
+
+const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
+
+impl ConstantSet {
+    /// Prepares a list for lookups. `None` if a lookup would not be faster.
+    pub fn new(list: Value<'_>, mode: TextMode) -> Option<ConstantSet> {
+        if list.list_len()? < MIN_SET_ELEMENTS {
+            return None;
+        }
+        let mut set = ConstantSet { mode, ..ConstantSet::default() };
+        for element in list.elements()? {
+            match Key::new(element) {
+                Key::Text(text) => {
+                    set.texts.insert((&*mode.prepare(text)).into());
+                    set.times.extend(parse_datetime(text).map(|time| time.unix_timestamp_nanos()));
+                }
+                Key::Int(int) => drop(set.ints.insert(int)),
+                Key::Float(bits) => drop(set.floats.insert(bits)),
+                Key::Bool(bool) => set.bools[usize::from(bool)] = true,
+                // A constant time may equal a text, which only a comparison shows.
+                Key::Time(_) | Key::Other => set.others = true,
+            }
+        }
+        Some(set)
+    }
+
+    /// Evaluates a predicate whose right operand is the list `list` of this set. `None` if only the
+    /// function that implements the operator can evaluate the predicate.
+    pub fn test(&self, op: Op, left: Value<'_>, list: Value<'_>, mode: TestMode) -> Option<Tri> {
+        if left.is_missing() {
+            return Some(Tri::Unknown);
+        }
+        match (op, mode.quantity) {
+            (Op::In, None) => self.contains(left).map(Tri::from),
+            (Op::Contains, Some(quantity)) => self.test_elements(left, quantity),
+            (Op::InNetwork, Some(quantity)) => {
+                let texts = || list.elements().into_iter().flatten().map(|element| element.as_str());
+                let networks = self.networks.get_or_init(|| NetworkSet::new(texts())).as_ref()?;
+                let Some(found) = left.as_str().and_then(|address| networks.count_around(address)) else {
+                    return Some(Tri::Unknown);
+                };
+                let holds = match quantity {
+                    Quantity::Any => found > 0,
+                    Quantity::All => found == networks.len(),
+                    Quantity::None => found == 0,
+                };
+                Some(holds.into())
+            }
+            _ => None,
+        }
+    }
+
+    /// Reports whether a value is in the list; `None` if the elements must be compared.
+    fn contains(&self, value: Value<'_>) -> Option<bool> {
+        let found = match Key::new(value) {
+            Key::Text(text) => self.texts.contains(&*self.mode.prepare(text)),
+            Key::Int(int) => self.ints.contains(&int),
+            Key::Float(bits) => self.floats.contains(&bits),
+            Key::Time(time) => self.times.contains(&time),
+            Key::Bool(bool) => self.bools[usize::from(bool)],
+            Key::Other => false,
+        };
+        (found || !self.others).then_some(found)
+    }
+
+    /// Evaluates `left contains any LIST` for a list on the left.
+    fn test_elements(&self, left: Value<'_>, quantity: Quantity) -> Option<Tri> {
+        let elements = left.elements()?;
+        if self.others {
+            return None;
+        }
+        match quantity {
+            Quantity::Any | Quantity::None => {
+                let mut any = false;
+                for element in elements {
+                    any |= self.contains(element)?;
+                    if any {
+                        break;
+                    }
+                }
+                Some((any == (quantity == Quantity::Any)).into())
+            }
+            Quantity::All => self.are_all_in(elements),
+        }
+    }
+
+    /// Reports whether each constant equals one of the elements.
+    fn are_all_in<'v>(&self, elements: impl Iterator<Item = Value<'v>>) -> Option<Tri> {
+        let mut texts: FastSet<&str> = FastSet::default();
+        let (mut ints, mut floats): (FastSet<i64>, FastSet<u64>) = Default::default();
+        let mut bools = [false; 2];
+        for element in elements {
+            match Key::new(element) {
+                Key::Text(text) => {
+                    texts.extend(self.texts.get(&*self.mode.prepare(text)).map(|text| &**text))
+                }
+                Key::Int(int) if self.ints.contains(&int) => drop(ints.insert(int)),
+                Key::Float(bits) if self.floats.contains(&bits) => drop(floats.insert(bits)),
+                Key::Bool(bool) => bools[usize::from(bool)] = true,
+                // A time may equal several constant texts.
+                Key::Time(_) if !self.times.is_empty() => return None,
+                _ => {}
+            }
+        }
+        let all = texts.len() == self.texts.len()
+            && ints.len() == self.ints.len()
+            && floats.len() == self.floats.len()
+            && self.bools.iter().zip(bools).all(|(wanted, found)| !wanted || found);
+        Some(all.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Arena;
+    use crate::operators::budget::{PredicateContext, test_predicate};
+    use serde_json::{Value as Json, json};
+
+    /// Sets answer like the functions that implement the operators.
+    #[test]
+    fn sets_answer_as_lists_do() {
+        let filler = |count: usize| (0..count).map(move |n| json!(format!("filler {n}")));
+        let lists: Vec<Json> = [
+            json!(["Ab", "STRASSE", "2026-01-31T09:00:00Z", "2026-01-31T10:00:00+01:00"]),
+            json!([1, 2.5, 3.0, -0.0, 9_007_199_254_740_993_i64, 9.3e18, true]),
+            json!([null, "ab"]),
+            json!([[1], {"a": 1}, "ab"]),
+            json!(["10.0.0.0/8", "10.1.0.0/16", "::ffff:0:0/96", "2001:db8::/32", "0.0.0.0/0", "::/0"]),
+        ]
+        .into_iter()
+        .flat_map(|list| {
+            let items = list.as_array().cloned().unwrap_or_default();
+            let repeated = items.iter().cloned().cycle().take(MIN_SET_ELEMENTS + 3).collect();
+            [Json::Array(repeated), Json::Array(items.into_iter().chain(filler(MIN_SET_ELEMENTS)).collect())]
+        })
+        .collect();
+        let values = json!([
+            "ab", "AB", "strasse", "straße", "2026-01-31T09:00:00Z", "filler 3", 1, 1.0, 2.5, 3, 0, 0.0,
+            9_007_199_254_740_992_i64, 9.3e18, true, false, null, [1], [1.0], {"a": 1}, {}, "10.1.2.3",
+            "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::1", "::1", "localhost", ["ab", 1], ["AB", "strasse"],
+            [1, 2.5, 3, 0, 9_007_199_254_740_993_i64, 9.3e18, true], []
+        ]);
+        let time = Value::DateTime(parse_datetime("2026-01-31T09:00:00Z").expect("it is a time"));
+        let values: Vec<Value<'_>> =
+            Value::from_json(&values).elements().expect("a list").chain([time]).collect();
+        let folded = TextMode { fold: true, ..TextMode::PLAIN };
+        let quantities = [None, Some(Quantity::Any), Some(Quantity::All), Some(Quantity::None)];
+        let mut answered = 0;
+        for list in &lists {
+            let whole: Vec<Value<'_>> = Value::from_json(list).elements().expect("a list").collect();
+            for left in values.iter().copied().chain([Value::List(&whole)]) {
+                for (op, text, quantity) in [Op::In, Op::Contains, Op::InNetwork]
+                    .into_iter()
+                    .flat_map(|op| [TextMode::PLAIN, folded].map(move |text| (op, text)))
+                    .flat_map(|(op, text)| quantities.map(move |quantity| (op, text, quantity)))
+                {
+                    let mode = TestMode { quantity, text, ..TestMode::default() };
+                    let right = Value::from_json(list);
+                    let set = ConstantSet::new(right, text).expect("the list is long enough");
+                    let Some(found) = set.test(op, left, right, mode) else { continue };
+                    let context = PredicateContext { arena: &Arena::default(), constant: true };
+                    let expected = test_predicate(op, left, right, mode, context);
+                    assert_eq!(found, expected, "{op:?} {mode:?} {left:?} {list}");
+                    answered += 1;
+                }
+            }
+        }
+        assert!(answered > 1000, "{answered}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Reads the messages of an editor from standard input. A message that cannot be read is an error
+//! of that message only: the reader reports it, skips to the next header and goes on.
+
+use ls_types::notification::{LogMessage, Notification as _};
+use lsp_server::{Connection, Message, Notification};
+use rulec::Language;
+use rulec_base::message;
+use serde_json::json;
+use std::io::{self, BufRead, Read};
+use std::thread::{self, JoinHandle};
+
+/// The longest message in bytes: 64 MiB. An editor sends an open document as a whole.
+const MAX_MESSAGE_BYTES: u64 = 64 << 20;
+/// The longest line of a header in bytes.
+const MAX_LINE_BYTES: u64 = 4 << 10;
+/// The header field with the length of a message, in lower case.
+const LENGTH_FIELD: &[u8] = b"content-length:";
+
+/// The threads that move messages between the standard streams and a connection.
+pub(super) struct Threads {
+    reader: JoinHandle<io::Result<()>>,
+    writer: JoinHandle<io::Result<()>>,
+}
+
+impl Threads {
+    /// Waits for the end of the threads. Returns the error that ended the connection.
+    pub(super) fn join(self) -> io::Result<()> {
+        let joined = |thread: JoinHandle<io::Result<()>>| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the server panicked")))
+        };
+        joined(self.reader)?;
+        joined(self.writer)
+    }
+}
+
+/// Connects a server with the editor at standard input and output. Errors about messages are in
+/// `language`.
+pub(super) fn connect(language: Language) -> (Connection, Threads) {
+    let (server, editor) = Connection::memory();
+    let (received, sent, reports) = (editor.sender, editor.receiver, server.sender.clone());
+    let writer = thread::spawn(move || {
+        sent.into_iter().try_for_each(|message: Message| message.write(&mut io::stdout().lock()))
+    });
+    let reader = thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        let mut lost = false;
+        loop {
+            let message = match read_message(&mut input, lost)? {
+                Frame::End => return Ok(()),
+                Frame::Message(message) => message,
+                Frame::Unreadable { why, resync } => {
+                    // After a lost frame, one report is enough until a message is read.
+                    if !lost {
+                        let _ = reports.send(report(&why, language));
+                    }
+                    lost = resync;
+                    continue;
+                }
+            };
+            lost = false;
+            let exits =
+                matches!(&*message, Message::Notification(notification) if notification.method == "exit");
+            if received.send(*message).is_err() || exits {
+                return Ok(());
+            }
+        }
+    });
+    (server, Threads { reader, writer })
+}
+
+/// The result of reading the input.
+enum Frame {
+    End,
+    Message(Box<Message>),
+    /// A message that cannot be read. With `resync`, the end of the message is not known.
+    Unreadable {
+        why: rulec::Message,
+        resync: bool,
+    },
+}
+
+fn report(why: &rulec::Message, language: Language) -> Message {
+    let text = message!("a message of the editor is left out: {why}").localized(language).into_owned();
+    let params = json!({ "type": 1, "message": text });
+    Message::Notification(Notification::new(LogMessage::METHOD.to_owned(), params))
+}
+
+/// Reads one message. After a lost frame, first skips to the next header.
+fn read_message(input: &mut impl BufRead, lost: bool) -> io::Result<Frame> {
+    let Some(length) = read_length(input, lost)? else { return Ok(Frame::End) };
+    let length = match length {
+        Ok(length) => length,
+        Err(why) => return Ok(Frame::Unreadable { why, resync: true }),
+    };
+    // Memory grows with the bytes that arrive, not with the length that the header claims.
+    let mut text = Vec::new();
+    if input.take(length).read_to_end(&mut text)? as u64 != length {
+        return Ok(Frame::End);
+    }
+    Ok(match serde_json::from_slice(&text) {
+        Ok(message) => Frame::Message(Box::new(message)),
+        Err(error) => Frame::Unreadable { why: message!("it is not JSON-RPC: {error}"), resync: false },
+    })
+}
+
+/// Reads the header of a message. Returns the length of the message, or why there is none; `None`
+/// at the end of the input.
+fn read_length(input: &mut impl BufRead, lost: bool) -> io::Result<Option<Result<u64, rulec::Message>>> {
+    let mut length = None;
+    loop {
+        let mut line = Vec::new();
+        if input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        let whole = line.ends_with(b"\r\n");
+        // The remains of a lost message may precede a header on its line.
+        let start = if lost && length.is_none() { find_length_field(&line) } else { Some(0) };
+        let Some(field) = start.and_then(|start| line.get(start..)).map(<[u8]>::trim_ascii) else { continue };
+        match (field, length) {
+            (b"", Some(length)) => return Ok(Some(Ok(length))),
+            (b"", None) => return Ok(Some(Err(message!("its header has no `Content-Length`")))),
+            _ if !whole && !lost => {
+                return Ok(Some(Err(message!("its header has a line without an end"))));
+            }
+            _ => {}
+        }
+        let Some(number) = strip_length_field(field) else { continue };
+        match std::str::from_utf8(number).ok().and_then(|number| number.trim().parse::<u64>().ok()) {
+            Some(number) if number <= MAX_MESSAGE_BYTES => length = Some(number),
+            Some(_) => {
+                let most = MAX_MESSAGE_BYTES >> 20;
+                return Ok(Some(Err(message!("its `Content-Length` is more than {most} MiB"))));
+            }
+            None => return Ok(Some(Err(message!("its `Content-Length` is not a number of bytes")))),
+        }
+    }
+}
+
+/// Returns where the last header field with a length starts in a line.
+fn find_length_field(line: &[u8]) -> Option<usize> {
+    (0..line.len()).rev().find(|&at| strip_length_field(&line[at..]).is_some())
+}
+
+fn strip_length_field(line: &[u8]) -> Option<&[u8]> {
+    let (name, value) = line.split_at_checked(LENGTH_FIELD.len())?;
+    name.eq_ignore_ascii_case(LENGTH_FIELD).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the methods of the messages that are read, and `-` for each error.
+    fn read_all(input: &[u8]) -> Vec<String> {
+        let (mut input, mut lost, mut found) = (input, false, Vec::new());
+        loop {
+            match read_message(&mut input, lost).expect("a slice can be read") {
+                Frame::End => return found,
+                Frame::Message(message) => {
+                    lost = false;
+                    let json = serde_json::to_value(&*message).expect("a message is JSON");
+                    found.push(json["method"].as_str().unwrap_or_default().to_owned());
+                }
+                Frame::Unreadable { resync, .. } => {
+                    lost = resync;
+                    found.push("-".to_owned());
+                }
+            }
+        }
+    }
+
+    fn frame(method: &str) -> String {
+        let text = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}");
+        format!("Content-Length: {}\r\n\r\n{text}", text.len())
+    }
+
+    #[test]
+    fn a_wrong_length_loses_one_message() {
+        for wrong in [
+            "Content-Length: 18446744073709551615",
+            "Content-Length: 18446744073709551616",
+            "Content-Length: 7000000000",
+            "content-length: -1",
+            "Content-Length: x",
+            "Content-Length:",
+            "Content-Type: a",
+            "nonsense",
+        ] {
+            let input =
+                [&frame("a"), wrong, "\r\n\r\n{\"jsonrpc\":\"2.0\"}", &frame("b"), &frame("c")].concat();
+            assert_eq!(read_all(input.as_bytes()), ["a", "-", "b", "c"], "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_message_is_left_out() {
+        let input =
+            ["Content-Length: 3\r\n\r\n{,}", &frame("b"), "Content-Length: 2\r\n\r\n\u{fe}", &frame("c")];
+        assert_eq!(read_all(input.concat().as_bytes()), ["-", "b", "-", "c"]);
+        let long = [&"x".repeat(1 << 20), "\r\n\r\n", &frame("b")].concat();
+        assert_eq!(read_all(long.as_bytes()), ["-", "b"]);
+        let cut = frame("a");
+        assert_eq!(read_all(&cut.as_bytes()[..cut.len() - 1]), [""; 0]);
+        assert_eq!(read_all(b"Content-Length: 60000000\r\n\r\n{}"), [""; 0]);
+    }
+}

@@ -1,0 +1,206 @@
+//! Finds expressions whose values come from `@private` fields of the message, directly or through
+//! named values, elements of lists, and bindings of payload rules.
+
+use super::{
+    BindingId, Expr, ExprKind, Let, LetId, Object, Part, Payload, Program, Shape, Slot, Term, VarId,
+};
+use rulec_lang::privacy::{Privacy, may_contain_private};
+use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
+use std::sync::Arc;
+
+/// The binding of the whole payload.
+const PAYLOAD_BINDING: BindingId = BindingId(0);
+
+/// Decides whether expressions read private values.
+pub struct PrivateReads<'p> {
+    slots: &'p [Slot],
+    lets: &'p [Let],
+    input: Option<&'p RecordType>,
+    /// The declared fields of the payload kinds that have private fields.
+    payloads: Vec<Arc<RecordType>>,
+    /// Whether each `let` reads a private value; `None` if not computed yet.
+    known: Vec<Option<bool>>,
+    /// The quantifier variables in scope, each with two facts about its list: whether the list is
+    /// private, and the type of the list's elements.
+    vars: Vec<(VarId, bool, Ty)>,
+}
+
+impl<'p> PrivateReads<'p> {
+    /// Returns an analysis of expressions over these fields and named values. `input` is the
+    /// declared message.
+    pub fn new(slots: &'p [Slot], lets: &'p [Let], input: Option<&'p RecordType>) -> PrivateReads<'p> {
+        let (known, payloads) = (vec![None; lets.len()], Vec::new());
+        PrivateReads { slots, lets, input, payloads, known, vars: Vec::new() }
+    }
+
+    /// Adds a quantifier variable to the scope.
+    pub fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
+        let (private, ty) = (self.is_private(list), self.expr_type(list).element());
+        self.vars.push((var, private, ty));
+    }
+
+    /// Removes the innermost quantifier variable. Returns whether the variable's list is private,
+    /// and the type of the list's elements.
+    pub fn leave_quantifier(&mut self) -> (bool, Ty) {
+        self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
+    }
+
+    /// True if the value of the expression is private as a whole. If it is not, its type may still
+    /// contain private fields.
+    pub fn is_private(&mut self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Slot(id) => self.slots.get(id.index()).is_none_or(|slot| {
+                self.is_slot_private(slot)
+                    || self.may_hold_private(slot) && expr.ty.inner == InnerType::Unknown
+            }),
+            ExprKind::Var(id) => self.vars.iter().any(|(other, private, _)| other == id && *private),
+            ExprKind::Field(base, name) => {
+                let private = |ty: &Ty| {
+                    ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.private)
+                };
+                private(&self.expr_type(base)) || self.is_private(base)
+            }
+            ExprKind::Index(base, index) => {
+                let ty = self.expr_type(base);
+                let keyed = ty.fields().is_some() && may_contain_private(&ty);
+                keyed || self.is_private(base) || self.part_reads_private(Part::Expr(index))
+            }
+            ExprKind::Read(inner, _) => self.is_private(inner),
+            _ => expr.parts().into_iter().any(|part| self.part_reads_private(part)),
+        }
+    }
+
+    /// True if the expression reads a private value, or a value that contains one.
+    pub fn reads_private(&mut self, expr: &Expr) -> bool {
+        self.part_reads_private(Part::Expr(expr))
+    }
+
+    fn part_reads_private(&mut self, part: Part<'_>) -> bool {
+        match part {
+            Part::Expr(expr) => may_contain_private(&self.expr_type(expr)) || self.is_private(expr),
+            Part::Cond(cond) => cond.parts().into_iter().any(|part| self.part_reads_private(part)),
+            Part::Let(id) => self.let_reads_private(id),
+        }
+    }
+
+    fn let_reads_private(&mut self, id: LetId) -> bool {
+        let Some(body) = self.lets.get(id.index()).map(|named| &named.body) else { return true };
+        if let Some(known) = self.known[id.index()] {
+            return known;
+        }
+        self.known[id.index()] = Some(false);
+        let private = match body.part() {
+            Part::Expr(expr) => self.is_private(expr),
+            part => self.part_reads_private(part),
+        };
+        self.known[id.index()] = Some(private);
+        private
+    }
+
+    fn is_slot_private(&self, slot: &Slot) -> bool {
+        slot.private || self.declared_type(slot).1
+    }
+
+    /// True for a list or dict of unknown type in the value of a binding, if anything is private.
+    fn may_hold_private(&self, slot: &Slot) -> bool {
+        let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
+        let containers = KindSet::LIST.union(KindSet::DICT);
+        slot.root.as_ref().is_some_and(|root| root.id != PAYLOAD_BINDING)
+            && slot.kinds.overlaps(containers)
+            && exists()
+    }
+
+    /// Returns the declared type of a slot, and whether the slot or an enclosing record is private.
+    pub fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
+        fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
+            match (path.split_first(), &ty.inner) {
+                (None, _) => (ty.clone(), private),
+                (Some((key, rest)), InnerType::Fields(record)) => match record.get(key) {
+                    Some(field) => type_at_path(&field.ty, rest, private || field.private),
+                    None => (Ty::ANY, private),
+                },
+                (Some((_, rest)), InnerType::Element(element)) => type_at_path(element, rest, private),
+                (Some(_), InnerType::Unknown) => (Ty::ANY, private),
+            }
+        }
+        let in_record = |record: &Arc<RecordType>| {
+            let whole = Ty { kinds: KindSet::DICT, inner: InnerType::Fields(record.clone()) };
+            type_at_path(&whole, &slot.path, false)
+        };
+        match &slot.root {
+            None => {
+                let first = slot.path.split_first().zip(self.input);
+                match first.and_then(|((key, rest), input)| Some((input.get(key)?, rest))) {
+                    Some((field, rest)) => type_at_path(&field.ty, rest, field.private),
+                    None => (Ty::ANY, false),
+                }
+            }
+            // Payload kinds share the slots of equal paths.
+            Some(root) if root.id == PAYLOAD_BINDING => {
+                let mut found = self.payloads.iter().map(in_record);
+                found.find(|(ty, private)| *private || may_contain_private(ty)).unwrap_or((Ty::ANY, false))
+            }
+            Some(_) => (Ty::ANY, false),
+        }
+    }
+
+    /// Returns the type from which the private parts of the expression's value follow. The type
+    /// that the checker gave the expression may lack the fields, such as for a typed read.
+    pub fn expr_type(&self, expr: &Expr) -> Ty {
+        let derived = match &expr.kind {
+            ExprKind::Var(id) => {
+                self.vars.iter().rev().find(|(other, ..)| other == id).map(|var| var.2.clone())
+            }
+            ExprKind::Slot(id) => self.slots.get(id.index()).map(|slot| self.declared_type(slot).0),
+            ExprKind::Read(inner, _) => Some(self.expr_type(inner)),
+            ExprKind::Index(base, _) => Some(self.expr_type(base).element()),
+            ExprKind::Field(base, name) => {
+                self.expr_type(base).fields().and_then(|fields| Some(fields.get(name)?.ty.clone()))
+            }
+            ExprKind::Let(id) => match self.lets.get(id.index()).map(|named| &named.body) {
+                Some(Term::Expr(body)) => Some(self.expr_type(body)),
+                Some(Term::Cond(_)) | None => None,
+            },
+            _ => None,
+        };
+        derived.filter(may_contain_private).unwrap_or_else(|| expr.ty.clone())
+    }
+}
+
+impl Program {
+    /// Returns the analysis of which expressions read private values.
+    pub fn private_reads(&self) -> PrivateReads<'_> {
+        let payloads = self.payloads.iter().filter_map(Payload::private_fields).collect();
+        PrivateReads { payloads, ..PrivateReads::new(&self.slots, &self.lets, self.input.as_ref()) }
+    }
+
+    /// Returns the privacy of a message.
+    pub fn message_privacy(&self) -> Privacy<'_> {
+        self.input.as_ref().map_or(Privacy::Public, |input| Privacy::of_message(input))
+    }
+}
+
+impl Payload {
+    /// Returns the fields from which the private parts of a payload follow; `None` if nothing is
+    /// private.
+    pub fn private_fields(&self) -> Option<Arc<RecordType>> {
+        if !has_private_field(&self.object) {
+            return None;
+        }
+        match self.object.record_type().inner {
+            InnerType::Fields(record) => Some(record),
+            InnerType::Element(_) | InnerType::Unknown => None,
+        }
+    }
+}
+
+fn is_public(input: &RecordType) -> bool {
+    Privacy::of_message(input).is_public()
+}
+
+fn has_private_field(object: &Object) -> bool {
+    object.fields.iter().any(|field| match &field.shape {
+        Shape::Plain(ty) => may_contain_private(ty),
+        Shape::Object(inner) | Shape::Objects(inner) => has_private_field(inner),
+    })
+}

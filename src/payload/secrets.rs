@@ -1,0 +1,108 @@
+//! The private parts of a payload that is judged: by its declared types, by private values of the
+//! context that corrections put into it, and by keys that a rule reads from private values.
+
+use super::path::{self, OwnedPath, Path, PathStep};
+use rulec_lang::privacy::{MASK, Privacy};
+use rulec_lang::ty::RecordType;
+use rulec_sema::hir::{Payload, Program, ValueId};
+use serde_json::Value as Json;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+pub(super) struct Secrets<'a> {
+    program: &'a Program,
+    /// The declared fields of the payload; `None` if none is private.
+    fields: Option<Arc<RecordType>>,
+    /// The paths at which corrections put private values.
+    corrected: &'a [OwnedPath],
+    /// The keys in paths that were read from private values.
+    keys: HashSet<&'a str>,
+    /// Whether the rules can read a private value.
+    exist: bool,
+}
+
+impl<'a> Secrets<'a> {
+    pub fn new(program: &'a Program, kind: &Payload, corrected: &'a [OwnedPath]) -> Secrets<'a> {
+        let fields = kind.private_fields();
+        let exist = fields.is_some() || !program.message_privacy().is_public();
+        Secrets { program, fields, corrected, keys: HashSet::new(), exist }
+    }
+
+    /// True if the value comes from private fields.
+    pub fn are_read_by(&self, value: ValueId) -> bool {
+        self.exist && self.program.private_reads().reads_private(self.program.value(value))
+    }
+
+    /// True if corrections put private values into the payload.
+    pub fn are_in_payload(&self) -> bool {
+        !self.corrected.is_empty()
+    }
+
+    /// Notes a key that a path takes from a value.
+    pub fn add_key(&mut self, key: &'a str, value: ValueId) {
+        if self.are_read_by(value) {
+            self.keys.insert(key);
+        }
+    }
+
+    /// True if the value at the path is private, or contains or is part of a private value.
+    pub fn include(&self, path: &Path<'_>) -> bool {
+        let privacy = path.iter().fold(payload_privacy(self.fields.as_deref()), |privacy, step| match step {
+            PathStep::Key(key) => privacy.at_key(key).0,
+            PathStep::Index(_) => privacy.at_index(),
+        });
+        // Corrections may have moved elements, so their indexes are not compared.
+        let same = |one: &PathStep<String>, other: &PathStep<&str>| match (one, other) {
+            (PathStep::Key(one), PathStep::Key(other)) => one == other,
+            (PathStep::Index(_), PathStep::Index(_)) => true,
+            _ => false,
+        };
+        let overlaps = |steps: &OwnedPath| steps.iter().zip(path).all(|(one, other)| same(one, other));
+        !privacy.is_public() || self.corrected.iter().any(overlaps)
+    }
+
+    /// Formats a path for reports, with its private keys masked.
+    pub fn format_path(&self, path: &Path<'_>) -> String {
+        if !self.exist {
+            return path::format_path(path);
+        }
+        let mut privacy = payload_privacy(self.fields.as_deref());
+        let mut shown: Path<'_> = path.clone();
+        for step in &mut shown {
+            match step {
+                PathStep::Index(_) => privacy = privacy.at_index(),
+                PathStep::Key(key) => {
+                    let (inner, hidden) = privacy.at_key(key);
+                    privacy = inner;
+                    if hidden || self.keys.contains(key) {
+                        *key = MASK;
+                    }
+                }
+            }
+        }
+        path::format_path(&shown)
+    }
+}
+
+/// Returns the privacy of a payload with these declared fields.
+pub(super) fn payload_privacy(fields: Option<&RecordType>) -> Privacy<'_> {
+    fields.map_or(Privacy::Public, Privacy::of_message)
+}
+
+/// Masks the values at the paths where corrections put private values.
+pub(super) fn mask_corrected(payload: &mut Json, corrected: &[OwnedPath]) {
+    fn mask(value: &mut Json, steps: &[PathStep<String>]) {
+        match (steps.split_first(), value) {
+            (None, value) => *value = Json::from(MASK),
+            (Some((PathStep::Key(key), rest)), Json::Object(map)) => {
+                map.get_mut(key).into_iter().for_each(|value| mask(value, rest));
+            }
+            // Corrections may have moved elements, so each element is masked.
+            (Some((PathStep::Index(_), rest)), Json::Array(items)) => {
+                items.iter_mut().for_each(|item| mask(item, rest));
+            }
+            _ => {}
+        }
+    }
+    corrected.iter().for_each(|steps| mask(payload, steps));
+}
