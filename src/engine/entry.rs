@@ -96,8 +96,8 @@ impl<'r> Entry<'r> {
         Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
     }
 
-    /// Makes a session of the same rules decide for this entry. The working memory is kept, which has
-    /// the size of the rules.
+    /// Makes a session of the same rules decide for this entry. The session keeps its working
+    /// memory, which has the size of the rules.
     pub(super) fn continue_session(&self, session: &mut Session) {
         session.set_choice(self.new_engine_choice());
     }

@@ -238,8 +238,8 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 
     /// True if the replacements of some parts do not change for which messages the rule's condition
-    /// is true. All replacements but one are known to change nothing. That one can only add messages
-    /// if `adds`, and can only remove messages otherwise.
+    /// is true. All replacements but the last are known to change nothing. The last can only add
+    /// messages if `adds`, and can only remove messages otherwise.
     fn is_equivalent_with(&mut self, replaced: &Replacements, adds: bool) -> bool {
         let other = build_with_replacements(self.solver, self.root, true, replaced);
         other == self.holds || self.solver.solve(&[(self.holds, !adds), (other, adds)]).is_unsatisfiable()

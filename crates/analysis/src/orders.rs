@@ -1,6 +1,6 @@
 //! Clauses about one term that is compared with many numbers: if `n < 3` is true, `n < 5` is true.
-//! With them, the SAT solver proposes only orders that some number satisfies. Without them, it would
-//! learn each of these facts by a proposal of its own.
+//! With these clauses, the SAT solver proposes only orders that some number satisfies. Without
+//! them, the SAT solver would learn each of these facts by a proposal of its own.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, UNKNOWN};
 use super::lift::predicate_op;

@@ -23,7 +23,7 @@ const BYTES_PER_STEP: usize = 4;
 const STEPS_PER_AUTOMATON: usize = 50;
 /// The greatest memory of the states of one automaton, in bytes.
 const MAX_AUTOMATON_BYTES: usize = 16 << 20;
-/// The greatest memory of the expression from which the states of one automaton are built, in bytes.
+/// The greatest memory of the expression from which one automaton is built, in bytes.
 const MAX_NFA_BYTES: usize = 8 << 20;
 
 /// A language: the set of texts that a regular expression matches from start to end. Languages are
@@ -135,7 +135,8 @@ impl AutomatonCache {
         AutomatonCache { automata: HashMap::new(), states: HashMap::new(), budget, every }
     }
 
-    /// Returns the automaton of a language; `None` if it is too large, or if too few steps are left.
+    /// Returns the automaton of a language. `None` if the language is too large, or if too few
+    /// steps are left.
     fn cached_automaton(&mut self, language: &TextLanguage) -> Option<Rc<DFA>> {
         if !self.budget.charge(STEPS_PER_AUTOMATON) {
             return None;
