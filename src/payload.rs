@@ -286,8 +286,8 @@ impl Judge {
     }
 
     /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates.
-    /// With `traced`, each violation has a trace of the rule's condition. `private` are the paths at
-    /// which corrections put private values.
+    /// With `traced`, each violation has a trace of the rule's condition. `private` are the paths
+    /// at which corrections put private values.
     fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, private, None);
         if !self.strict {

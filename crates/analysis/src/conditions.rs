@@ -1,7 +1,8 @@
 //! Finds conditions that are never or always true, and redundant parts of conditions.
 
+use super::goal::SolverAnswer;
 use super::report::AnalysisReport;
-use super::solver::{Solver, SolverAnswer};
+use super::solver::Solver;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;

@@ -7,10 +7,11 @@
 //! matches only routes with equal counterparts. For each examined route, the solver searches for a
 //! message that selects the route and that the other version decides differently.
 
+use super::goal::{SolverAnswer, SolverGoal};
 use super::joint_program::MergedPrograms;
 use super::pairing::pair_statements;
 use super::sequence::{AnswerIds, ComputedValue, Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
-use super::solver::{LimitedSolver, Solver, SolverAnswer, SolverGoal};
+use super::solver::{LimitedSolver, Solver};
 use hashbrown::HashMap;
 use rulec_base::diag::Message;
 use rulec_base::message;

@@ -2,7 +2,7 @@
 //! literals that the goals need are known without the SAT solver.
 
 use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
-use super::solver::SolverGoal;
+use super::goal::SolverGoal;
 use super::theory::MessageTheory;
 use hashbrown::{HashMap, HashSet};
 use rulec_sema::normal::{CondId, NCond, Normal};

@@ -15,6 +15,7 @@ mod conditions;
 pub mod cost;
 pub mod diff;
 mod forced;
+mod goal;
 mod joint_program;
 mod lift;
 mod minimal_change;

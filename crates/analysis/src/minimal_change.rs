@@ -4,8 +4,9 @@
 //! sets (a minimum hitting set). So no smaller change is possible.
 
 use super::budget::StepBudget;
+use super::goal::{SolverAnswer, SolverGoal};
 use super::sequence::Sequence;
-use super::solver::{Solver, SolverAnswer, SolverGoal};
+use super::solver::Solver;
 use super::theory::BaseMessage;
 use serde_json::Value as Json;
 
@@ -98,13 +99,16 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
     })
 }
 
+/// Whether two sets of paths have a path in common.
+type Intersects<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
+
 /// Adds at most `max_paths` paths to `chosen`, so that `chosen` intersects each core (a set of
 /// paths). Returns false if that is impossible, or if too few steps are left.
 fn extend_hitting_set(
     cores: &[Vec<usize>],
     max_paths: usize,
     chosen: &mut Vec<usize>,
-    (intersects, budget): (&dyn Fn(&[usize], &[usize]) -> bool, &StepBudget),
+    (intersects, budget): (Intersects<'_>, &StepBudget),
 ) -> bool {
     if !budget.charge(cores.len() * (1 + chosen.len())) {
         return false;

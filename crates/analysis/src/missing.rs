@@ -2,8 +2,9 @@
 //! negation is true, which surprises readers who expect two-valued logic.
 
 use super::conditions::{ConditionFacts, Replacements, build_with_replacements};
+use super::goal::SolverAnswer;
 use super::report::{AnalysisReport, format_message};
-use super::solver::{Solver, SolverAnswer};
+use super::solver::Solver;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_lang::operators::Op;

@@ -3,8 +3,9 @@
 //! Each example message was checked with the engine.
 
 use super::AnalysisSubject;
+use super::goal::SolverAnswer;
 use super::routes::{find_unmatched_message, have_different_targets};
-use super::solver::{Solver, SolverAnswer};
+use super::solver::Solver;
 use hashbrown::{HashMap, HashSet};
 use rulec_sema::hir::{RuleId, TableId};
 use rulec_sema::normal::CondId;

@@ -1,6 +1,7 @@
 //! A predicate with one constant operand, prepared for many tests. The constant may be a list with
 //! a hundred thousand elements. A hash set or an automaton then answers in the time that the other
-//! operand takes. The answers are those of the reference evaluator.
+//! operand takes. Each answer equals the answer of the
+//! reference evaluator.
 
 use hashbrown::HashSet;
 use rulec_base::text::automaton::LiteralAutomaton;

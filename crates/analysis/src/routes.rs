@@ -4,8 +4,9 @@
 use super::AnalysisSubject;
 use super::budget::StepBudget;
 use super::conditions::ConditionFacts;
+use super::goal::{SolverAnswer, SolverGoal};
 use super::report::{AnalysisReport, format_message};
-use super::solver::{Solver, SolverAnswer, SolverGoal};
+use super::solver::Solver;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::span::Span;
@@ -196,10 +197,10 @@ fn report_ties(
         return;
     }
     let mut pairs_left = MAX_COMPARED_PAIRS;
-    for index in 0..order.len() {
+    for (index, id) in order.iter().enumerate() {
         solver.budget().begin_share();
         report_tie(solver, report, (subject, table, index), (facts, hidden), &mut pairs_left);
-        report.end_share(order[index]);
+        report.end_share(*id);
     }
 }
 

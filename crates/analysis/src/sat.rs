@@ -3,8 +3,8 @@
 
 use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
 use super::budget::StepBudget;
+use super::goal::{SolverAnswer, SolverGoal};
 use super::orders::order_conflicts;
-use super::solver::{SolverAnswer, SolverGoal};
 use super::theory::{BaseMessage, MessageTheory};
 use batsat::{Callbacks, ClauseKind, Lit, SolverInterface, SolverOpts, lbool};
 use hashbrown::{HashMap, HashSet};

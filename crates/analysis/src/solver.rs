@@ -7,33 +7,13 @@
 use super::atoms::AtomLiteral;
 use super::budget::StepBudget;
 use super::forced::forced_literals;
+use super::goal::{SolverAnswer, SolverGoal};
 use super::sat::SatQuery;
 use super::theory::{BaseMessage, LiteralConflict, MessageTheory};
 use batsat::{Lit, SolverInterface, lbool};
 use hashbrown::HashMap;
 use rulec_sema::hir::Program;
-use rulec_sema::normal::{CondId, NormalBuilder};
-use serde_json::Value as Json;
-
-/// A condition of the normal form. The bool is true if the condition must be true, and false if the
-/// condition must not be true.
-pub(super) type SolverGoal = (CondId, bool);
-
-/// The answer to the query whether all goals can be satisfied together.
-#[derive(Clone, Debug)]
-pub(super) enum SolverAnswer {
-    /// A message that satisfies all goals.
-    Yes(Json),
-    /// No message satisfies all goals. The indexes select goals that exclude each other.
-    Never(Vec<usize>),
-    Unknown,
-}
-
-impl SolverAnswer {
-    pub fn is_unsatisfiable(&self) -> bool {
-        matches!(self, SolverAnswer::Never(_))
-    }
-}
+use rulec_sema::normal::NormalBuilder;
 
 /// Maximum number of proposals of the SAT solver per query.
 const MAX_PROPOSALS: usize = 60;

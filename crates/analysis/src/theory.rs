@@ -206,8 +206,8 @@ impl MessageTheory {
         Ok(choices)
     }
 
-    /// Returns at most `max_values` values of a path. The values satisfy the literals that read only
-    /// this path. `solved` has values of the terms that read only this path.
+    /// Returns at most `max_values` values of a path. The values satisfy the literals that read
+    /// only this path. `solved` has values of the terms that read only this path.
     fn valid_values(
         &self,
         normal: &Normal,

@@ -2030,7 +2030,8 @@ tried: number,
  */
 yes: number,
 /**
- * Number of times that the statement was tried but not chosen, or that the condition was not true.
+ * Number of times that the statement was tried but not chosen, or that the condition was not
+ * true.
  */
 no: number,
 /**

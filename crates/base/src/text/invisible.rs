@@ -78,18 +78,19 @@ mod tests {
 
     #[test]
     fn characters_out_of_place_are_found() {
-        let check = |text: &str, expected: &[Range<usize>]| {
-            assert_eq!(invisible_runs(text), expected, "{text:?}");
+        let check = |text: &str, expected: &[(usize, usize)]| {
+            let runs: Vec<_> = invisible_runs(text).iter().map(|run| (run.start, run.end)).collect();
+            assert_eq!(runs, expected, "{text:?}");
         };
         check("urgent", &[]);
-        check("ur\u{ad}gent", &[2..4]);
-        check("ur\u{200b}\u{200d}gent\u{2060}", &[2..8, 12..15]);
-        check("\u{feff}a", &[0..3]);
-        check("❤\u{fe0f}", &[3..6]);
+        check("ur\u{ad}gent", &[(2, 4)]);
+        check("ur\u{200b}\u{200d}gent\u{2060}", &[(2, 8), (12, 15)]);
+        check("\u{feff}a", &[(0, 3)]);
+        check("❤\u{fe0f}", &[(3, 6)]);
         check("👩\u{200d}💻", &[]);
         check("می\u{200c}خواهم", &[]);
         check("क\u{94d}\u{200d}ष", &[]);
         check("🏴\u{e0067}\u{e0062}\u{e007f}", &[]);
-        check("a\u{e0067}", &[1..5]);
+        check("a\u{e0067}", &[(1, 5)]);
     }
 }

@@ -48,7 +48,7 @@ fn each_mistake_has_its_code_and_place() {
         ("look-around", "route a when text matches r\"(?=x)\" -> h\n", "E0402 1:27"),
         ("back-reference", "route a when text matches r\"(x)\\1\" -> h\n", "E0402 1:27"),
         ("regex over its size limit", "route a when text matches r\"(\\w{500}){500}\" -> h\n", "E0403 1:27"),
-        ("integer out of range", "route a when n > 9223372036854775808 -> h\n", "E0108 1:18"),
+        ("integer out of range", "route a when n > 18446744073709551616 -> h\n", "E0108 1:18"),
         ("float out of range", "route a when n > 1e400 -> h\n", "E0108 1:18"),
         ("bidirectional control outside strings", "route a when \u{202e}text == \"x\" -> h\n", "E0010 1:14"),
         ("unknown escape", "route a when text == \"\\q\" -> h\n", "E0107 1:23"),

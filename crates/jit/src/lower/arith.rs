@@ -131,29 +131,13 @@ impl Body<'_, '_, '_> {
                 Instr::Binary { op, dst, left, right } => {
                     let (left, right) =
                         (self.register_scalar(&registers, left), self.register_scalar(&registers, right));
-                    for side in [left, right].into_iter().filter(|side| side.tags.has(layout::WIDE_TAG)) {
-                        is_slow_used = true;
-                        self.emit_jump_if_tag(side.tag, layout::WIDE_TAG, slow_block);
-                    }
-                    // Seconds can be added to a time, or subtracted from it. In a sum, the time may
-                    // be on either side.
-                    for (side, may_be_time) in
-                        [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)]
-                    {
-                        if may_be_time && side.tags.has(layout::DATETIME_TAG) {
-                            is_slow_used = true;
-                            self.emit_jump_if_tag(side.tag, layout::DATETIME_TAG, slow_block);
-                        }
-                    }
+                    is_slow_used |= self.emit_operand_guards(op, left, right, slow_block);
                     let scalar = self.emit_binary(op, left, right);
                     self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Unary { dst, src, .. } => {
                     let operand = self.register_scalar(&registers, src);
-                    if operand.tags.has(layout::WIDE_TAG) {
-                        is_slow_used = true;
-                        self.emit_jump_if_tag(operand.tag, layout::WIDE_TAG, slow_block);
-                    }
+                    is_slow_used |= self.emit_tag_guard(operand, layout::WIDE_TAG, slow_block);
                     let scalar = self.emit_negation(operand);
                     self.set_register(&mut registers, dst, scalar);
                 }
@@ -184,6 +168,34 @@ impl Body<'_, '_, '_> {
         self.switch_to(done_block);
         let (tag, bits) = (self.b.block_params(done_block)[0], self.b.block_params(done_block)[1]);
         Ok(Scalar { tags: result_tags, tag, bits })
+    }
+
+    /// Emits jumps to `slow_block` for the operands that no inline code of the operator handles.
+    /// Returns false if it emitted no jump.
+    fn emit_operand_guards(&mut self, op: Op, left: Scalar, right: Scalar, slow_block: Block) -> bool {
+        let mut is_emitted = false;
+        for side in [left, right] {
+            is_emitted |= self.emit_tag_guard(side, layout::WIDE_TAG, slow_block);
+        }
+        // Seconds can be added to a time, or subtracted from it. In a sum, the time may be on either
+        // side.
+        if matches!(op, Op::Add | Op::Sub) {
+            is_emitted |= self.emit_tag_guard(left, layout::DATETIME_TAG, slow_block);
+        }
+        if op == Op::Add {
+            is_emitted |= self.emit_tag_guard(right, layout::DATETIME_TAG, slow_block);
+        }
+        is_emitted
+    }
+
+    /// Emits a jump to `slow_block` for values with this tag. Returns false, and emits nothing, if
+    /// the value cannot have the tag.
+    fn emit_tag_guard(&mut self, value: Scalar, tag: u8, slow_block: Block) -> bool {
+        let is_possible = value.tags.has(tag);
+        if is_possible {
+            self.emit_jump_if_tag(value.tag, tag, slow_block);
+        }
+        is_possible
     }
 
     /// Begins the Cranelift block of an instruction if the instruction is a jump target. Returns

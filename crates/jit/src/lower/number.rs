@@ -94,15 +94,25 @@ fn float_cc(cmp: Comparison) -> FloatCC {
     }
 }
 
+/// One comparison with a constant, as a test of each kind of number.
+struct NumberTests {
+    int: ConstantTest<i64>,
+    float: ConstantTest<f64>,
+    /// The test of the bits of an integer from 2^63 to 2^64-1, which are compared as signed numbers.
+    wide: ConstantTest<i64>,
+}
+
 impl Body<'_, '_, '_> {
     /// Emits a comparison of a value with an integer constant. The result is unknown if the value
     /// is not a number.
     pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: TestTargets) {
         self.emit_number_comparison(
             source,
-            ConstantTest::Compare(cmp, int),
-            float_test_for_int(cmp, int),
-            ConstantTest::Always(cmp.holds(Ordering::Greater)),
+            NumberTests {
+                int: ConstantTest::Compare(cmp, int),
+                float: float_test_for_int(cmp, int),
+                wide: ConstantTest::Always(cmp.holds(Ordering::Greater)),
+            },
             layout::INT_TAG,
             targets,
         );
@@ -117,9 +127,11 @@ impl Body<'_, '_, '_> {
     ) {
         self.emit_number_comparison(
             source,
-            int_test_for_float(cmp, float),
-            ConstantTest::Compare(cmp, float),
-            wide_test_for_float(cmp, float),
+            NumberTests {
+                int: int_test_for_float(cmp, float),
+                float: ConstantTest::Compare(cmp, float),
+                wide: wide_test_for_float(cmp, float),
+            },
             layout::FLOAT_TAG,
             targets,
         );
@@ -128,9 +140,7 @@ impl Body<'_, '_, '_> {
     fn emit_number_comparison(
         &mut self,
         source: Source,
-        int: ConstantTest<i64>,
-        float: ConstantTest<f64>,
-        wide: ConstantTest<i64>,
+        NumberTests { int, float, wide }: NumberTests,
         likely_tag: u8,
         targets: TestTargets,
     ) {

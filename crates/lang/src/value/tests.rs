@@ -34,9 +34,9 @@ fn ints_of_64_unsigned_bits_stay_exact() {
     check(json!(u64::MAX), json!(u64::MAX - 1), Ordering::Greater);
     check(json!(u64::MAX), json!(u64::MAX), Ordering::Equal);
     check(json!(i64::MAX as u64 + 1), json!(i64::MAX), Ordering::Greater);
-    check(json!(i64::MAX as u64 + 1), json!(9.223_372_036_854_775_808e18), Ordering::Equal);
+    check(json!(i64::MAX as u64 + 1), json!(2_f64.powi(63)), Ordering::Equal);
     check(json!(u64::MAX), json!(1.5), Ordering::Greater);
-    check(json!(u64::MAX), json!(1.8446744073709551616e19), Ordering::Less);
+    check(json!(u64::MAX), json!(2_f64.powi(64)), Ordering::Less);
 }
 
 #[test]

@@ -176,7 +176,7 @@ impl Program {
 
     /// Returns the privacy of a message.
     pub fn message_privacy(&self) -> Privacy<'_> {
-        self.input.as_ref().map_or(Privacy::Public, |input| Privacy::of_message(input))
+        self.input.as_ref().map_or(Privacy::Public, Privacy::of_message)
     }
 }
 

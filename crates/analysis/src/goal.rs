@@ -1,0 +1,25 @@
+//! What the solver is asked for and what it answers. A module of its own, because all parts of the
+//! solver use both.
+
+use rulec_sema::normal::CondId;
+use serde_json::Value as Json;
+
+/// A condition of the normal form. The bool is true if the condition must be true, and false if the
+/// condition must not be true.
+pub(super) type SolverGoal = (CondId, bool);
+
+/// The answer to the query whether all goals can be satisfied together.
+#[derive(Clone, Debug)]
+pub(super) enum SolverAnswer {
+    /// A message that satisfies all goals.
+    Yes(Json),
+    /// No message satisfies all goals. The indexes select goals that exclude each other.
+    Never(Vec<usize>),
+    Unknown,
+}
+
+impl SolverAnswer {
+    pub fn is_unsatisfiable(&self) -> bool {
+        matches!(self, SolverAnswer::Never(_))
+    }
+}
