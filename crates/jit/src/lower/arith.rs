@@ -177,8 +177,8 @@ impl Body<'_, '_, '_> {
         for side in [left, right] {
             is_emitted |= self.emit_tag_guard(side, layout::WIDE_TAG, slow_block);
         }
-        // Seconds can be added to a time, or subtracted from it. In a sum, the time may be on either
-        // side.
+        // Seconds can be added to a time, or subtracted from it. In a sum, the time may be on
+        // either side.
         if matches!(op, Op::Add | Op::Sub) {
             is_emitted |= self.emit_tag_guard(left, layout::DATETIME_TAG, slow_block);
         }

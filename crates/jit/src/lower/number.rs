@@ -98,7 +98,8 @@ fn float_cc(cmp: Comparison) -> FloatCC {
 struct NumberTests {
     int: ConstantTest<i64>,
     float: ConstantTest<f64>,
-    /// The test of the bits of an integer from 2^63 to 2^64-1, which are compared as signed numbers.
+    /// The test of the bits of an integer from 2^63 to 2^64-1, which are compared as signed
+    /// numbers.
     wide: ConstantTest<i64>,
 }
 
