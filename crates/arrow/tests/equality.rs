@@ -6,7 +6,7 @@ mod convert;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
-use convert::{MixedTypes, remove_conflicts, remove_nulls, to_batch};
+use convert::{MixedTypes, limit_ints, remove_conflicts, remove_nulls, to_batch};
 use rulec::{Compiler, Rules};
 use rulec_arrow::{Decider, Options, write_lines};
 use rulec_base::json;
@@ -82,6 +82,7 @@ fn columns_are_answered_as_json_is() {
         let mut messages: Vec<Json> =
             (0..MESSAGES_PER_PROGRAM).map(|_| message(&mut random)).filter(Json::is_object).collect();
         remove_nulls(&mut messages);
+        limit_ints(&mut messages);
         let entry = &generated.entries[seed as usize % generated.entries.len()];
         let matched = seed % 3 == 0;
         let options = Options::default().allow_missing();

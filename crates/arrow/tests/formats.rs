@@ -7,7 +7,7 @@ mod support;
 
 use arrow_array::{Int64Array, RecordBatch, record_batch};
 use convert::streams::{ipc_streams, parquet_files, read};
-use convert::{MixedTypes, to_batch};
+use convert::{MixedTypes, limit_ints, to_batch};
 use rulec::Rules;
 use rulec_arrow::formats::{Format, Source, create_sink, open_source};
 use rulec_arrow::{Decider, Options, write_lines};
@@ -79,6 +79,7 @@ fn random_messages(count: usize, seed: u64) -> Vec<Json> {
         }
         messages.push(kept);
     }
+    limit_ints(&mut messages);
     messages
 }
 
