@@ -6,12 +6,12 @@ mod convert;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
-use convert::{MixedTypes, limit_ints, remove_conflicts, remove_nulls, to_batch};
+use convert::{MixedTypes, remove_conflicts, remove_nulls, to_batch};
 use rulec::{Compiler, Rules};
 use rulec_arrow::{Decider, Options, write_lines};
 use rulec_base::json;
 use serde_json::Value as Json;
-use support::generate::{Generator, message};
+use support::generate::{Generator, limit_ints, message};
 use support::random::Random;
 use support::trials::seeds;
 

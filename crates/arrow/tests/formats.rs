@@ -7,7 +7,7 @@ mod support;
 
 use arrow_array::{Int64Array, RecordBatch, record_batch};
 use convert::streams::{ipc_streams, parquet_files, read};
-use convert::{MixedTypes, limit_ints, to_batch};
+use convert::{MixedTypes, to_batch};
 use rulec::Rules;
 use rulec_arrow::formats::{Format, Source, create_sink, open_source};
 use rulec_arrow::{Decider, Options, write_lines};
@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use support::generate::message;
+use support::generate::{limit_ints, message};
 use support::random::Random;
 use support::trials::seeds;
 
