@@ -107,15 +107,15 @@ fn replace_placeholders(text: &str) -> Result<String, ConditionError> {
     let mut expanded = String::with_capacity(text.len());
     let mut remaining_text = text;
     while let Some((before, after)) = remaining_text.split_once("${") {
-        let Some((path, behind)) = after.split_once('}') else {
+        let Some((path, after_brace)) = after.split_once('}') else {
             let help = message!("close it, as in `${{fetch.output.status}}`");
             return Err(ConditionError::new(message!("a `${{` has no closing `}}`"), help));
         };
         let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
-        let surrounding_quote = quote.filter(|quote| behind.starts_with(*quote));
+        let surrounding_quote = quote.filter(|quote| after_brace.starts_with(*quote));
         expanded.push_str(&before[..before.len() - surrounding_quote.map_or(0, char::len_utf8)]);
         append_path(path.trim(), &mut expanded)?;
-        remaining_text = &behind[surrounding_quote.map_or(0, char::len_utf8)..];
+        remaining_text = &after_brace[surrounding_quote.map_or(0, char::len_utf8)..];
     }
     expanded.push_str(remaining_text);
     Ok(expanded)

@@ -30,7 +30,7 @@ pub struct WhyNot {
     pub taken_by: Option<String>,
     /// The change with which the message would select the requested statement.
     pub remedy: Remedy,
-    /// Whether the changed message contains private values.
+    /// Whether the changed message contains private values, in changed or unchanged fields.
     #[serde(skip)]
     private_message: bool,
 }
@@ -177,6 +177,8 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
         None => {}
         Some((statement, nearest)) => {
             explanation.route = name(statement).unwrap_or_default();
+            let privacy = program.message_privacy();
+            explanation.private_message = privacy.mask(nearest.message.clone()) != nearest.message;
             explanation.remedy =
                 describe_change(query, &solver, &sequence, (statement, nearest), is_undecided);
         }

@@ -113,8 +113,8 @@ mod tests {
             (json!({"url": "no address", "params": {"a": "b"}}), "`config.url` is no address"),
             (json!({"url": url, "method": "G T"}), "method"),
         ] {
-            let told = request_url(config.clone()).expect_err(&config.to_string());
-            assert!(told.contains(reason), "{config}: {told}");
+            let error = request_url(config.clone()).expect_err(&config.to_string());
+            assert!(error.contains(reason), "{config}: {error}");
         }
     }
 }

@@ -7,9 +7,9 @@
 //! 2. It is a decimal digit, or it does not belong to a script without spaces between words
 //!    ([`UNSPACED_SCRIPTS`]). A character that Latin also uses does not belong to such a script.
 //!
-//! For example, `文`, `の`, `한`, `ก` and the sound mark `ー` are not word characters. The keyword
-//! `文件` is therefore found in `打开文件吧`, and `ยกเลิก` in `ขอยกเลิกสินค้า`. Full-width `Ａ` and `１` are
-//! word characters: `Ａ` is Latin, and `１` is a digit.
+//! For example, `文`, `の`, `한`, `ก` and the sound mark `ー` are not word characters. The
+//! keyword `文件` is therefore found in `打开文件吧`, and `ยกเลิก` in `ขอยกเลิกสินค้า`.
+//! Full-width `Ａ` and `１` are word characters: `Ａ` is Latin, and `１` is a digit.
 //!
 //! A keyword that begins with a word character must not follow another word character in the text.
 //! A keyword that ends with a word character must not precede another one. An edge that is not a

@@ -20,7 +20,8 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     let told = |editor: &mut Editor| {
         let mut times = [0, 0];
         loop {
-            let message = if editor.told.is_empty() { editor.read() } else { editor.told.remove(0) };
+            let message =
+                if editor.notifications.is_empty() { editor.read() } else { editor.notifications.remove(0) };
             match message["method"].as_str() {
                 Some("workspace/codeLens/refresh") => return times,
                 Some("textDocument/publishDiagnostics") => {
@@ -60,7 +61,8 @@ fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
     let told = |editor: &mut Editor| {
         let mut times: Vec<Vec<u64>> = Vec::new();
         loop {
-            let message = if editor.told.is_empty() { editor.read() } else { editor.told.remove(0) };
+            let message =
+                if editor.notifications.is_empty() { editor.read() } else { editor.notifications.remove(0) };
             let params = &message["params"];
             match message["method"].as_str() {
                 Some("workspace/codeLens/refresh") => return times,

@@ -14,7 +14,7 @@ pub struct Editor {
     from: BufReader<ChildStdout>,
     asked: i64,
     /// Received messages that are not responses to a request.
-    pub told: Vec<Json>,
+    pub notifications: Vec<Json>,
 }
 
 impl Editor {
@@ -33,7 +33,7 @@ impl Editor {
             .spawn()
             .expect("the server starts");
         let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().expect("a pipe")));
-        let mut editor = Editor { server, to, from, asked: 0, told: Vec::new() };
+        let mut editor = Editor { server, to, from, asked: 0, notifications: Vec::new() };
         let folders = json!([{ "uri": uri(folder), "name": "folder" }]);
         params["workspaceFolders"] = folders;
         if params["capabilities"].is_null() {
@@ -85,7 +85,7 @@ impl Editor {
         loop {
             let message = self.read();
             if message["id"] != id {
-                self.told.push(message);
+                self.notifications.push(message);
                 continue;
             }
             return match message.get("error") {
@@ -116,7 +116,8 @@ impl Editor {
     /// Returns the next diagnostics that the server publishes for a version of a document.
     fn published(&mut self, uri: &str, version: &Json) -> Json {
         loop {
-            let message = if self.told.is_empty() { self.read() } else { self.told.remove(0) };
+            let message =
+                if self.notifications.is_empty() { self.read() } else { self.notifications.remove(0) };
             let params = &message["params"];
             if message["method"] == "textDocument/publishDiagnostics"
                 && params["uri"] == uri
@@ -283,17 +284,18 @@ fn findings_are_told_in_the_language_of_the_editor() {
         let file = uri(&folder.dir.path().join("a.rules"));
         editor.open(&file, "route a when text == 'x' -> h");
         let found = loop {
-            let message = if editor.told.is_empty() { editor.read() } else { editor.told.remove(0) };
+            let message =
+                if editor.notifications.is_empty() { editor.read() } else { editor.notifications.remove(0) };
             if message["method"] == "textDocument/publishDiagnostics" {
                 break message["params"]["diagnostics"][0].clone();
             }
         };
-        let told = found["message"].as_str().expect("a text");
+        let text = found["message"].as_str().expect("a text");
         let expected = match chinese {
             true => "字符串写在直的双引号里\n帮助：请写 `\"x\"`",
             false => "strings need straight double quotes\nhelp: write `\"x\"`",
         };
-        assert_eq!(told, expected, "{locale} {args:?}");
+        assert_eq!(text, expected, "{locale} {args:?}");
         let context = json!({ "diagnostics": [found] });
         let asked = json!({ "textDocument": { "uri": file }, "range": found["range"], "context": context });
         let fixes = editor.ask("textDocument/codeAction", asked).expect("an answer");
@@ -369,7 +371,7 @@ fn findings_are_as_severe_as_the_settings_say() {
     // The server asks for notifications about files on disk, and reloads the settings after a
     // change.
     let asked = |message: &Json| message["method"] == "client/registerCapability";
-    assert!(editor.told.iter().any(asked), "{:?}", editor.told);
+    assert!(editor.notifications.iter().any(asked), "{:?}", editor.notifications);
     write("");
     editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": settings, "type": 2 }] }));
     let pulled = editor.request_for("textDocument/diagnostic", &rules);
@@ -491,7 +493,7 @@ fn a_length_that_no_message_has_is_an_error_and_the_server_goes_on() {
         write!(to, "Content-Length: {length}\r\n\r\n{{}}").expect("the server reads");
         let file = uri(&folder.path("missing.rules"));
         assert_eq!(editor.at("textDocument/hover", &file, 0, 0), Json::Null);
-        let report = editor.told.pop().expect("the error is reported");
+        let report = editor.notifications.pop().expect("the error is reported");
         assert_eq!((&report["method"], &report["params"]["type"]), (&json!("window/logMessage"), &json!(1)));
     }
     assert_eq!(editor.stop(), Some(0));

@@ -185,6 +185,22 @@ fn no_command_prints_a_private_value() {
     check(&folder, &["repl", "a.rules"], &[&lines, "\n", &BROKEN.join("\n")].concat());
 }
 
+/// Former bug: `why-not` printed the changed message with the private values of fields that do not
+/// change.
+#[test]
+fn why_not_prints_no_private_value_of_an_unchanged_field() {
+    let folder = Folder::with(
+        "input { text: string, user: { role: string, phone: string @private } }\n\
+         route a when text contains \"x\" and user.role == \"admin\" -> h\ndefault -> d\n",
+    );
+    let message = r#"{"text": "x", "user": {"role": "u", "phone": "TOKEN"}}"#;
+    let args = ["why-not", "a.rules", "a", "--format", "json", "--input", message];
+    let shown = folder.rulec(&args).expect(0).out;
+    assert!(shown.contains(r#""message": null"#) && !shown.contains("TOKEN"), "{shown}");
+    let shown = folder.rulec(&[&args[..], &["--show-private"]].concat()).expect(0).out;
+    assert!(shown.contains(r#""phone": "TOKEN""#), "{shown}");
+}
+
 #[test]
 fn no_explanation_prints_a_private_value() {
     let folder = folder();

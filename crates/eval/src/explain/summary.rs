@@ -80,23 +80,23 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
             message!("`{name}` is chosen through `{way}`{target}")
         }
     };
-    let mut told: Vec<Message> = Vec::new();
+    let mut conditions: Vec<Message> = Vec::new();
     let mut count = 0;
     for route in chosen_routes(&explanation.trace) {
         let mut true_conditions = Vec::new();
         collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
         count += true_conditions.len();
-        told.extend(true_conditions.iter().map(|node| true_condition_message(node, language)));
+        conditions.extend(true_conditions.iter().map(|node| true_condition_message(node, language)));
     }
-    told.truncate(MAX_LISTED_ITEMS);
-    match told.into_iter().reduce(|one, other| message!("{one} and {other}")) {
+    conditions.truncate(MAX_LISTED_ITEMS);
+    match conditions.into_iter().reduce(|one, other| message!("{one} and {other}")) {
         _ if intent.is_some() => message!("{start}, because it is the most similar to the text"),
         None if explanation.trace.routes.is_empty() => start,
         None => message!("{start}, because nothing before it holds"),
-        Some(told) if count > MAX_LISTED_ITEMS => {
-            message!("{start}, because {told}, and {} more", count - MAX_LISTED_ITEMS)
+        Some(conditions) if count > MAX_LISTED_ITEMS => {
+            message!("{start}, because {conditions}, and {} more", count - MAX_LISTED_ITEMS)
         }
-        Some(told) => message!("{start}, because {told}"),
+        Some(conditions) => message!("{start}, because {conditions}"),
     }
 }
 

@@ -167,8 +167,8 @@ pub struct IncludeArg {
     pub place: Option<PathExpr>,
 }
 
-/// An `each` block: `each KEY, VALUE in LIST when COND { … }`. Its items apply to each element of a
-/// list or dict.
+/// An `each` block: `each KEY, VALUE in LIST when COND { … }`. Its items apply to each element of
+/// a list or dict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EachItem {
     /// The names that the block binds: the element alone, or the index or key followed by the
