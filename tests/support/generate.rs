@@ -10,8 +10,6 @@ mod message;
 pub mod payload;
 mod values;
 
-#[allow(unused_imports, reason = "each test program uses a part of it")]
-pub use message::limit_ints;
 pub use message::message;
 
 use super::random::Random;

@@ -11,7 +11,7 @@ mod support;
 use rulec::{Compiler, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::io::{BufWriter, Write, stdout};
-use support::generate::{Generator, limit_ints, message};
+use support::generate::{Generator, message};
 use support::random::Random;
 use support::trials::seeds;
 
@@ -42,8 +42,7 @@ fn generate_program(seed: u64) -> Option<Json> {
     let name = &generated.entries[seed as usize % generated.entries.len()];
     let entry = rules.entry(name).ok()?;
     let cases = (0..MESSAGES_PER_PROGRAM).map(|_| {
-        let mut message = message(&mut random);
-        limit_ints(std::slice::from_mut(&mut message));
+        let message = message(&mut random);
         let answer = serde_json::to_string(&entry.decide(&message)).unwrap_or_default();
         json!({"message": message.to_string(), "answer": answer, "matched": entry.matched(&message)})
     });

@@ -117,27 +117,3 @@ fn anything(random: &mut Random) -> Json {
         _ => random.pick(TIMES).into(),
     }
 }
-
-/// Replaces the integers above 63 bits in the `int` fields of the messages by the greatest that an
-/// `Int64` column of arguments holds. A greater argument is null in the column of the answers.
-#[allow(dead_code, reason = "only tests of columns use it")]
-pub fn limit_ints(messages: &mut [Json]) {
-    let limit = |value: &mut Json| {
-        if value.as_u64().is_some_and(|int| int > i64::MAX as u64) {
-            *value = i64::MAX.into();
-        }
-    };
-    for message in messages {
-        for is_inner in [false, true] {
-            let record = if is_inner { message.get_mut("ctx") } else { Some(&mut *message) };
-            let Some(record) = record else { continue };
-            for name in ["n", "count", "nums"] {
-                match record.get_mut(name) {
-                    Some(Json::Array(elements)) => elements.iter_mut().for_each(limit),
-                    Some(value) => limit(value),
-                    None => {}
-                }
-            }
-        }
-    }
-}
