@@ -78,7 +78,7 @@ def answers(rules: Rules, entry: str, messages: list[dict[str, Any]], typed: boo
 
 
 def limit_ints(answer: str) -> str:
-    """Returns an answer as its columns say it: an ``int`` argument that an Int64 column cannot hold is null there."""
+    """Returns an answer without an ``int`` argument that an Int64 column cannot hold; the argument is null there."""
 
     def limited(match: re.Match[str]) -> str:
         return "" if int(match[1]) >= 2**63 else match[0]
@@ -101,12 +101,13 @@ def check(program: dict[str, Any]) -> tuple[int, int]:
     rules = Rules.from_text(program["source"], functions={"is_long": is_long, "score": score})
     messages = [json.loads(case["message"]) for case in cases]
     expected = [case["answer"] for case in cases]
-    lines = [limit_ints(line(number, case["answer"], case["matched"])) for number, case in enumerate(cases, 1)]
+    lines = [line(number, case["answer"], case["matched"]) for number, case in enumerate(cases, 1)]
 
     def same(found: list[str], wanted: list[str], way: str) -> None:
         for one, other, case in zip(found, wanted, cases, strict=True):
             where = f"{way}, seed {program['seed']}, {entry}: {case['message']}\n{program['source']}"
-            assert alike(one, other), f"{where}\n{one}\n{other}"
+            limited = limit_ints(other) if way.startswith("columns") else other
+            assert alike(one, other) or alike(one, limited), f"{where}\n{one}\n{other}"
 
     same([rules.decide(message, entry=entry).to_json() for message in messages], expected, "dicts")
     same([one.to_json() for one in rules.decide_many(messages, entry=entry)], expected, "many dicts")
@@ -117,7 +118,7 @@ def check(program: dict[str, Any]) -> tuple[int, int]:
     # Messages whose `text` and `now` are a text, null or missing. These can be text columns.
     texts = [at for at, message in enumerate(messages) if is_text(message.get("text")) and is_text(message.get("now"))]
     cases, messages = [cases[at] for at in texts], [messages[at] for at in texts]
-    lines = [limit_ints(line(number, case["answer"], case["matched"])) for number, case in enumerate(cases, 1)]
+    lines = [line(number, case["answer"], case["matched"]) for number, case in enumerate(cases, 1)]
     same(answers(rules, entry, messages, typed=True), lines, "columns of texts")
     return len(expected), len(texts)
 
