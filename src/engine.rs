@@ -36,7 +36,7 @@ pub use test_blocks::TestOutcome;
 pub(crate) use workspace::ThreadWorkspace;
 
 use rulec_base::diag::Diagnostic;
-use rulec_base::json::JsonError;
+use rulec_base::json::{self, ExactPlaces, JsonError};
 use rulec_base::source::SourceMap;
 use rulec_eval::explain::Explanation;
 use rulec_eval::host::Host;
@@ -46,7 +46,7 @@ use rulec_sema::normal::Normal;
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::index::{self, Index, TablePlan};
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use set::{RuleSet, SharedRuleSet};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -200,6 +200,22 @@ impl Rules {
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
         self.program().message_privacy().mask_error(error)
+    }
+
+    /// Reads a message from JSON text. Where the rules read decimals, a number keeps its digits: if a
+    /// float would lose some, the value is the text of the number.
+    ///
+    /// # Errors
+    /// If the text is not one JSON object. The keys of `@private` dicts are masked in the error.
+    pub fn parse_message(&self, text: &[u8]) -> Result<Map<String, Json>, JsonError> {
+        let message = json::parse_object_bytes_exact(text, &self.rule_set().exact_places);
+        message.map_err(|error| self.masked_error(error))
+    }
+
+    /// Returns the places in messages where numbers keep their digits. Unstable.
+    #[doc(hidden)]
+    pub fn exact_places(&self) -> &ExactPlaces {
+        &self.rule_set().exact_places
     }
 
     /// Returns the message with the values of `@private` fields masked, for logs.

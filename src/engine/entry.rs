@@ -9,7 +9,7 @@ use super::set::{RuleSetHandle, SharedRuleSet};
 use super::strategy::{Indexing, Tier};
 use super::workspace::ThreadWorkspace;
 use rulec_base::diag::{Message, comma_list, nearest};
-use rulec_base::json::JsonError;
+use rulec_base::json::{ExactPlaces, JsonError};
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
 use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
@@ -73,6 +73,12 @@ impl<'r> Entry<'r> {
     /// Returns the name of the entry.
     pub fn name(&self) -> &'r str {
         &self.program().tables[self.table.index()].name
+    }
+
+    /// Returns the places in messages where numbers keep their digits. Unstable.
+    #[doc(hidden)]
+    pub fn exact_places(&self) -> &'r ExactPlaces {
+        &self.rules.set.exact_places
     }
 
     /// True if the entry has neither routes nor a default.

@@ -5,6 +5,7 @@ use super::json_cache::AnswerCache;
 #[cfg(feature = "jit")]
 use super::tier_up::TierUp;
 use rulec_base::diag::Diagnostic;
+use rulec_base::json::ExactPlaces;
 use rulec_base::source::SourceMap;
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::{Host, HostCalls};
@@ -38,6 +39,8 @@ pub(crate) struct RuleSet {
     /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
     pub answers: AnswerCache,
+    /// The places in messages where numbers keep their digits, because the rules read decimals.
+    pub exact_places: ExactPlaces,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
     /// Whether the automatic tier may compile the rules to machine code. False for an artifact that
@@ -63,6 +66,7 @@ impl RuleSet {
     /// Creates a rule set without source texts and warnings.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
+            exact_places: program.exact_places(),
             input_contract: program.input_contract().map(|record| InputContract::new(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),

@@ -95,11 +95,15 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
         return json!({});
     }
     let mut types: Vec<&str> = Vec::new();
-    for kind in ty.kinds.iter() {
+    // A decimal is a number, or a text that writes one.
+    if ty.kinds.overlaps(KindSet::DECIMAL) {
+        types.extend(["number", "string"]);
+    }
+    for kind in ty.kinds.without(KindSet::DECIMAL).iter() {
         let name = match kind {
             Kind::Bool => "boolean",
             Kind::Int => "integer",
-            Kind::Float => "number",
+            Kind::Float | Kind::Decimal => "number",
             Kind::String | Kind::DateTime | Kind::Version => "string",
             Kind::List => "array",
             Kind::Dict => "object",
@@ -114,6 +118,9 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
     let mut schema = json!({"type": if types.len() == 1 { json!(types[0]) } else { json!(types) }});
     if ty.kinds == KindSet::DATETIME {
         schema["format"] = json!("date-time");
+    }
+    if ty.kinds == KindSet::DECIMAL {
+        schema["format"] = json!("decimal");
     }
     if let InnerType::Element(element) = &ty.inner
         && element.kinds != KindSet::ALL

@@ -143,6 +143,8 @@ fn reference_page() -> String {
             FnResult::LikeFirst => "list, like the first".to_owned(),
             FnResult::ElementOfFirst => "an element".to_owned(),
             FnResult::SumOfFirst => "number, like the elements".to_owned(),
+            FnResult::Decimals => "list<decimal>".to_owned(),
+            FnResult::Rounded => "int; with places decimal".to_owned(),
             FnResult::Bucket => "int; with a hash number".to_owned(),
             FnResult::Maybe(..) => unreachable!("it is taken off above"),
         };

@@ -4,6 +4,7 @@
 
 mod conditions;
 mod decide;
+mod decimals;
 mod limits;
 mod lists;
 mod message;
@@ -67,6 +68,8 @@ const INTS: &[i128] = &[
 ];
 const FLOATS: &[&str] =
     &["0.0", "0.5", "1.0", "2.5", "-1.5", "3.0", "1e300", "9007199254740992.0", "0.1", "-0.0"];
+const DECIMALS: &[&str] =
+    &["0.1", "0.3", "19.99", "1.50", "-2.5", "1e-3", "100.0", "0.1234567890123456789", "1e-28", "0.2"];
 const TIMES: &[&str] = &[
     "2026-01-05T09:30:00+08:00",
     "2026-01-05T01:30:00Z",
@@ -101,6 +104,7 @@ enum Kind {
     Bool,
     Int,
     Float,
+    Decimal,
     Text,
     Time,
     Item,
@@ -130,6 +134,7 @@ const INPUT: &str = "input {
     s?: string  n?: int  count: int  f?: float  b?: bool  at?: datetime
     user?: { role: string, vip?: bool, phone?: string @private }
     tags?: list<string>  nums?: list<int>  mixed?: list<any>  scores?: dict<number>  extra?: any
+    d?: decimal  total?: decimal  money?: list<decimal>  fees?: dict<decimal>
   }
   items?: list<{ price: number, name?: string, tags?: list<string> }>
 }
@@ -294,7 +299,11 @@ impl<'r> Generator<'r> {
     }
 
     fn target(&mut self, at: usize) -> String {
-        match self.random.below(6) {
+        match self.random.below(7) {
+            6 => {
+                let decimal = self.decimal(1);
+                format!("h{at}(d: {decimal})")
+            }
             0 => {
                 let (number, text) = (self.value(Kind::Int, 2), self.value(Kind::Text, 1));
                 format!("h{at}(n: {number}, t: {text}) {{ kind: \"x\", level: {at} }}")
@@ -309,7 +318,7 @@ impl<'r> Generator<'r> {
 
     fn def(&mut self, at: usize) {
         let kinds: Vec<Kind> = (0..1 + self.random.below(2))
-            .map(|_| [Kind::Text, Kind::Int, Kind::Bool][self.random.below(3)])
+            .map(|_| [Kind::Text, Kind::Int, Kind::Bool, Kind::Decimal][self.random.below(4)])
             .collect();
         let params: Vec<String> =
             kinds.iter().enumerate().map(|(at, kind)| format!("p{at}: {}", type_name(*kind))).collect();
@@ -334,6 +343,9 @@ impl<'r> Generator<'r> {
 
     /// Generates an expression for a value of the kind.
     fn value(&mut self, kind: Kind, depth: usize) -> String {
+        if kind == Kind::Decimal {
+            return self.decimal_or_number(depth);
+        }
         if self.random.chance(25)
             && let Some(name) = self.use_of(kind)
         {
@@ -398,6 +410,7 @@ impl<'r> Generator<'r> {
         match kind {
             Kind::Int => self.int(),
             Kind::Float => self.random.pick(FLOATS).to_owned(),
+            Kind::Decimal => self.random.pick(DECIMALS).to_owned(),
             Kind::Text => quoted(self.random.pick(WORDS)),
             Kind::Time => "now".to_owned(),
             Kind::Bool | Kind::Cond | Kind::Item => self.random.pick(&["true", "false"]).to_owned(),
@@ -426,6 +439,7 @@ fn type_name(kind: Kind) -> &'static str {
         Kind::Bool | Kind::Cond => "bool",
         Kind::Int => "int",
         Kind::Float => "float",
+        Kind::Decimal => "decimal",
         Kind::Text => "string",
         Kind::Time => "datetime",
         Kind::Item => "any",

@@ -312,17 +312,23 @@ impl AtomTable {
             NExpr::Count { .. } => KindSet::INT,
             NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
             NExpr::Extern(id, _) => {
-                self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::ALL_WITH_VERSION)
+                self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::EVERY_KIND)
             }
             NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
                 self.possible_kinds(normal, *then).union(self.possible_kinds(normal, *other))
             }
-            NExpr::Op(op, ..) => {
+            NExpr::Op(op, left, right) => {
+                let operands = [Some(*left), *right].into_iter().flatten();
+                let has_decimals = operands
+                    .map(|operand| self.possible_kinds(normal, operand))
+                    .any(|kinds| kinds.overlaps(KindSet::DECIMAL));
                 let results = op.info().forms.iter().map(|form| match form.result {
+                    OperatorResult::Decimal if has_decimals => KindSet::DECIMAL,
+                    OperatorResult::Decimal => KindSet::EMPTY,
                     OperatorResult::Float => KindSet::FLOAT,
                     OperatorResult::Number => KindSet::NUMBER,
                     OperatorResult::DateTime => KindSet::DATETIME,
-                    _ => KindSet::ALL_WITH_VERSION,
+                    _ => KindSet::EVERY_KIND,
                 });
                 results.fold(KindSet::EMPTY, KindSet::union)
             }
@@ -331,7 +337,7 @@ impl AtomTable {
                     args.iter().map(|arg| Ty::from_kinds(self.possible_kinds(normal, *arg))).collect();
                 function.info().result_ty(&args).kinds
             }
-            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::ALL_WITH_VERSION,
+            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::EVERY_KIND,
         }
     }
 

@@ -240,7 +240,7 @@ fn sample_value(ty: &Ty) -> Json {
     match ty.fields() {
         Some(record) => sample_record(record),
         None if has(KindSet::STRING) => json!(""),
-        None if has(KindSet::NUMBER) => json!(0),
+        None if has(KindSet::NUMBER.union(KindSet::DECIMAL)) => json!(0),
         None if has(KindSet::BOOL) => json!(false),
         None if has(KindSet::DATETIME) => json!("2026-01-05T09:00:00Z"),
         None if has(KindSet::LIST) => json!([]),

@@ -85,7 +85,7 @@ pub(super) fn predicate_shape(
     match op {
         Op::Eq => Some(shape_of_equality(&value, mode)),
         Op::Lt | Op::Le => {
-            let on_text = if value.is_string() && !matches!(constant, Const::DateTime(_)) {
+            let on_text = if value.is_string() && matches!(constant, Const::Json(_)) {
                 TextDependence::Order
             } else {
                 TextDependence::Constant
@@ -116,7 +116,18 @@ fn constant_to_json(constant: &Const) -> Option<Json> {
         Const::Json(json) => Some((**json).clone()),
         Const::DateTime(datetime) => Some(format_datetime(*datetime).into()),
         Const::Version(_) => None,
+        Const::Decimal(decimal) => Some(Value::Decimal(*decimal).to_json()),
     }
+}
+
+/// True if a constant has so few digits that its neighbouring floats lie between it and every other
+/// such constant, and can be read as decimals.
+pub(super) fn is_short_decimal(constant: &Json) -> bool {
+    const MAX_MANTISSA: u128 = 10_u128.pow(15);
+    const MAX_SCALE: u32 = 10;
+    Value::from_json(constant).to_decimal().is_some_and(|decimal| {
+        decimal.mantissa().unsigned_abs() < MAX_MANTISSA && decimal.scale() <= MAX_SCALE
+    })
 }
 
 fn with_constants(constants: Vec<Json>) -> PredicateShape {

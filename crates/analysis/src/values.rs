@@ -4,7 +4,7 @@
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
 use super::refuting::{RefutingLiterals, implies_a_forbidden_keyword};
-use super::shape::{ElementSet, TextDependence};
+use super::shape::{ElementSet, TextDependence, is_short_decimal};
 use super::string_theory::{AutomatonCache, TextLanguage, TextSolution, fixed_points_of, sample_text};
 use hashbrown::{HashMap, HashSet};
 use rulec_lang::arena::Arena;
@@ -243,6 +243,9 @@ impl ValueSearch {
             Kind::Int | Kind::Float => {
                 never_if(shapes_known && shapes().flatten().all(|shape| !shape.has_huge))
             }
+            Kind::Decimal => never_if(
+                shapes_known && shapes().flatten().all(|shape| shape.constants.iter().all(is_short_decimal)),
+            ),
             Kind::DateTime => never_if(shapes_known),
             Kind::Version => SolvedValue::Unknown,
             Kind::List => self.find_list(literals),
@@ -433,7 +436,8 @@ impl ValueSearch {
             |kind: KindSet, values: Vec<Json>| if kinds.overlaps(kind) { values } else { Vec::new() };
         let mut samples = vec![Json::Null];
         samples.extend(if_accepted(KindSet::BOOL, vec![json!(true), json!(false)]));
-        samples.extend(if_accepted(KindSet::NUMBER, vec![json!(0), json!(1), json!(0.5), json!(-1)]));
+        let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
+        samples.extend(if_accepted(numbers, vec![json!(0), json!(1), json!(0.5), json!(-1)]));
         samples.extend(if_accepted(KindSet::STRING, vec![json!("other"), json!("")]));
         samples.extend(if_accepted(KindSet::DATETIME, vec![json!("2026-01-05T09:00:00Z")]));
         samples.extend(if_accepted(KindSet::LIST, vec![json!([])]));

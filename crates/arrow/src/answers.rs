@@ -403,7 +403,7 @@ fn argument_type(program: &Program) -> Option<AnswerType> {
             let kinds = program
                 .values
                 .get(argument.value.index())
-                .map_or(KindSet::ALL_WITH_VERSION, |value| value.ty.kinds);
+                .map_or(KindSet::EVERY_KIND, |value| value.ty.kinds);
             let ty = type_for_kinds(kinds);
             types
                 .entry(&argument.name)

@@ -12,11 +12,16 @@
 //!   floats.
 //! * Text after the value is rejected: one text contains one message.
 //!
+//! A number keeps its digits at the places that [`ExactPlaces`] names. Where a float would lose
+//! digits, the value is the text of the number.
+//!
 //! Each error reports the position (line, column, byte), the path such as `ctx.items[2]`, and a
 //! remedy if there is one.
 
 mod error;
+mod exact;
 
+use crate::decimal::Decimal;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
@@ -25,6 +30,7 @@ use serde_json::{Deserializer, Map, Number, Value};
 
 use error::Refusal;
 pub use error::{JsonError, JsonErrorKind, PathStep};
+pub use exact::ExactPlaces;
 
 /// Maximum nesting depth of lists and objects, including the outermost.
 pub const MAX_DEPTH: usize = 128;
@@ -44,13 +50,18 @@ pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
 
 /// Reads one JSON value of any type. Only white space may surround the value in `text`.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
+    parse_exact(text, ExactPlaces::none())
+}
+
+/// Reads one JSON value as [`parse`] does. Numbers at the given places keep their digits.
+pub fn parse_exact(text: &str, places: &ExactPlaces) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
     }
     let mut state = ParseState { text, ..ParseState::default() };
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    ValueSeed { state: &mut state, depth: 0 }
+    ValueSeed { state: &mut state, depth: 0, places: Some(places).filter(|places| !places.is_empty()) }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
@@ -58,7 +69,12 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
 
 /// Reads one JSON object. A message to decide must be an object.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
-    match parse(text)? {
+    parse_object_exact(text, ExactPlaces::none())
+}
+
+/// Reads one JSON object as [`parse_object`] does. Numbers at the given places keep their digits.
+pub fn parse_object_exact(text: &str, places: &ExactPlaces) -> Result<Map<String, Value>, JsonError> {
+    match parse_exact(text, places)? {
         Value::Object(map) => Ok(map),
         other => Err(JsonError::not_an_object(text, &other)),
     }
@@ -71,15 +87,24 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Value, JsonError> {
 
 /// Reads one JSON object from UTF-8 bytes.
 pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
-    parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?)
+    parse_object_bytes_exact(bytes, ExactPlaces::none())
+}
+
+/// Reads one JSON object from UTF-8 bytes. Numbers at the given places keep their digits.
+pub fn parse_object_bytes_exact(bytes: &[u8], places: &ExactPlaces) -> Result<Map<String, Value>, JsonError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?;
+    parse_object_exact(text, places)
 }
 
 /// State of the parse, from which an error is built.
 #[derive(Default)]
 struct ParseState<'t> {
     text: &'t str,
-    /// Number of bytes of the text in which negative zeros were searched.
-    searched: usize,
+    /// Number of numbers read so far.
+    numbers: usize,
+    /// Number of bytes of the text in which numbers were searched, and the number of numbers found
+    /// in them.
+    searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     keys: usize,
     /// Number of non-empty objects read so far.
@@ -92,42 +117,45 @@ struct ParseState<'t> {
     path: Vec<PathStep>,
 }
 
-impl ParseState<'_> {
-    /// Finds the next negative zero of the text. Returns whether it is written as an integer. The
-    /// text is valid JSON up to this number.
-    fn is_next_negative_zero_int(&mut self) -> bool {
+impl<'t> ParseState<'t> {
+    /// Returns the text of the number that was read last. The text is valid JSON up to this number.
+    /// Must be called only once for each number.
+    fn last_number(&mut self) -> &'t str {
         let bytes = self.text.as_bytes();
-        let mut in_string = false;
-        while let Some(&byte) = bytes.get(self.searched) {
-            self.searched += 1;
+        let (mut offset, mut found) = self.searched;
+        let (mut in_string, mut number) = (false, "");
+        while let Some(&byte) = bytes.get(offset).filter(|_| found < self.numbers) {
+            let start = offset;
+            offset += 1;
             match byte {
                 b'"' => in_string = !in_string,
-                b'\\' if in_string => self.searched += 1,
-                b'-' if !in_string => {
-                    let start = self.searched - 1;
+                b'\\' if in_string => offset += 1,
+                b'-' | b'0'..=b'9' if !in_string => {
                     let in_number =
                         |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
-                    self.searched += bytes[self.searched..].iter().take_while(in_number).count();
-                    let number = &self.text[start..self.searched];
-                    if number.parse() == Ok(0.0) {
-                        return number == "-0";
-                    }
+                    offset += bytes[offset..].iter().take_while(in_number).count();
+                    found += 1;
+                    number = &self.text[start..offset];
                 }
                 _ => {}
             }
         }
-        false
+        self.searched = (offset, found);
+        number
     }
 }
 
 /// A deserializer of one JSON value, which checks the limits of this reader.
-struct ValueSeed<'s, 't> {
+struct ValueSeed<'s, 't, 'p> {
     state: &'s mut ParseState<'t>,
     /// Number of lists and objects that contain the value.
     depth: usize,
+    /// The places at the value and inside it where numbers keep their digits; `None` if there are
+    /// none.
+    places: Option<&'p ExactPlaces>,
 }
 
-impl ValueSeed<'_, '_> {
+impl ValueSeed<'_, '_, '_> {
     fn set_refusal<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
         self.state.refusal = Some(refusal);
         E::custom("refused")
@@ -139,7 +167,7 @@ impl ValueSeed<'_, '_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_, '_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -147,7 +175,7 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
+impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -163,16 +191,27 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        self.state.numbers += 1;
         Ok(value.into())
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        self.state.numbers += 1;
         Ok(value.into())
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        if value == 0.0 && value.is_sign_negative() && self.state.is_next_negative_zero_int() {
-            return Ok(0.into());
+        self.state.numbers += 1;
+        let is_negative_zero = value == 0.0 && value.is_sign_negative();
+        let keeps_digits = self.places.is_some_and(ExactPlaces::has_number);
+        if is_negative_zero || keeps_digits {
+            let number = self.state.last_number();
+            if is_negative_zero && number == "-0" {
+                return Ok(0.into());
+            }
+            if keeps_digits && !Decimal::is_kept_by_float(number, value) {
+                return Ok(Value::String(number.to_owned()));
+            }
         }
         // `serde_json` already rejects numbers that are not finite.
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
@@ -184,9 +223,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let depth = self.enter_nesting()?;
+        let places = self.places.and_then(ExactPlaces::elements);
         let mut list = Vec::new();
         loop {
-            match access.next_element_seed(ValueSeed { state: self.state, depth }) {
+            match access.next_element_seed(ValueSeed { state: self.state, depth, places }) {
                 Ok(Some(value)) => list.push(value),
                 Ok(None) => {
                     // The first push would give a `Vec` a capacity of four, which most short lists
@@ -222,7 +262,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
                     return Err(self.set_refusal(refusal));
                 }
                 Entry::Vacant(entry) => {
-                    match access.next_value_seed(ValueSeed { state: self.state, depth }) {
+                    let places = self.places.and_then(|places| places.field(entry.key()));
+                    match access.next_value_seed(ValueSeed { state: self.state, depth, places }) {
                         Ok(value) => {
                             entry.insert(value);
                         }

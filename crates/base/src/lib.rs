@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`span`] [`source`] | byte ranges in source files; the files and their lines |
+//! | [`decimal`] | exact decimal numbers of up to 28 digits |
 //! | [`diag`] | diagnostics as plain data, the table of codes, localized messages |
 //! | [`codec`] | the binary encoding of values; its decoder accepts untrusted bytes |
 //! | [`json`] | reads one JSON message; rejects duplicate keys and deep nesting |
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod codec;
+pub mod decimal;
 pub mod diag;
 pub mod json;
 pub mod parallel;

@@ -10,7 +10,7 @@ use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
 use rulec::{Decision, Entry, Message};
 use rulec_base::diag::comma_list;
-use rulec_base::json;
+use rulec_base::json::{self, ExactPlaces};
 use rulec_base::message;
 use rulec_base::text::{display_width, to_one_line, to_printable};
 use rulec_report::log;
@@ -254,6 +254,12 @@ fn replay_messages(
 ) -> Result<Replay, CliError> {
     let (input, name, _) = open_input(Some(path), term)?;
     let mut lines = LineReader::new(name, input);
+    // A line is a message, or a logged decision with a message.
+    let (mut places, message) = (ExactPlaces::default(), "message".into());
+    for entry in &entries {
+        places.add_field(&message, entry.exact_places().clone());
+        places.merge(entry.exact_places().clone());
+    }
     let mut sessions = entries.map(|entry| entry.session());
     let mut replay = Replay::default();
     let mut flips: BTreeMap<(String, String), DecisionFlip> = BTreeMap::new();
@@ -263,7 +269,7 @@ fn replay_messages(
             if text.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let Ok(message) = json::parse_object_bytes(text) else {
+            let Ok(message) = json::parse_object_bytes_exact(text, &places) else {
                 replay.refused += 1;
                 continue;
             };

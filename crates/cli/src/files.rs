@@ -10,7 +10,7 @@ use rulec::artifact;
 use rulec::files::{open_regular, read_limited};
 use rulec::{LoadError, Rules};
 use rulec_base::diag::Argument;
-use rulec_base::json::{self, JsonError};
+use rulec_base::json::{self, ExactPlaces, JsonError};
 use rulec_base::message;
 use rulec_base::parallel;
 use rulec_syntax::loader::MAX_FILE_BYTES;
@@ -202,24 +202,28 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     Ok((bytes, name))
 }
 
-/// Reads a JSON object from a file or from standard input. A byte order mark is allowed.
+/// Reads a JSON object from a file or from standard input. A byte order mark is allowed. Numbers at
+/// the given places keep their digits.
 pub fn read_json_object(
     path: &Path,
+    places: &ExactPlaces,
     to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     let (bytes, name) = read_file(path)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    json::parse_object_bytes(bytes).map_err(|error| to_error(&name, &error))
+    json::parse_object_bytes_exact(bytes, places).map_err(|error| to_error(&name, &error))
 }
 
-/// Parses the JSON object given with `--input`; `-` reads standard input.
+/// Parses the JSON object given with `--input`; `-` reads standard input. Numbers at the given places
+/// keep their digits.
 pub fn parse_input_object(
     text: &str,
+    places: &ExactPlaces,
     to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     match text {
-        "-" => read_json_object(Path::new("-"), to_error),
-        text => json::parse_object(text).map_err(|error| to_error("`--input`", &error)),
+        "-" => read_json_object(Path::new("-"), places, to_error),
+        text => json::parse_object_exact(text, places).map_err(|error| to_error("`--input`", &error)),
     }
 }
 

@@ -167,6 +167,9 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
         let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
         return target.map_or(InferredType::Any, |schema| type_of_schema(schema, root, depth + 1));
     }
+    if is_decimal_schema(schema) {
+        return InferredType::Plain("decimal");
+    }
     for key in ["anyOf", "oneOf"] {
         if let Some(Json::Array(schemas)) = schema.get(key) {
             let types = schemas.iter().map(|schema| type_of_schema(schema, root, depth + 1));
@@ -205,6 +208,20 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
         _ if schema.get("properties").is_some() => type_of_object_schema(schema, root, depth),
         _ => InferredType::Any,
     }
+}
+
+/// True for the schema of an exact decimal: its format says so, or it allows a number and a text with
+/// a pattern, as pydantic writes a `Decimal`.
+fn is_decimal_schema(schema: &Json) -> bool {
+    let has_type = |part: &Json, names: &[&str]| {
+        part.get("type").and_then(Json::as_str).is_some_and(|name| names.contains(&name))
+    };
+    let Some(parts) = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(key)?.as_array()) else {
+        return schema.get("format").and_then(Json::as_str) == Some("decimal");
+    };
+    let has_number = parts.iter().any(|part| has_type(part, &["number", "integer"]));
+    let has_pattern = parts.iter().any(|part| has_type(part, &["string"]) && part.get("pattern").is_some());
+    has_number && has_pattern && parts.iter().all(|part| has_type(part, &["number", "integer", "string", "null"]))
 }
 
 fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {

@@ -9,7 +9,7 @@ use super::why::render_options;
 use super::{CliError, Status, stdio};
 use rulec::condition::Condition;
 use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Message, Renderer, Rules};
-use rulec_base::json;
+use rulec_base::json::{self, ExactPlaces};
 use rulec_base::message;
 use rulec_syntax::lex;
 use rulec_syntax::parse::starts_statement;
@@ -152,12 +152,17 @@ impl ReplSession {
         self.process_line(text.trim(), term, out)
     }
 
+    /// Returns the places in messages where numbers keep their digits.
+    fn exact_places(&self) -> &ExactPlaces {
+        self.rules.as_ref().map_or(ExactPlaces::none(), Rules::exact_places)
+    }
+
     fn process_line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         match line.chars().next() {
             None => Ok(()),
             Some(':') => self.run_command(line, out),
             Some('?') => self.test_condition(line[1..].trim(), out),
-            Some('{') => match json::parse_object(line) {
+            Some('{') => match json::parse_object_exact(line, self.exact_places()) {
                 Ok(message) => self.decide_message(Json::Object(message), term, out),
                 Err(error) => {
                     let error = self.rules.iter().fold(error, |error, rules| rules.masked_error(error));

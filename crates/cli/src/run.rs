@@ -18,7 +18,7 @@ use rulec::{Decision, Entry, Explanation, Rules, Session, SkippedCondition};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::diag::comma_list;
-use rulec_base::json::{self, JsonError};
+use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_sema::hir::TableKind;
 use serde::Serialize;
@@ -178,7 +178,7 @@ struct DecidingWorker<'a> {
 
 impl DecidingWorker<'_> {
     fn parse(&self, text: &[u8]) -> Result<Json, JsonError> {
-        json::parse_object_bytes(text).map(Json::Object).map_err(|error| self.rules.masked_error(error))
+        self.rules.parse_message(text).map(Json::Object)
     }
 }
 

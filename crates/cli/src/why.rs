@@ -11,7 +11,7 @@ use rulec::RenderOptions;
 use rulec::choice::Question;
 use rulec::payload::{Judge, Unchecked};
 use rulec::{Explanation, InputViolation};
-use rulec_base::json::{self, JsonError};
+use rulec_base::json::{self, ExactPlaces, JsonError};
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -91,7 +91,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return print_payload_report(args, &args.judge.build_judge(rules, kind)?, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
-    let message = args.message.read_message(|error| rules.masked_error(error))?;
+    let message = args.message.read_message(rules.exact_places(), |error| rules.masked_error(error))?;
     let matcher = meaning::intent_matcher(rules, entry, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
@@ -138,7 +138,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Prints which rules a payload violates.
 fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
-    let payload = args.message.read_message(|error| judge.masked_error(error))?;
+    let payload = args.message.read_message(ExactPlaces::none(), |error| judge.masked_error(error))?;
     let violations = judge.why(&payload);
     match args.format {
         Format::Json => out.write_json(&violations)?,
@@ -176,18 +176,23 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options. `masked` masks the private keys that an error names.
-    pub fn read_message(&self, masked: impl Fn(JsonError) -> JsonError) -> Result<Json, CliError> {
+    /// Builds the message from the options. Numbers at the given places keep their digits. `masked` masks the private keys that an error names.
+    pub fn read_message(
+        &self,
+        places: &ExactPlaces,
+        masked: impl Fn(JsonError) -> JsonError,
+    ) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
             let refused = |what: &str, error: &JsonError| invalid_message_error(what, &masked(error.clone()));
-            return files::parse_input_object(text, refused).map(Json::Object);
+            return files::parse_input_object(text, places, refused).map(Json::Object);
         }
         let mut map = Map::new();
         if let Some(text) = &self.text {
             map.insert("text".to_owned(), text.as_str().into());
         }
         if let Some(ctx) = &self.ctx {
-            let ctx = json::parse(ctx).map_err(|error| {
+            let places = places.field("ctx").unwrap_or(ExactPlaces::none());
+            let ctx = json::parse_exact(ctx, places).map_err(|error| {
                 // The path in the error begins inside `ctx`.
                 let error = error.with_keys_added("ctx");
                 let error = masked(error);

@@ -171,7 +171,7 @@ fn hash_call(id: ExternId, args: &[Value<'_>]) -> u64 {
     args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
 }
 
-/// Hashes a value; [`is_identical`] values have equal hashes.
+/// Hashes a value; [`is_identical`] values have equal hashes, except for decimals and texts.
 fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     match value {
         Value::Missing => 0,
@@ -180,6 +180,9 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
         Value::Int(value) => key.hash_one((value as f64 + 0.0).to_bits()),
         Value::Wide(value) => key.hash_one((value as f64).to_bits()),
         Value::Float(value) => key.hash_one((value + 0.0).to_bits()),
+        // A decimal may be identical to a number. It may be identical to a text too, whose hash
+        // differs: such calls are not shared.
+        Value::Decimal(value) => key.hash_one(value.to_float().to_bits()),
         // A text may be identical to the date-time that it spells.
         Value::Str(text) => match parse_datetime(text) {
             Some(time) => key.hash_one(time.unix_timestamp_nanos()),

@@ -340,7 +340,7 @@ impl<'a> CompletionContext<'a> {
         let let_type =
             let_symbol.and_then(|symbol| self.analysis.facts.type_of_let(symbol.declared.as_ref()?.name));
         let kinds = let_type.map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path));
-        kinds.unwrap_or(KindSet::ALL_WITH_VERSION)
+        kinds.unwrap_or(KindSet::EVERY_KIND)
     }
 }
 

@@ -52,6 +52,7 @@ pub(super) mod layout {
     pub const LIST_TAG: u8 = byte_at(&Value::List(&[]), 0);
     pub const ENTRIES_TAG: u8 = byte_at(&Value::Entries(&[]), 0);
     pub const WIDE_TAG: u8 = byte_at(&Value::Wide(0), 0);
+    pub const DECIMAL_TAG: u8 = byte_at(&Value::Decimal(rulec_base::decimal::Decimal::ZERO), 0);
     /// Tag in the cell of a slot that has not been read yet. Values never have this tag.
     pub const UNREAD_TAG: u8 = byte_at(&None::<Value<'static>>, 0);
 
@@ -85,7 +86,7 @@ pub(super) mod layout {
         assert!(word_at(&Value::Str("abc"), TEXT_LENGTH_OFFSET) == 3 && size_of::<usize>() == 8);
         assert!(word_at(&Some(Value::Int(-7)), PAYLOAD_OFFSET) == -7_i64 as u64);
         assert!(byte_at(&Some(Value::Int(-7)), 0) == INT_TAG && byte_at(&Some(Value::Str("")), 0) == STR_TAG);
-        assert!(MISSING_TAG == 0 && FLOAT_TAG == INT_TAG + 1 && UNREAD_TAG > WIDE_TAG);
+        assert!(MISSING_TAG == 0 && FLOAT_TAG == INT_TAG + 1 && UNREAD_TAG > DECIMAL_TAG);
         // A slice is its address, then its length.
         assert!(word_at(&([1_u8, 2, 3].as_slice()), 8) == 3 && size_of::<&[u8]>() == 16);
     };

@@ -19,6 +19,7 @@ use crate::operators::Cost;
 use crate::ty::{KindSet, Ty};
 use crate::value::Value;
 use rulec_base::codec::impl_codec;
+use rulec_base::decimal::Decimal;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::cmp::Ordering;
@@ -62,6 +63,9 @@ pub enum FnResult {
     ElementOfFirst,
     /// The result has the number type of the sum of the first argument's elements.
     SumOfFirst,
+    Decimals,
+    /// The result is an int, or a decimal if a number of digits is given.
+    Rounded,
     /// The result is an int, or a number if the hash function of another system is selected.
     Bucket,
     /// The result is as in the inner variant, but can be missing although no argument is missing.
@@ -111,6 +115,9 @@ impl FnResult {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
         // If no element can be a number, the result type is `number`.
         let number_type = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
+            // Among decimals, an int is a decimal too.
+            _ if kinds.overlaps(KindSet::DECIMAL) && !kinds.overlaps(KindSet::FLOAT) => Ty::DECIMAL,
+            _ if kinds.overlaps(KindSet::DECIMAL) => Ty::from_kinds(ANY_NUMBER),
             KindSet::EMPTY => Ty::NUMBER,
             number_type => Ty::from_kinds(number_type),
         };
@@ -118,6 +125,9 @@ impl FnResult {
             FnResult::Kinds(kinds) => Ty::from_kinds(*kinds),
             FnResult::Strings => Ty::list(Ty::STRING),
             FnResult::Ints => Ty::list(Ty::INT),
+            FnResult::Decimals => Ty::list(Ty::DECIMAL),
+            FnResult::Rounded if args.len() == 2 => Ty::DECIMAL,
+            FnResult::Rounded => Ty::INT,
             FnResult::ValuesOfFirst => Ty::list(element()),
             FnResult::ElementOfFirst => element(),
             // The sum of an empty list is the int 0.
@@ -151,9 +161,13 @@ macro_rules! functions {
 }
 
 use FnResult::{
-    Bucket, ElementOfFirst, Ints, Kinds, LikeArguments, LikeFirst, Maybe, Strings, SumOfFirst, ValuesOfFirst,
+    Bucket, Decimals, ElementOfFirst, Ints, Kinds, LikeArguments, LikeFirst, Maybe, Rounded, Strings, SumOfFirst,
+    ValuesOfFirst,
 };
 use KindSet as K;
+
+/// The kinds of numbers, with decimals.
+const ANY_NUMBER: K = K::NUMBER.union(K::DECIMAL);
 
 // Each row is a function; parameters after the semicolon are optional.
 functions! {
@@ -169,24 +183,24 @@ functions! {
     Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| words::map_text(args, |text| Value::Str(text.trim())),
         message!("The text without white space at its start and end."),
         r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
-    Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, numbers::abs,
+    Abs "abs" ("x": ANY_NUMBER) false -> LikeArguments, Scalar, numbers::abs,
         message!("The absolute value of the number."),
         r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
-    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::min_or_max(args, Ordering::Less),
+    Min "min" ("a": ANY_NUMBER, "b": ANY_NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::min_or_max(args, Ordering::Less),
         message!("The smallest of the numbers."),
         r#"min(ctx.n, 3, 7) == 2"# on r#"{"ctx":{"n":2}}"#;
-    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::min_or_max(args, Ordering::Greater),
+    Max "max" ("a": ANY_NUMBER, "b": ANY_NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::min_or_max(args, Ordering::Greater),
         message!("The greatest of the numbers."),
         r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
-    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::floor),
+    Floor "floor" ("x": ANY_NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::floor, Decimal::floor),
         message!("The greatest integer less than or equal to the number."),
         r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
-    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::ceil),
+    Ceil "ceil" ("x": ANY_NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::ceil, Decimal::ceil),
         message!("The smallest integer greater than or equal to the number."),
         r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
-    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::round_with(args, f64::round),
-        message!("The nearest integer; halves are rounded away from zero."),
-        r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
+    Round "round" ("x": ANY_NUMBER; "places": K::INT) false -> Rounded, Scalar, |args, _| numbers::round(args),
+        message!("The nearest integer; halves are rounded away from zero. With `places`, a decimal rounded to this number of digits after its point."),
+        r#"round(ctx.n) == -3 and round(decimal(ctx.price), 2) == 19.99"# on r#"{"ctx":{"n":-2.5,"price":19.985}}"#;
     Replace "replace" ("text": K::STRING, "old": K::STRING, "new": K::STRING) false -> Kinds(K::STRING), Scan, words::replace,
         message!("The text with every `old` in it replaced; an empty `old` is never found."),
         r#"replace(text, "-", "") == "abc""# on r#"{"text":"a-b-c"}"#;
@@ -196,9 +210,15 @@ functions! {
     IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), message!("the first text does not contain the second")), Scan, words::index_of,
         message!("The number of characters before the first `wanted` in the text; missing if the text does not contain `wanted`."),
         r#"index_of(text, "你") == 2"# on r#"{"text":"a 你好"}"#;
-    Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER), message!("the text is not a number")), Scan, words::number,
-        message!("The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing if the text is not a number. A number is returned unchanged."),
+    Number "number" ("x": K::STRING.union(ANY_NUMBER)) false -> Maybe(&Kinds(K::NUMBER), message!("the text is not a number")), Scan, words::number,
+        message!("The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing if the text is not a number. A number is returned unchanged; a decimal with a fraction becomes the nearest float."),
         r#"number(ctx.age) >= 18"# on r#"{"ctx":{"age":" 42"}}"#;
+    Decimal "decimal" ("x": K::STRING.union(ANY_NUMBER)) false -> Maybe(&Kinds(K::DECIMAL), message!("the value is not a number of up to 28 digits")), Scan, |args, _| numbers::decimal(args),
+        message!("The exact decimal number that an int is, or that a text or a float of the message writes; missing if the text is not a number of up to 28 digits."),
+        r#"decimal(ctx.price) * 3 == 0.3"# on r#"{"ctx":{"price":"0.10"}}"#;
+    Decimals "decimals" ("list": K::LIST) false -> Decimals, Scan, shape::decimals,
+        message!("The elements of a list as decimals; an element that is not a number of up to 28 digits is null."),
+        r#"sum(decimals(ctx.prices)) == 0.3"# on r#"{"ctx":{"prices":[0.1,0.2]}}"#;
     Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), message!("the text is not a version")), Scan, words::version,
         message!("The version that a text writes, compared by semantic versioning: 1.10.0 is greater than 1.9.0 and 1.10.0-rc.1. `v1.2` is 1.2.0. Missing if the text is not a version."),
         r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
@@ -245,7 +265,7 @@ functions! {
         message!("The list without the texts that the other list contains."),
         r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
     Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, message!("an element is not a number, or the sum is too large")), Scan, shape::sum,
-        message!("The sum of the numbers of a list, 0 for an empty list; missing if an element is not a number."),
+        message!("The sum of the numbers of a list, 0 for an empty list; missing if an element is not a number. The sum of decimals is exact."),
         r#"sum(ctx.prices) == 3.5"# on r#"{"ctx":{"prices":[1,2.5]}}"#;
     First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::first_or_last(args, false),
         message!("The first element of a list; missing if the list is empty."),
@@ -256,7 +276,7 @@ functions! {
     Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
         message!("The value at the key, or at a path of several keys, of each element of a list. Elements without this value are skipped."),
         r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
-    JsonSize "json_size" ("x": K::ALL) false -> Kinds(K::INT), Scan, shape::json_size,
+    JsonSize "json_size" ("x": K::ALL.union(K::DECIMAL)) false -> Kinds(K::INT), Scan, shape::json_size,
         message!("The number of bytes of the value as JSON in UTF-8, without white space between tokens."),
         r#"json_size(ctx.data) == 18"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
     Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated,

@@ -8,7 +8,8 @@ mod record;
 
 pub use record::{Field, RecordType};
 
-use rulec_base::codec::impl_codec;
+use rulec_base::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
+use rulec_base::json::ExactPlaces;
 use rulec_base::diag::{Arg, Argument, Message, list_alternatives};
 use rulec_base::message;
 use std::fmt;
@@ -29,10 +30,13 @@ pub enum Kind {
     Dict,
     /// A version. Only the function `version` creates one; messages contain none.
     Version,
+    /// An exact decimal number. A number or text of a message is read as one where the rules say
+    /// so.
+    Decimal,
 }
 
 impl Kind {
-    const ALL: [Kind; 8] = [
+    const ALL: [Kind; 9] = [
         Kind::Bool,
         Kind::Int,
         Kind::Float,
@@ -41,20 +45,31 @@ impl Kind {
         Kind::List,
         Kind::Dict,
         Kind::Version,
+        Kind::Decimal,
     ];
+}
+
+impl Kind {
+    /// True if values of the two kinds can be equal: if the kinds are the same, if both are of ints
+    /// and floats, or if both are of ints and decimals.
+    #[inline]
+    pub const fn is_comparable_with(self, other: Kind) -> bool {
+        let both = KindSet::single(self).union(KindSet::single(other));
+        self as u8 == other as u8 || both.is_subset(KindSet::NUMBER) || both.is_subset(KindSet::EXACT)
+    }
 }
 
 /// A set of value kinds; empty by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct KindSet(u8);
+pub struct KindSet(u16);
 
 impl KindSet {
     /// The set without any kind. It results if the uses of a field contradict each other.
     pub const EMPTY: KindSet = KindSet(0);
-    /// The set of all kinds that occur in messages.
+    /// The set of all kinds that occur in messages, if the rules do not ask for another kind.
     pub const ALL: KindSet = KindSet(0x7f);
-    /// The set of all kinds, including those that only functions create.
-    pub const ALL_WITH_VERSION: KindSet = KindSet(0xff);
+    /// The set of all kinds, including those that only rules ask for.
+    pub const EVERY_KIND: KindSet = KindSet(0x1ff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
     pub const FLOAT: KindSet = KindSet(1 << Kind::Float as u8);
@@ -64,6 +79,9 @@ impl KindSet {
     pub const LIST: KindSet = KindSet(1 << Kind::List as u8);
     pub const DICT: KindSet = KindSet(1 << Kind::Dict as u8);
     pub const VERSION: KindSet = KindSet(1 << Kind::Version as u8);
+    pub const DECIMAL: KindSet = KindSet(1 << Kind::Decimal as u8);
+    /// The kinds of exact numbers. An int is converted to a decimal where it meets one.
+    pub const EXACT: KindSet = KindSet(Self::INT.0 | Self::DECIMAL.0);
 
     pub const fn single(kind: Kind) -> KindSet {
         KindSet(1 << kind as u8)
@@ -75,6 +93,10 @@ impl KindSet {
     #[must_use]
     pub const fn intersect(self, other: KindSet) -> KindSet {
         KindSet(self.0 & other.0)
+    }
+    #[must_use]
+    pub const fn without(self, other: KindSet) -> KindSet {
+        KindSet(self.0 & !other.0)
     }
     pub const fn has(self, kind: Kind) -> bool {
         self.0 & (1 << kind as u8) != 0
@@ -92,10 +114,30 @@ impl KindSet {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
     /// Returns the set extended by the kinds that are comparable with its kinds. Ints and floats
-    /// are comparable with each other; every other kind only with itself.
+    /// are comparable with each other, and so are ints and decimals. A set with decimals is not
+    /// extended by floats. Every other kind is comparable only with itself.
     #[must_use]
     pub fn with_comparable_kinds(self) -> KindSet {
-        if self.overlaps(KindSet::NUMBER) { self.union(KindSet::NUMBER) } else { self }
+        match self {
+            _ if self.overlaps(KindSet::DECIMAL) => self.union(KindSet::EXACT),
+            _ if self.overlaps(KindSet::NUMBER) => self.union(KindSet::NUMBER),
+            _ => self,
+        }
+    }
+    /// Returns the set extended as in [`KindSet::with_comparable_kinds`], for an operand next to an
+    /// operand of the kinds `other`. Ints next to decimals are comparable with decimals.
+    #[must_use]
+    pub fn comparable_kinds_beside(self, other: KindSet) -> KindSet {
+        let has_ints_beside_decimals = self.overlaps(KindSet::INT) && other.overlaps(KindSet::DECIMAL);
+        match has_ints_beside_decimals {
+            true => self.union(KindSet::EXACT),
+            false => self.with_comparable_kinds(),
+        }
+    }
+    /// Returns the kinds of two operands that are comparable with each other.
+    #[must_use]
+    pub fn shared_comparable_kinds(self, other: KindSet) -> KindSet {
+        self.comparable_kinds_beside(other).intersect(other.comparable_kinds_beside(self))
     }
 }
 
@@ -116,6 +158,8 @@ impl KindSet {
                 Kind::List => "list",
                 Kind::Dict => "dict",
                 Kind::Version => "version",
+                Kind::Decimal if number => continue,
+                Kind::Decimal => "decimal",
             });
         }
         match kind_names.is_empty() {
@@ -174,6 +218,7 @@ impl Ty {
     pub const NUMBER: Ty = Ty::from_kinds(KindSet::NUMBER);
     pub const STRING: Ty = Ty::from_kinds(KindSet::STRING);
     pub const DATETIME: Ty = Ty::from_kinds(KindSet::DATETIME);
+    pub const DECIMAL: Ty = Ty::from_kinds(KindSet::DECIMAL);
 
     pub fn list(element: Ty) -> Ty {
         Ty { kinds: KindSet::LIST, inner: InnerType::Element(Arc::new(element)) }
@@ -192,13 +237,14 @@ impl Ty {
             "number" => Ty::NUMBER,
             "bool" => Ty::BOOL,
             "datetime" => Ty::DATETIME,
+            "decimal" => Ty::DECIMAL,
             "any" => Ty::ANY,
             _ => return None,
         })
     }
     /// The names of the built-in types, to suggest in error messages.
-    pub const BUILTIN_NAMES: [&'static str; 9] =
-        ["string", "int", "float", "number", "bool", "datetime", "any", "list", "dict"];
+    pub const BUILTIN_NAMES: [&'static str; 10] =
+        ["string", "int", "float", "number", "decimal", "bool", "datetime", "any", "list", "dict"];
 
     /// Returns the element type of a list or the value type of a dict; `any` if unknown.
     pub fn element(&self) -> Ty {
@@ -207,6 +253,24 @@ impl Ty {
             _ => Ty::ANY,
         }
     }
+    /// Returns the places in values of the type where numbers keep their digits, because they are
+    /// decimals.
+    pub fn exact_places(&self) -> ExactPlaces {
+        let mut places = ExactPlaces::default();
+        if self.kinds.has(Kind::Decimal) {
+            places.add_number();
+        }
+        match &self.inner {
+            InnerType::Unknown => {}
+            InnerType::Element(element) => places.add_elements(element.exact_places()),
+            InnerType::Fields(record) => {
+                for field in &record.fields {
+                    places.add_field(&field.name, field.ty.exact_places());
+                }
+            }
+        }
+        places
+    }
     pub fn fields(&self) -> Option<&RecordType> {
         match &self.inner {
             InnerType::Fields(record) => Some(record),
@@ -214,10 +278,11 @@ impl Ty {
         }
     }
     /// True if every value of this type is also a value of `other`. Element types and fields are
-    /// compared only if they are known for both types. An `int` is accepted for a `float`.
+    /// compared only if they are known for both types. An `int` is accepted for a `float` and for a
+    /// `decimal`.
     pub fn is_subtype_of(&self, other: &Ty) -> bool {
-        let accepted_kinds =
-            if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
+        let accepts_ints = other.kinds.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
+        let accepted_kinds = if accepts_ints { other.kinds.union(KindSet::INT) } else { other.kinds };
         if !self.kinds.is_subset(accepted_kinds) {
             return false;
         }
@@ -290,7 +355,16 @@ impl fmt::Display for Ty {
     }
 }
 
-impl_codec!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)));
+impl Codec for KindSet {
+    fn write(&self, writer: &mut Writer) {
+        self.0.write(writer);
+    }
+    fn read(reader: &mut Reader<'_>) -> Result<KindSet, DecodeError> {
+        let kinds = KindSet(u16::read(reader)?);
+        if kinds.is_subset(KindSet::EVERY_KIND) { Ok(kinds) } else { Err(DecodeError("there is no such kind")) }
+    }
+}
+
 impl_codec!(struct Ty { kinds, inner });
 impl_codec!(enum InnerType { 0 Unknown, 1 Element(ty), 2 Fields(record) });
 

@@ -5,6 +5,7 @@
 
 use crate::ty::{Kind, KindSet};
 use bumpalo::Bump;
+use rulec_base::decimal::Decimal;
 use rulec_base::text::version;
 use serde_json::{Map, Value as Json};
 use std::cmp::Ordering;
@@ -88,6 +89,8 @@ pub enum Value<'a> {
     /// An int beyond `i64::MAX`, such as an id of 64 unsigned bits. Smaller ints are always
     /// [`Value::Int`].
     Wide(u64),
+    /// An exact decimal number.
+    Decimal(Decimal),
 }
 
 /// Converts the truth value of a condition to a value; unknown becomes missing.
@@ -154,6 +157,7 @@ impl<'a> Value<'a> {
             Value::Str(_) => Kind::String,
             Value::DateTime(_) => Kind::DateTime,
             Value::Version(_) => Kind::Version,
+            Value::Decimal(_) => Kind::Decimal,
             Value::JsonList(_) | Value::List(_) => Kind::List,
             Value::Dict(_) | Value::Entries(_) => Kind::Dict,
         })
@@ -166,7 +170,8 @@ impl<'a> Value<'a> {
     /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
     /// becomes a float if the kinds include floats but not ints. A float without a fraction becomes
     /// an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema too. RFC
-    /// 3339 text becomes a time if the kinds include times but not texts.
+    /// 3339 text becomes a time if the kinds include times but not texts. A number, or a text that
+    /// writes one, becomes a decimal if the kinds include decimals but not its own kind.
     #[must_use]
     #[inline]
     pub fn read_as(self, kinds: KindSet) -> Value<'a> {
@@ -180,6 +185,14 @@ impl<'a> Value<'a> {
     #[cold]
     fn read_as_near_kind(self, kinds: KindSet) -> Value<'a> {
         match self {
+            Value::Decimal(decimal) if kinds.has(Kind::Float) => Value::Float(decimal.to_float()),
+            Value::Decimal(decimal) if kinds.has(Kind::Int) => {
+                decimal.to_integer().map_or(Value::Missing, Value::from_integer)
+            }
+            _ if kinds.has(Kind::Decimal) => {
+                let decimal = self.to_decimal().map_or(Value::Missing, Value::Decimal);
+                if decimal.is_missing() { self.read_as(kinds.without(KindSet::DECIMAL)) } else { decimal }
+            }
             Value::Int(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
             Value::Wide(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
             Value::Float(float) if kinds.has(Kind::Int) => Value::from_whole_float(float),
@@ -187,6 +200,20 @@ impl<'a> Value<'a> {
                 parse_datetime(text).map_or(Value::Missing, Value::DateTime)
             }
             _ => Value::Missing,
+        }
+    }
+
+    /// Returns the decimal that a number is, or that a text writes. A float is the decimal that its
+    /// shortest spelling stands for. `None` for other values, or if there are too many digits.
+    #[must_use]
+    pub fn to_decimal(self) -> Option<Decimal> {
+        match self {
+            Value::Decimal(decimal) => Some(decimal),
+            Value::Int(int) => Decimal::from_integer(int.into()),
+            Value::Wide(int) => Decimal::from_integer(int.into()),
+            Value::Float(float) => Decimal::from_float(float),
+            Value::Str(text) => Decimal::parse(text.trim()),
+            _ => None,
         }
     }
 
@@ -307,7 +334,8 @@ impl<'a> Value<'a> {
     }
 
     /// Converts the value to JSON. Missing becomes null, a time becomes its RFC 3339 text, and a
-    /// version becomes its text.
+    /// version becomes its text. A decimal becomes a number, or a text if a 64-bit float does not
+    /// keep its digits.
     pub fn to_json(self) -> Json {
         match self {
             Value::Missing => Json::Null,
@@ -317,6 +345,7 @@ impl<'a> Value<'a> {
             Value::Float(value) => Json::from(value),
             Value::Str(text) | Value::Version(text) => Json::from(text),
             Value::DateTime(time) => Json::from(format_datetime(time)),
+            Value::Decimal(decimal) => decimal_to_json(decimal),
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => {
                 // Convert ints directly, because a message may be one list of millions of numbers.
@@ -392,6 +421,21 @@ pub fn format_datetime(time: OffsetDateTime) -> String {
     time.format(&Rfc3339).unwrap_or_else(|_| time.to_string())
 }
 
+/// Returns a decimal as a JSON number if readers of JSON keep its digits, otherwise as text. Most
+/// readers keep ints of 64 bits and floats.
+fn decimal_to_json(decimal: Decimal) -> Json {
+    match decimal.to_integer().map(Value::from_integer) {
+        Some(int @ (Value::Int(_) | Value::Wide(_))) => int.to_json(),
+        _ => {
+            let float = decimal.to_float();
+            match Decimal::from_float(float) == Some(decimal) {
+                true => Json::from(float),
+                false => Json::from(decimal.to_string()),
+            }
+        }
+    }
+}
+
 /// Compares an int and a float by their exact values: 2^53+1 is greater than 2^53 as a float.
 pub fn compare_int_float(int: i64, float: f64) -> Ordering {
     // Floats of magnitude 2^63 or more are outside the int range. For smaller floats, truncation is
@@ -416,6 +460,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(&b),
         (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
+        (Value::Decimal(_), _) | (_, Value::Decimal(_)) => compare_decimals(left, right),
         (Value::Wide(_), _) | (_, Value::Wide(_)) => compare_wide(left, right),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
         (Value::Version(a), Value::Version(b)) => version::compare_versions(a, b),
@@ -448,6 +493,15 @@ fn compare_wide(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     }
 }
 
+/// Compares two numbers, of which one is a decimal; `None` if the other is a float or no number.
+#[cold]
+fn compare_decimals(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Float(_) | Value::Str(_), _) | (_, Value::Float(_) | Value::Str(_)) => None,
+        _ => Some(left.to_decimal()?.cmp(&right.to_decimal()?)),
+    }
+}
+
 /// Compares two values; the result is true or false, never unknown. Elements of lists and values of
 /// dicts are compared by this function. Values of different kinds are unequal, and null equals
 /// null.
@@ -461,6 +515,8 @@ pub fn is_identical(left: Value<'_>, right: Value<'_>) -> bool {
         (Value::DateTime(a), Value::Str(b)) | (Value::Str(b), Value::DateTime(a)) => {
             parse_datetime(b) == Some(a)
         }
+        // A float or text in a list or dict may be a decimal, for the same reason.
+        (Value::Decimal(a), b) | (b, Value::Decimal(a)) => b.to_decimal() == Some(a),
         (Value::Dict(_) | Value::Entries(_), Value::Dict(_) | Value::Entries(_)) => {
             left.dict_len() == right.dict_len()
                 && left.entries().into_iter().flatten().all(|(key, value)| {
@@ -481,7 +537,7 @@ pub fn is_identical(left: Value<'_>, right: Value<'_>) -> bool {
 #[inline]
 pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
     match (left.kind(), right.kind()) {
-        (Some(a), Some(b)) if KindSet::single(a).with_comparable_kinds().overlaps(KindSet::single(b)) => {
+        (Some(a), Some(b)) if a.is_comparable_with(b) => {
             is_identical(left, right).into()
         }
         _ => Tri::Unknown,

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use pyo3::{create_exception, intern};
-use rulec_base::json::MAX_DEPTH;
+use rulec_base::json::{ExactPlaces, MAX_DEPTH};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;
@@ -119,12 +119,14 @@ fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// Converts a Python value to a JSON tree; `what` names the value in errors.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
-    TreeConverter { what: value_name, path: Vec::new() }.value(value)
+    TreeConverter { what: value_name, path: Vec::new(), places: ExactPlaces::none() }.value(value)
 }
 
-/// Converts a message to a JSON tree; a value that is not an object is an error.
-pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
-    match tree(value, "the message")? {
+/// Converts a message to a JSON tree; a value that is not an object is an error. At the given
+/// places, a `decimal.Decimal` keeps its digits; elsewhere it becomes the nearest float.
+pub fn object(value: &Bound<'_, PyAny>, places: &ExactPlaces) -> PyResult<Json> {
+    let converted = TreeConverter { what: "the message", path: Vec::new(), places }.value(value);
+    match converted? {
         Json::Object(map) => Ok(Json::Object(map)),
         _ => {
             let found = type_name(value);
@@ -154,6 +156,8 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
 struct TreeConverter<'w> {
     what: &'w str,
     path: Vec<String>,
+    /// The places at and inside the current value where numbers keep their digits.
+    places: &'w ExactPlaces,
 }
 
 impl TreeConverter<'_> {
@@ -216,7 +220,10 @@ impl TreeConverter<'_> {
                 );
             };
             self.path.push(format!(".{key}"));
+            let places = self.places;
+            self.places = places.field(&key).unwrap_or(ExactPlaces::none());
             map.insert(key, self.value(&value)?);
+            self.places = places;
             self.path.pop();
         }
         Ok(Json::Object(map))
@@ -224,11 +231,14 @@ impl TreeConverter<'_> {
 
     fn list(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
         let mut list = Vec::new();
+        let places = self.places;
+        self.places = places.elements().unwrap_or(ExactPlaces::none());
         for (index, item) in items.try_iter()?.enumerate() {
             self.path.push(format!("[{index}]"));
             list.push(self.value(&item?)?);
             self.path.pop();
         }
+        self.places = places;
         Ok(Json::Array(list))
     }
 
@@ -259,7 +269,8 @@ impl TreeConverter<'_> {
             }
             Some(Conversion::Date) => self.value(&value.call_method0(intern!(py, "isoformat"))?),
             Some(Conversion::Text) => self.value(value.str()?.as_any()),
-            Some(Conversion::Number) => self.value(&value.call_method0(intern!(py, "__float__"))?),
+            Some(Conversion::Decimal) if self.places.has_number() => self.value(value.str()?.as_any()),
+            Some(Conversion::Number | Conversion::Decimal) => self.value(&value.call_method0(intern!(py, "__float__"))?),
             Some(Conversion::Scalar) => self.value(&value.call_method0(intern!(py, "item"))?),
             Some(Conversion::Mapping) => self.dict(&value.call_method0(intern!(py, "items"))?),
             Some(Conversion::List) => self.list(value),
@@ -291,6 +302,8 @@ enum Conversion {
     Date,
     Text,
     Number,
+    /// A decimal number: its text where the rules read decimals, elsewhere the nearest float.
+    Decimal,
     /// A NumPy scalar; the equal Python scalar is converted.
     Scalar,
     Mapping,
@@ -304,7 +317,7 @@ const CLASSES: [(&str, &str, Conversion); 12] = [
     ("datetime", "datetime", Conversion::DateTime),
     ("datetime", "date", Conversion::Date),
     ("datetime", "time", Conversion::Date),
-    ("decimal", "Decimal", Conversion::Number),
+    ("decimal", "Decimal", Conversion::Decimal),
     ("fractions", "Fraction", Conversion::Number),
     ("uuid", "UUID", Conversion::Text),
     ("pathlib", "PurePath", Conversion::Text),

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
+use rulec_base::json::ExactPlaces;
 use rulec_runtime::route::{self, DecisionLog, HandlerError, Permissions};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
@@ -362,7 +363,7 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = message.py();
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
-        let message_json = Arc::new(object(&as_dict(message)?)?);
+        let message_json = Arc::new(object(&as_dict(message)?, ExactPlaces::none())?);
         let call =
             Arc::new(RoutedMessage { locals, message: message.clone().unbind(), raised: Mutex::default() });
         self.calls.with_lock(|calls| calls.insert(address(&message_json), call.clone()));

@@ -5,6 +5,7 @@
 mod call;
 mod constant;
 mod decide;
+mod decimal;
 mod expr;
 mod fields;
 mod flow;

@@ -213,6 +213,7 @@ impl PartialEq for NConst {
             // Equal times may have different offsets, which `hour` and `date` depend on.
             (Const::DateTime(a), Const::DateTime(b)) => a == b && a.offset() == b.offset(),
             (Const::Version(a), Const::Version(b)) => a == b,
+            (Const::Decimal(a), Const::Decimal(b)) => a == b,
             _ => false,
         }
     }
@@ -226,6 +227,7 @@ impl Hash for NConst {
             Const::Json(json) => hash_json(json, state),
             Const::DateTime(at) => at.hash(state),
             Const::Version(version) => version.hash(state),
+            Const::Decimal(decimal) => decimal.hash(state),
         }
     }
 }

@@ -318,6 +318,7 @@ fn compare_with_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
         Value::Int(value) => Some(value.cmp(&int)),
         Value::Float(value) => Some(compare_int_float(int, *value).reverse()),
         Value::Wide(_) => Some(Ordering::Greater),
+        Value::Decimal(_) => rulec_lang::value::compare(*value, Value::Int(int)),
         _ => None,
     }
 }

@@ -102,7 +102,9 @@ pub(super) fn decide_line_in_snapshot(
         let decision = snapshot.base.rules.table(entry).decide_line(text)?;
         return Ok(Decision { generation: snapshot.generation, ..decision });
     }
-    let message = json::parse_object_bytes(text);
+    let mut places = snapshot.base.rules.rule_set().exact_places.clone();
+    snapshot.segments.iter().for_each(|segment| places.merge(segment.rules.rule_set().exact_places.clone()));
+    let message = json::parse_object_bytes_exact(text, &places);
     let message = message.map_err(|error| snapshot.base.rules.masked_error(error))?;
     Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message)))
 }

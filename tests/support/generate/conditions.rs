@@ -56,13 +56,13 @@ impl Generator<'_> {
         if self.random.chance(20) { format!("[{condition}][0]") } else { condition }
     }
 
-    fn comparison(&mut self) -> &'static str {
+    pub(super) fn comparison(&mut self) -> &'static str {
         self.random.pick(&["==", "!=", "<", "<=", ">", ">="])
     }
 
     /// Generates one predicate.
     pub(super) fn test(&mut self) -> String {
-        match self.random.below(26) {
+        match self.random.below(28) {
             22 => format!(
                 "{} {} {}",
                 self.value(Kind::Text, 1),
@@ -123,6 +123,7 @@ impl Generator<'_> {
                 format!("{version} {} {other}", self.comparison())
             }
             24 => self.network(),
+            26 | 27 => self.decimal_test(),
             _ => {
                 let key = self.random.pick(&["a", "b", "zz"]);
                 format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
@@ -220,7 +221,7 @@ impl Generator<'_> {
         quoted(self.random.pick(pool))
     }
 
-    fn maybe_not(&mut self, op: &str) -> String {
+    pub(super) fn maybe_not(&mut self, op: &str) -> String {
         if self.random.chance(20) { format!(" not{op}") } else { op.to_owned() }
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::random::Random;
 use super::decide::ANSWERS;
-use super::{FLOATS, GAPS, INTS, TIMES, WORDS};
+use super::{DECIMALS, FLOATS, GAPS, INTS, TIMES, WORDS};
 use serde_json::{Map, Value as Json, json};
 
 /// Generates a random message, whose fields are present, missing, null or of a wrong type.
@@ -23,6 +23,10 @@ pub fn message(random: &mut Random) -> Json {
     put(random, &mut ctx, "mixed", |random| list(random, anything));
     put(random, &mut ctx, "scores", |random| json!({"a": float(random), "b": anything(random)}));
     put(random, &mut ctx, "extra", anything);
+    put(random, &mut ctx, "d", decimal);
+    put(random, &mut ctx, "total", decimal);
+    put(random, &mut ctx, "money", |random| list(random, decimal));
+    put(random, &mut ctx, "fees", |random| json!({"a": decimal(random), "b": decimal(random)}));
     let mut message = Map::new();
     put(random, &mut message, "text", text);
     put(random, &mut message, "now", |random| random.pick(TIMES).into());
@@ -97,6 +101,18 @@ fn float(random: &mut Random) -> Json {
     }
     let text = random.pick(FLOATS);
     serde_json::from_str(text).unwrap_or(Json::Null)
+}
+
+/// Generates a decimal, as a number or as a text of digits.
+fn decimal(random: &mut Random) -> Json {
+    let digits = random.pick(DECIMALS);
+    match random.below(10) {
+        0..=3 => digits.into(),
+        4..=6 => serde_json::from_str(digits).unwrap_or(Json::Null),
+        7 => float(random),
+        8 => random.pick(&["9999999999999999999999999999", " 19.990 ", "x", "1e30", "0.1e-30"]).into(),
+        _ => int(random),
+    }
 }
 
 fn list(random: &mut Random, make: impl Fn(&mut Random) -> Json) -> Json {

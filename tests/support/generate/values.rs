@@ -30,6 +30,7 @@ impl Generator<'_> {
                     format!("({} {op} {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
                 }
             },
+            Kind::Decimal => self.decimal(depth),
             Kind::Text => self.made_text(depth),
             Kind::Time => {
                 let (unit, op) =

@@ -109,6 +109,9 @@ define_codes! {
     ConstantWanted = "E0309", "expected a constant";
     ModifierMisplaced = "E0310", "a modifier that does not fit the operator";
     ListWanted = "E0311", "expected a list";
+    DecimalWithFloat = "E0312", "a decimal and a float are used together";
+    ComputedFloat = "E0313", "a computed float is converted to a decimal";
+    DecimalDigits = "E0314", "a decimal with too many digits";
 
     BadRegex = "E0401", "an invalid regular expression";
     RegexLookAround = "E0402", "look-around or a back-reference in a regular expression";
@@ -203,6 +206,7 @@ define_codes! {
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";
+    ComputedFloatEquality = "W0304", "a computed float is tested for equality";
     DefaultHides = "W0401", "a default branch hides branches";
     OtherFamily = "W0402", "a condition of a branch compares values of different types";
     BranchNeverChosen = "W0403", "a branch that is never chosen";

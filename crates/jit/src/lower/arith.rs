@@ -1,6 +1,6 @@
 //! Value blocks that compute with numbers are compiled to arithmetic in registers. The VM computes
 //! all other value blocks. The VM also computes a compiled block if the block reads a point in time
-//! at run time.
+//! or a decimal at run time.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};
@@ -138,6 +138,7 @@ impl Body<'_, '_, '_> {
                 Instr::Unary { dst, src, .. } => {
                     let operand = self.register_scalar(&registers, src);
                     is_slow_used |= self.emit_tag_guard(operand, layout::WIDE_TAG, slow_block);
+                    is_slow_used |= self.emit_tag_guard(operand, layout::DECIMAL_TAG, slow_block);
                     let scalar = self.emit_negation(operand);
                     self.set_register(&mut registers, dst, scalar);
                 }
@@ -176,6 +177,7 @@ impl Body<'_, '_, '_> {
         let mut is_emitted = false;
         for side in [left, right] {
             is_emitted |= self.emit_tag_guard(side, layout::WIDE_TAG, slow_block);
+            is_emitted |= self.emit_tag_guard(side, layout::DECIMAL_TAG, slow_block);
         }
         // Seconds can be added to a time, or subtracted from it. In a sum, the time may be on
         // either side.

@@ -54,7 +54,7 @@ pub(super) struct TagSet(pub u16);
 
 impl TagSet {
     pub const MISSING_ONLY: TagSet = TagSet(1 << layout::MISSING_TAG);
-    pub const ALL: TagSet = TagSet((1 << (layout::WIDE_TAG + 1)) - 1);
+    pub const ALL: TagSet = TagSet((1 << (layout::DECIMAL_TAG + 1)) - 1);
 
     pub const fn single(tag: u8) -> TagSet {
         TagSet(1 << tag)
@@ -70,6 +70,7 @@ impl TagSet {
             Kind::String => TagSet::single(layout::STR_TAG),
             Kind::DateTime => TagSet::single(layout::DATETIME_TAG),
             Kind::Version => TagSet::single(layout::VERSION_TAG),
+            Kind::Decimal => TagSet::single(layout::DECIMAL_TAG),
             Kind::List => TagSet::single(layout::JSON_LIST_TAG).union(TagSet::single(layout::LIST_TAG)),
             Kind::Dict => TagSet::single(layout::ENTRIES_TAG - 1).union(TagSet::single(layout::ENTRIES_TAG)),
         };

@@ -1,7 +1,9 @@
 //! Functions on numbers.
 
 use crate::arena::Arena;
+use crate::ty::KindSet;
 use crate::value::{Value, compare};
+use rulec_base::decimal::{Decimal, MAX_DIGITS};
 use std::cmp::Ordering;
 
 pub(super) fn abs<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
@@ -9,13 +11,15 @@ pub(super) fn abs<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         [Value::Int(int)] => int.checked_abs().map_or(Value::Missing, Value::Int),
         [wide @ Value::Wide(_)] => *wide,
         [Value::Float(float)] => Value::Float(float.abs()),
+        [Value::Decimal(decimal)] => Value::Decimal(decimal.abs()),
         _ => Value::Missing,
     }
 }
 
 pub(super) fn min_or_max<'a>(args: &[Value<'a>], better_order: Ordering) -> Value<'a> {
+    let has_decimals = args.iter().any(|arg| matches!(arg, Value::Decimal(_)));
     let mut extreme = match args.first() {
-        Some(first @ (Value::Int(_) | Value::Wide(_) | Value::Float(_))) => *first,
+        Some(first @ (Value::Int(_) | Value::Wide(_) | Value::Float(_) | Value::Decimal(_))) => *first,
         _ => return Value::Missing,
     };
     for &arg in &args[1..] {
@@ -25,13 +29,42 @@ pub(super) fn min_or_max<'a>(args: &[Value<'a>], better_order: Ordering) -> Valu
             None => return Value::Missing,
         }
     }
-    extreme
+    // Among decimals, an int is a decimal too.
+    if has_decimals { extreme.read_as(KindSet::DECIMAL) } else { extreme }
 }
 
-pub(super) fn round_with<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
+/// Rounds a number to an int: a float with `of_float`, a decimal with `of_decimal`.
+pub(super) fn round_with<'a>(
+    args: &[Value<'a>],
+    of_float: fn(f64) -> f64,
+    of_decimal: fn(Decimal) -> Decimal,
+) -> Value<'a> {
     match args {
         [int @ (Value::Int(_) | Value::Wide(_))] => *int,
-        [Value::Float(float)] => Value::from_whole_float(f(*float)),
+        [Value::Float(float)] => Value::from_whole_float(of_float(*float)),
+        [Value::Decimal(decimal)] => {
+            of_decimal(*decimal).to_integer().map_or(Value::Missing, Value::from_integer)
+        }
+        _ => Value::Missing,
+    }
+}
+
+/// Rounds a number to an int, or a decimal to a number of digits after its point.
+pub(super) fn round<'a>(args: &[Value<'a>]) -> Value<'a> {
+    match args {
+        [number, Value::Int(places)] => {
+            let places = u32::try_from(*places).ok().filter(|places| *places <= MAX_DIGITS as u32);
+            let exact = number.read_as(KindSet::DECIMAL).to_decimal();
+            let rounded = exact.zip(places).and_then(|(decimal, places)| decimal.round(places));
+            rounded.map_or(Value::Missing, Value::Decimal)
+        }
+        _ => round_with(args, f64::round, |decimal| decimal.round(0).unwrap_or(decimal)),
+    }
+}
+
+pub(super) fn decimal<'a>(args: &[Value<'a>]) -> Value<'a> {
+    match args {
+        [value] => value.to_decimal().map_or(Value::Missing, Value::Decimal),
         _ => Value::Missing,
     }
 }

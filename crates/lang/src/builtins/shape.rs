@@ -57,13 +57,20 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     list.elements().map_or(Value::Missing, |mut elements| {
         let numbers = elements.try_fold(Value::Int(0), |sum, element| match element {
-            Value::Int(_) | Value::Wide(_) | Value::Float(_) => {
+            Value::Int(_) | Value::Wide(_) | Value::Float(_) | Value::Decimal(_) => {
                 Some(add(sum, element)).filter(|sum| !sum.is_missing())
             }
             _ => None,
         });
         numbers.unwrap_or(Value::Missing)
     })
+}
+
+/// Returns the elements of a list as decimals; an element that is not one becomes null.
+pub(super) fn decimals<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [list] = args else { return Value::Missing };
+    let decimal = |value: Value<'a>| value.to_decimal().map_or(Value::Missing, Value::Decimal);
+    list.elements().map_or(Value::Missing, |elements| arena.build_list(elements.map(decimal)))
 }
 
 /// Returns the last element of a list if `last`, else the first.

@@ -4,6 +4,7 @@
 use crate::arena::Arena;
 use crate::limits::Limit;
 use crate::operators::implementations::finite_or_missing;
+use crate::ty::KindSet;
 use crate::value::Value;
 use rulec_base::text::{self, BucketHash};
 use std::collections::HashSet;
@@ -104,6 +105,10 @@ pub(super) fn index_of<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match *args {
         [number @ (Value::Int(_) | Value::Wide(_) | Value::Float(_))] => number,
+        [Value::Decimal(_)] => {
+            let int = args[0].read_as(KindSet::INT);
+            if int.is_missing() { args[0].read_as(KindSet::FLOAT) } else { int }
+        }
         [Value::Str(text)] => parse_number(text.trim()),
         _ => Value::Missing,
     }

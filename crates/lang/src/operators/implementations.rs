@@ -9,6 +9,7 @@ use crate::limits::Limit;
 use crate::operators::modifiers::TestMode;
 use crate::ty::KindSet;
 use crate::value::{self, Tri, Value};
+use rulec_base::decimal::Decimal;
 use rulec_base::text;
 use rulec_base::text::pattern::PatternOrigin;
 use time::{Duration, OffsetDateTime};
@@ -220,22 +221,42 @@ fn to_integer(value: Value<'_>) -> Option<i128> {
     }
 }
 
+/// An operator on two decimals; `None` if the result has too many digits.
+type DecimalOperator = fn(Decimal, Decimal) -> Option<Decimal>;
+
 /// Computes an operator on two numbers. The result of two ints is an int of 64 signed bits.
 fn arithmetic<'a>(
     left: Value<'a>,
     right: Value<'a>,
     int_op: fn(i128, i128) -> Option<i128>,
     float_op: fn(f64, f64) -> f64,
+    decimal_op: DecimalOperator,
 ) -> Value<'a> {
     match (to_integer(left), to_integer(right)) {
         (Some(a), Some(b)) => {
             int_op(a, b).and_then(|int| i64::try_from(int).ok()).map_or(Value::Missing, Value::Int)
         }
+        _ if is_decimal(left) || is_decimal(right) => decimal_arithmetic(left, right, decimal_op),
         _ => match (to_float(left), to_float(right)) {
             (Some(a), Some(b)) => finite_or_missing(float_op(a, b)),
             _ => Value::Missing,
         },
     }
+}
+
+fn is_decimal(value: Value<'_>) -> bool {
+    matches!(value, Value::Decimal(_))
+}
+
+/// Computes an operator on two numbers, of which one is a decimal and the other a decimal or int.
+#[cold]
+fn decimal_arithmetic<'a>(left: Value<'a>, right: Value<'a>, op: DecimalOperator) -> Value<'a> {
+    let exact = |value: Value<'_>| match value {
+        Value::Decimal(_) | Value::Int(_) | Value::Wide(_) => value.to_decimal(),
+        _ => None,
+    };
+    let (left, right) = (exact(left), exact(right));
+    left.zip(right).and_then(|(a, b)| op(a, b)).map_or(Value::Missing, Value::Decimal)
 }
 
 fn shift_time<'a>(time: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a> {
@@ -250,7 +271,7 @@ pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
         (Value::DateTime(time), seconds) | (seconds, Value::DateTime(time)) => {
             shift_time(time, to_float(seconds), 1.0)
         }
-        _ => arithmetic(left, right, i128::checked_add, |a, b| a + b),
+        _ => arithmetic(left, right, i128::checked_add, |a, b| a + b, Decimal::checked_add),
     }
 }
 
@@ -259,25 +280,26 @@ pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
         (Value::DateTime(a), Value::DateTime(b)) => finite_or_missing((a - b).as_seconds_f64()),
         (Value::DateTime(time), _) => shift_time(time, to_float(right), -1.0),
-        _ => arithmetic(left, right, i128::checked_sub, |a, b| a - b),
+        _ => arithmetic(left, right, i128::checked_sub, |a, b| a - b, Decimal::checked_sub),
     }
 }
 
 pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    arithmetic(left, right, i128::checked_mul, |a, b| a * b)
+    arithmetic(left, right, i128::checked_mul, |a, b| a * b, Decimal::checked_mul)
 }
 
-/// The operator `/`, which always returns a float.
+/// The operator `/`, which returns a decimal if an operand is one, and else a float.
 pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (to_float(left), to_float(right)) {
         (Some(a), Some(b)) => finite_or_missing(a / b),
+        _ if is_decimal(left) || is_decimal(right) => decimal_arithmetic(left, right, Decimal::checked_div),
         _ => Value::Missing,
     }
 }
 
 /// The operator `%`; the result has the sign of the dividend.
 pub fn rem<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    arithmetic(left, right, i128::checked_rem, |a, b| a % b)
+    arithmetic(left, right, i128::checked_rem, |a, b| a % b, Decimal::checked_rem)
 }
 
 /// The prefix operator `-`.
@@ -286,6 +308,7 @@ pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
         Value::Int(int) => int.checked_neg().map_or(Value::Missing, Value::Int),
         Value::Wide(int) => i64::try_from(-i128::from(int)).map_or(Value::Missing, Value::Int),
         Value::Float(float) => Value::Float(-float),
+        Value::Decimal(decimal) => Value::Decimal(decimal.negated()),
         _ => Value::Missing,
     }
 }

@@ -42,6 +42,8 @@ enum Key<'v> {
     Float(u64),
     Time(i128),
     Bool(bool),
+    /// A decimal, which equals numbers and texts in several notations.
+    Decimal,
     Other,
 }
 
@@ -57,6 +59,7 @@ impl<'v> Key<'v> {
                 Key::Int(float as i64)
             }
             Value::Float(float) => Key::Float(float.to_bits()),
+            Value::Decimal(_) => Key::Decimal,
             _ => Key::Other,
         }
     }
@@ -81,7 +84,7 @@ impl ConstantSet {
                 Key::Float(bits) => drop(set.floats.insert(bits)),
                 Key::Bool(bool) => set.bools[usize::from(bool)] = true,
                 // A constant time may equal a text, which only a comparison shows.
-                Key::Time(_) | Key::Other => set.others = true,
+                Key::Time(_) | Key::Decimal | Key::Other => set.others = true,
             }
         }
         Some(set)
@@ -121,6 +124,7 @@ impl ConstantSet {
             Key::Float(bits) => self.floats.contains(&bits),
             Key::Time(time) => self.times.contains(&time),
             Key::Bool(bool) => self.bools[usize::from(bool)],
+            Key::Decimal => return None,
             Key::Other => false,
         };
         (found || !self.others).then_some(found)
@@ -160,6 +164,7 @@ impl ConstantSet {
                 Key::Int(int) if self.ints.contains(&int) => drop(ints.insert(int)),
                 Key::Float(bits) if self.floats.contains(&bits) => drop(floats.insert(bits)),
                 Key::Bool(bool) => bools[usize::from(bool)] = true,
+                Key::Decimal => return None,
                 // A time may equal several constant texts.
                 Key::Time(_) if !self.times.is_empty() => return None,
                 _ => {}

@@ -67,6 +67,7 @@ pub enum OperatorResult {
     Condition,
     /// The operator yields an int if both operands are ints, otherwise a float.
     Number,
+    Decimal,
     Float,
     DateTime,
     /// The operator yields one of its two operands, so the result has the type of one of them.
@@ -222,7 +223,7 @@ use Implementation::{Predicate, Structure};
 use KindSet as K;
 
 /// The kinds whose values are ordered, so that operators such as `<` accept them.
-const ORDERED_KINDS: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
+const ORDERED_KINDS: K = K::NUMBER.union(K::DECIMAL).union(K::DATETIME).union(K::VERSION);
 
 operators! {
     Unless "unless" Infix 5, Negation::NotWhole, NO_MODIFIERS, Scalar,
@@ -243,11 +244,11 @@ operators! {
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
     Eq "==" Infix 40, Negation::Op(Op::Ne), CASE_ONLY, Scalar,
-        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq"],
+        [(K::EVERY_KIND, RightOperand::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq"],
         message!("Both values are equal. Values of different types, or missing values, are neither equal nor unequal."),
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
     Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE_ONLY, Scalar,
-        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt"],
+        [(K::EVERY_KIND, RightOperand::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt"],
         message!("Both values have the same type and differ."),
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NO_MODIFIERS, Scalar,
@@ -267,7 +268,7 @@ operators! {
         message!("The left number or version is not smaller, the left time is not earlier, or the left text does not sort before the right one by code points."),
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE_ONLY, Lookup,
-        [(K::ALL_WITH_VERSION, RightOperand::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof"],
+        [(K::EVERY_KIND, RightOperand::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof"],
         message!("The value is an element of the list, or is in the range (`3..10` excludes its end, `3..=10` includes it)."),
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
@@ -313,36 +314,41 @@ operators! {
         r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
 
     Coalesce "??" Infix 50, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::ALL_WITH_VERSION, RightOperand::Same, Either)], Implementation::Value(implementations::coalesce),
+        [(K::EVERY_KIND, RightOperand::Same, Either)], Implementation::Value(implementations::coalesce),
         message!("The left value, or the right value if the left value is missing."),
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
     Add "+" Infix 60, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime),
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
+         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal), (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime),
          (K::NUMBER, RightOperand::Kinds(K::DATETIME), DateTime)],
         Implementation::Value(implementations::add),
         message!("The sum. A time plus a number of seconds, in either order, gives a later time. The result is missing on overflow."),
         r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
     Sub "-" Infix 60, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DATETIME, RightOperand::Kinds(K::DATETIME), Float),
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
+         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal), (K::DATETIME, RightOperand::Kinds(K::DATETIME), Float),
          (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime)],
         Implementation::Value(implementations::sub),
         message!("The difference; for two times, the seconds between them. The result is missing on overflow."),
         r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
         on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
     Mul "*" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::mul),
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
+         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::mul),
         message!("The product. The result is missing on overflow."),
         r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
     Div "/" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Float)], Implementation::Value(implementations::div), foreign ["div"],
-        message!("The quotient, always a float; missing on division by zero."),
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Float), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
+         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::div), foreign ["div"],
+        message!("The quotient: a float, or a decimal of up to 28 digits if an operand is a decimal; missing on division by zero."),
         r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
     Rem "%" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number)], Implementation::Value(implementations::rem), foreign ["mod"],
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
+         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::rem), foreign ["mod"],
         message!("The remainder, with the sign of the dividend; missing on division by zero."),
         r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
     Neg "-" Prefix 80, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Nothing, Number)], Implementation::Value(implementations::neg),
+        [(K::NUMBER, RightOperand::Nothing, Number), (K::DECIMAL, RightOperand::Nothing, Decimal)], Implementation::Value(implementations::neg),
         message!("The number with the opposite sign."),
         r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
     As "as" Postfix 90, Negation::None, NO_MODIFIERS, Scalar,

@@ -1,6 +1,7 @@
 //! Calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
 
 use super::constant::{constant_expr, list_expr};
+use super::decimal::number_kinds;
 use super::fields::NarrowingReason;
 use super::path::read_as_declared;
 use super::read::{accepted_kinds, typed_read};
@@ -171,15 +172,17 @@ impl<'a> Checker<'a> {
         }
         let mut args = Vec::new();
         let mut optional = row.missing_result_reason().is_some();
-        for (index, written_arg) in args_by_parameter.into_iter().enumerate() {
+        let mut values = Vec::with_capacity(args_by_parameter.len());
+        for written_arg in args_by_parameter {
+            values.push(written_arg.map(|written_arg| self.check_value(written_arg)).transpose()?);
+        }
+        self.convert_to_decimals(function, &mut values, span)?;
+        for (index, value) in values.into_iter().enumerate() {
             let (param, kinds) = row.params[index.min(row.params.len() - 1)];
-            let arg = match written_arg {
-                Some(written_arg) => self.check_value(written_arg)?,
-                // This optional argument is omitted, but a later argument is given.
-                None => {
-                    args.push(constant_expr("".into(), span));
-                    continue;
-                }
+            // Without a value, this optional argument is omitted, but a later argument is given.
+            let Some(arg) = value else {
+                args.push(constant_expr("".into(), span));
+                continue;
             };
             let arg = self.check_argument(row.name, param, arg, &Ty::from_kinds(kinds), None)?;
             optional |= self.check_known_argument(function, param, &arg)? || arg.optional;
@@ -277,6 +280,7 @@ impl<'a> Checker<'a> {
         declared: Option<Span>,
     ) -> Checked<Expr> {
         let arg = self.constant_as_datetime(arg, param_type.kinds)?;
+        let arg = self.constants_beside(arg, number_kinds(param_type))?;
         let accepted = accepted_kinds(param_type.kinds);
         let inner_fits = match (&arg.ty.inner, &param_type.inner) {
             (InnerType::Unknown, _) | (_, InnerType::Unknown) => true,
@@ -286,11 +290,18 @@ impl<'a> Checker<'a> {
             let (wants, found) = (param_type.with_article(), arg.ty.with_article());
             let message = message!("`{function}` expects {wants} for `{param}`, but this is {found}");
             let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_message());
-            let diagnostic =
-                match arg.ty.kinds == KindSet::STRING && param_type.kinds.overlaps(KindSet::NUMBER) {
-                    true => diagnostic.help(message!("write `number(…)` to read the number in a text")),
-                    false => diagnostic,
-                };
+            let diagnostic = match (arg.ty.kinds, param_type.kinds) {
+                (KindSet::STRING, wanted) if wanted.overlaps(KindSet::NUMBER) => {
+                    diagnostic.help(message!("write `number(…)` to read the number in a text"))
+                }
+                (given, KindSet::DECIMAL) if given.is_subset(KindSet::FLOAT.union(KindSet::STRING)) => {
+                    diagnostic.help(message!("write `decimal(…)` to read the number as a decimal"))
+                }
+                (KindSet::DECIMAL, wanted) if wanted.overlaps(KindSet::NUMBER) => {
+                    diagnostic.help(message!("write `round(…)` for an int, or `number(…)` for a number"))
+                }
+                _ => diagnostic,
+            };
             let diagnostic = self.with_origin(diagnostic.label_declaration(declared), &arg);
             // In a choice this is a warning, and the result of the call is missing. The argument
             // keeps its type, so that the argument's value counts as used.
@@ -304,7 +315,13 @@ impl<'a> Checker<'a> {
             let reason = NarrowingReason::Argument(param_type.clone(), param.into(), function.into());
             self.narrow_field(&arg, accepted, &reason);
         }
-        Ok(typed_read(arg, param_type))
+        // Functions on all numbers do not read a value of any type as a decimal.
+        let reads_decimals = arg.ty.kinds.overlaps(KindSet::DECIMAL) || param_type.kinds == KindSet::DECIMAL;
+        let wanted_kinds = match reads_decimals {
+            true => param_type.kinds,
+            false => param_type.kinds.without(KindSet::DECIMAL),
+        };
+        Ok(typed_read(arg, &Ty { kinds: wanted_kinds, inner: param_type.inner.clone() }))
     }
 }
 

@@ -94,11 +94,11 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the JSON of a constant; `None` for a date-time, a version, or a non-constant.
+/// Returns the JSON of a constant; `None` for a date-time, a version, a decimal, or a non-constant.
 pub(super) fn constant_json_of(expr: &Expr) -> Option<&Json> {
     match expr.as_const()? {
         Const::Json(json) => Some(json),
-        Const::DateTime(_) | Const::Version(_) => None,
+        Const::DateTime(_) | Const::Version(_) | Const::Decimal(_) => None,
     }
 }
 

@@ -99,7 +99,8 @@ impl<'a> Checker<'a> {
     fn check_conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
         let cond = self.check_cond(cond);
         let (then, other) = (self.check_value(then), self.check_value(other));
-        let (cond, then, other) = (Box::new(cond?), Box::new(then?), Box::new(other?));
+        let (then, other) = self.constants_as_decimals(then?, other?)?;
+        let (cond, then, other) = (Box::new(cond?), Box::new(then), Box::new(other));
         let (ty, optional) = (then.ty.join(&other.ty), then.optional || other.optional);
         Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }

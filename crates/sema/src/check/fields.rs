@@ -161,9 +161,23 @@ impl InferredType {
     }
 }
 
-/// True if all kinds are comparable with each other: a single kind, or int and float.
+/// True if all kinds are comparable with each other: a single kind, or kinds of numbers.
 fn is_one_family(kinds: KindSet) -> bool {
-    kinds.iter().filter(|kind| *kind != Kind::Float || !kinds.has(Kind::Int)).count() == 1
+    let is_other_number = |kind: Kind| kinds.has(Kind::Int) && matches!(kind, Kind::Float | Kind::Decimal);
+    kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
+}
+
+/// The kinds of an undeclared field before its uses narrow them.
+pub(super) const UNDECLARED_KINDS: KindSet = KindSet::ALL.union(KindSet::DECIMAL);
+
+/// Returns the kinds with which a field is read whose uses accept the given kinds. Decimals are
+/// read only where a use excludes floats: where the field meets a decimal.
+fn read_kinds(kinds: KindSet) -> KindSet {
+    match kinds.has(Kind::Decimal) {
+        true if kinds.has(Kind::Float) => kinds.without(KindSet::DECIMAL),
+        true => kinds.without(KindSet::INT),
+        false => kinds,
+    }
 }
 
 impl MessageFields {
@@ -216,7 +230,8 @@ impl MessageFields {
                 // In the first pass, each use is checked as if the field had any kind.
                 // `narrow_kinds` finds the uses that conflict, whatever their order.
                 let accepts_all_kinds = !self.done_inferring && !is_text_path(path);
-                let kinds = if accepts_all_kinds { KindSet::ALL } else { self.remaining_kinds(path) };
+                let kinds =
+                    if accepts_all_kinds { KindSet::ALL } else { read_kinds(self.remaining_kinds(path)) };
                 Ok(ResolvedField { ty: Ty::from_kinds(kinds), optional: true, private: false })
             }
         }
@@ -236,7 +251,7 @@ impl MessageFields {
         let inferred = self.uses.get(&PathRef(path)).map(|inferred| inferred.kinds);
         let existing_kinds =
             || self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
-        let default_kinds = if is_text_path(path) { KindSet::STRING } else { KindSet::ALL };
+        let default_kinds = if is_text_path(path) { KindSet::STRING } else { UNDECLARED_KINDS };
         inferred.or_else(existing_kinds).unwrap_or(default_kinds)
     }
 
@@ -287,7 +302,7 @@ impl MessageFields {
         span: Span,
         reason: &NarrowingReason,
     ) {
-        if !self.is_narrowing_pass() || kinds == KindSet::ALL {
+        if !self.is_narrowing_pass() || KindSet::ALL.is_subset(kinds) {
             return;
         }
         self.record_use(path, kinds);
@@ -362,8 +377,8 @@ impl MessageFields {
                 let existing_kinds =
                     self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
                 let (narrowed_use, narrowing_use) =
-                    inferred.first_narrowed_use(existing_kinds.unwrap_or(KindSet::ALL))?;
-                Some(NarrowedUse { path, kinds: inferred.kinds, narrowed_use, narrowing_use })
+                    inferred.first_narrowed_use(existing_kinds.unwrap_or(UNDECLARED_KINDS))?;
+                Some(NarrowedUse { path, kinds: read_kinds(inferred.kinds), narrowed_use, narrowing_use })
             });
         let mut narrowed_uses: Vec<NarrowedUse<'_>> = narrowed_uses.collect();
         narrowed_uses.sort_by_key(|narrowed| {

@@ -119,7 +119,7 @@ fn expected_kinds_phrase(kinds: KindSet) -> Message {
     let plural_name = |kind: Kind| {
         Some(match kind {
             Kind::Int if has_number => message!("numbers"),
-            Kind::Float if has_number => return None,
+            Kind::Float | Kind::Decimal if has_number => return None,
             Kind::Bool => message!("bools"),
             Kind::Int => message!("ints"),
             Kind::Float => message!("floats"),
@@ -128,6 +128,7 @@ fn expected_kinds_phrase(kinds: KindSet) -> Message {
             Kind::List => message!("lists"),
             Kind::Dict => message!("dicts"),
             Kind::Version => message!("versions"),
+            Kind::Decimal => message!("decimals"),
         })
     };
     let mut names: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
@@ -179,7 +180,8 @@ fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message>
         return Some(message!("`hour` gives a number from 0 to 23: write `hour(x) >= 9`"));
     }
     let both_kinds = left.ty.kinds.union(right.ty.kinds);
-    let number_and_text = both_kinds.overlaps(KindSet::NUMBER) && both_kinds.overlaps(KindSet::STRING);
+    let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
+    let number_and_text = both_kinds.overlaps(numbers) && both_kinds.overlaps(KindSet::STRING);
     let time_and_text = both_kinds.overlaps(KindSet::DATETIME) && both_kinds.overlaps(KindSet::STRING);
     let has_constant =
         |ty: &Ty| [left, right].iter().any(|operand| operand.as_const().is_some() && operand.ty == *ty);

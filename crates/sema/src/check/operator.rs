@@ -4,9 +4,11 @@
 
 use super::constant::NULL_HELP;
 use super::fields::NarrowingReason;
+use super::decimal::elements_as_decimals;
 use super::read::{typed_read, union_of_kinds};
 use super::{Checked, Checker};
-use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
+use crate::hir::{Const, Expr, ExprKind, Operand, Predicate, Term};
+use rulec_base::decimal::Decimal;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
@@ -16,6 +18,7 @@ use rulec_lang::operators::{
     RightOperand, TestMode,
 };
 use rulec_lang::ty::{Kind, KindSet, Ty};
+use rulec_lang::value::Value;
 use rulec_syntax::ast;
 use smallvec::SmallVec;
 
@@ -41,6 +44,7 @@ impl<'a> Checker<'a> {
         self.warn_useless_constant(row.op, mode, &left, &right);
         self.warn_fraction(&left, &right);
         self.warn_fraction(&right, &left);
+        self.warn_computed_float(row.op, binary.op.span, &left, &right);
         self.warn_unknown_intents(&left, &right);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
@@ -184,6 +188,18 @@ impl<'a> Checker<'a> {
         right: Expr,
     ) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
+        let (left, right) = self.constants_as_decimals(left, right)?;
+        let (left, right) = match quantity.is_some() || matches!(row.op, Op::Eq | Op::Ne) {
+            true => (elements_as_decimals(left), elements_as_decimals(right)),
+            false => (left, right),
+        };
+        if let Some(error) = self.float_beside_decimal(binary.op.span, &left, &right) {
+            if !self.is_in_choice {
+                return self.report(error);
+            }
+            self.warn_never_holds(error);
+            return Ok((left, right));
+        }
         let allowed_left_kinds = union_of_kinds(row.forms.iter().map(|form| form.left));
         let (lefts_kinds, rights_kinds) = (left.ty.kinds, right.ty.kinds);
         let (left, right) =
@@ -265,7 +281,14 @@ impl<'a> Checker<'a> {
         };
         let left = check_operand_term(left);
         let right = right.map(check_operand_term).transpose();
-        let (left, right) = (left?, right?);
+        let (mut left, mut right) = (left?, right?);
+        if let Some(operand) = right {
+            let (converted_left, converted_right) = self.constants_as_decimals(left, operand)?;
+            if let Some(error) = self.float_beside_decimal(op.span, &converted_left, &converted_right) {
+                return self.report(error);
+            }
+            (left, right) = (converted_left, Some(converted_right));
+        }
         let right_ty = right.as_ref().map(|right| &right.ty);
         let fitting: Vec<(&OperatorForm, KindSet, KindSet)> = row
             .forms
@@ -313,8 +336,12 @@ impl<'a> Checker<'a> {
             // Division by a nonzero constant never makes the result missing.
             Op::Div | Op::Rem => {
                 let divisor = right.as_ref().and_then(Expr::as_const);
-                let number = divisor.and_then(|constant| constant.value().to_json().as_f64());
-                left.optional || number.is_none_or(|number| number == 0.0)
+                let is_nonzero = match divisor.map(Const::value) {
+                    Some(Value::Decimal(number)) => number != Decimal::ZERO,
+                    Some(number) => number.to_json().as_f64().is_some_and(|number| number != 0.0),
+                    None => false,
+                };
+                left.optional || !is_nonzero
             }
             _ => left.optional || right_optional,
         };
@@ -327,13 +354,17 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
     match outcome {
         OperatorResult::Condition => Ty::BOOL,
         OperatorResult::Float => Ty::FLOAT,
+        OperatorResult::Decimal => Ty::DECIMAL,
         OperatorResult::DateTime => Ty::DATETIME,
         OperatorResult::Either | OperatorResult::Named => {
             right.map_or_else(|| left.clone(), |right| left.join(right))
         }
         OperatorResult::Number => {
             let operands = [Some(left), right];
-            let all_within = |kinds: KindSet| operands.iter().flatten().all(|ty| ty.kinds.is_subset(kinds));
+            // With a decimal, another form of the operator gives the result.
+            let number_kinds = |ty: &Ty| ty.kinds.without(KindSet::DECIMAL);
+            let all_within =
+                |kinds: KindSet| operands.iter().flatten().all(|ty| number_kinds(ty).is_subset(kinds));
             let any_float = operands.iter().flatten().any(|ty| ty.kinds.is_subset(KindSet::FLOAT));
             match (all_within(KindSet::INT), any_float) {
                 (true, _) => Ty::INT,
@@ -358,11 +389,7 @@ fn right_kinds(
         RightOperand::Nothing | RightOperand::Type | RightOperand::Condition => None,
         RightOperand::Kinds(kinds) => right.kinds.overlaps(kinds).then_some((form.left, kinds)),
         RightOperand::Same => {
-            let shared_kinds = left
-                .kinds
-                .with_comparable_kinds()
-                .intersect(right.kinds.with_comparable_kinds())
-                .intersect(form.left);
+            let shared_kinds = left.kinds.shared_comparable_kinds(right.kinds).intersect(form.left);
             pair(shared_kinds, shared_kinds)
         }
         RightOperand::SomeText => {
@@ -379,7 +406,7 @@ fn right_kinds(
             .then_some((form.left, KindSet::LIST)),
         },
         RightOperand::Element => {
-            let element_kinds_found = element_kinds(left).with_comparable_kinds();
+            let element_kinds_found = element_kinds(left).comparable_kinds_beside(right.kinds);
             match quantity {
                 Some(_) => (right.kinds.overlaps(KindSet::LIST)
                     && element_kinds(right).overlaps(element_kinds_found))
@@ -395,17 +422,17 @@ fn right_kinds(
                 return None;
             }
             let members = element_kinds(right).with_comparable_kinds();
-            let is_mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
+            let is_mixed = members.without(KindSet::FLOAT.union(KindSet::DECIMAL)).iter().count() > 1;
             let members = if is_mixed { KindSet::ALL } else { members };
             // A date-time may be an element of a list of texts, because JSON writes it as text.
             let compares_times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
             let members = if compares_times { KindSet::DATETIME } else { members };
-            pair(members.intersect(left.kinds.with_comparable_kinds()), KindSet::LIST)
+            pair(members.shared_comparable_kinds(left.kinds), KindSet::LIST)
         }
     }
 }
 
 /// Returns the kinds that the elements of a value may have, if the value is a list.
-fn element_kinds(ty: &Ty) -> KindSet {
+pub(super) fn element_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
 }

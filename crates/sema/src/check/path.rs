@@ -1,15 +1,17 @@
 //! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::constant_json_of;
-use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, meant_function};
-use super::read::{accepted_kinds, typed_read, union_of_kinds};
+use super::fields::{
+    NarrowingReason, PathError, ResolvedField, UNDECLARED_KINDS, field_of_type, meant_function,
+};
+use super::read::{readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
-use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
+use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -96,7 +98,7 @@ impl<'a> Checker<'a> {
         }
         match self.fields.resolve_path(names, span) {
             Ok(field) => {
-                self.fields.record_use(names, KindSet::ALL);
+                self.fields.record_use(names, UNDECLARED_KINDS);
                 if names.len() == 1 && self.fields.infers_types() {
                     self.warn_near_name(names[0], span);
                 }
@@ -328,11 +330,7 @@ impl<'a> Checker<'a> {
             return Ok(read_typed(value, wanted));
         }
         let value = self.check_value(operand)?;
-        let mut readable = accepted_kinds(wanted.kinds);
-        if wanted.kinds.has(Kind::DateTime) {
-            readable = readable.union(KindSet::STRING);
-        }
-        if !value.ty.kinds.overlaps(readable) {
+        if !value.ty.kinds.overlaps(readable_kinds(wanted.kinds)) {
             let message = message!("{} can never be read as {wanted}", value.ty.with_article());
             let diagnostic =
                 Diagnostic::new(Code::OperatorType, span, message).label(ty.span, message!("this type"));
@@ -344,6 +342,7 @@ impl<'a> Checker<'a> {
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
+                    || wanted.kinds == KindSet::DECIMAL
                     || self.fields.slot(id).root.is_some() =>
             {
                 self.reread_slot(id, wanted, &value, span)

@@ -4,9 +4,23 @@
 use crate::hir::{Expr, ExprKind};
 use rulec_lang::ty::{KindSet, Ty};
 
-/// Returns the kinds that a read accepts: an int is also accepted as a float.
+/// Returns the kinds that a read accepts: an int is also accepted as a float or as a decimal.
 pub(super) fn accepted_kinds(kinds: KindSet) -> KindSet {
-    if kinds.overlaps(KindSet::FLOAT) { kinds.union(KindSet::INT) } else { kinds }
+    let accepts_ints = kinds.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
+    if accepts_ints { kinds.union(KindSet::INT) } else { kinds }
+}
+
+/// Returns the kinds with which a message holds a value of the wanted kinds. A message writes times
+/// as texts, and decimals as numbers or texts.
+pub(super) fn readable_kinds(wanted: KindSet) -> KindSet {
+    let mut readable = accepted_kinds(wanted);
+    if wanted.overlaps(KindSet::DATETIME.union(KindSet::DECIMAL)) {
+        readable = readable.union(KindSet::STRING);
+    }
+    if wanted.overlaps(KindSet::DECIMAL) {
+        readable = readable.union(KindSet::NUMBER);
+    }
+    if wanted.overlaps(KindSet::NUMBER) { readable.union(KindSet::DECIMAL) } else { readable }
 }
 
 /// Returns the union of the sets of kinds.

@@ -2,6 +2,7 @@
 //! The uses also show which inferred types change if a route is removed.
 
 use super::DeclaredInput;
+use super::fields::UNDECLARED_KINDS;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
 use hashbrown::HashMap;
 use rulec_base::broken_invariant;
@@ -134,8 +135,8 @@ struct FieldUse {
 
 impl FieldUse {
     fn kinds(&self, path: &[impl PathSegment]) -> KindSet {
-        let start = if is_text_path(path) { KindSet::STRING } else { KindSet::ALL };
-        let start = start.intersect(self.permanent_kinds.unwrap_or(KindSet::ALL));
+        let start = if is_text_path(path) { KindSet::STRING } else { UNDECLARED_KINDS };
+        let start = start.intersect(self.permanent_kinds.unwrap_or(UNDECLARED_KINDS));
         self.routes.iter().fold(start, |accepted, (kinds, _)| accepted.intersect(*kinds))
     }
 }
@@ -149,7 +150,7 @@ impl FieldUses {
 
     fn add_permanent_use(&mut self, path: &[impl PathSegment], kinds: KindSet, names: &mut NameInterner) {
         let field = self.use_of_path(&names.intern_path(path));
-        field.permanent_kinds = Some(field.permanent_kinds.unwrap_or(KindSet::ALL).intersect(kinds));
+        field.permanent_kinds = Some(field.permanent_kinds.unwrap_or(UNDECLARED_KINDS).intersect(kinds));
     }
 
     fn use_of_path(&mut self, path: &[Arc<str>]) -> &mut FieldUse {

@@ -40,9 +40,10 @@ macro_rules! impl_codec_for_program {
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.counts = from.counts.with_count(IndexedTable::Let, 0);
-                // Only the compiler uses patterns and unused declarations, so they are not written.
-                let (patterns, idle) = (HashMap::new(), Vec::new());
-                Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
+                // Only the compiler uses patterns, unused declarations and places of numbers, so they
+                // are not written.
+                let (patterns, idle, exact_numbers) = (HashMap::new(), Vec::new(), Vec::new());
+                Ok(Program { $($part: Codec::read(from)?,)* patterns, idle, exact_numbers })
             }
         }
     };
@@ -160,4 +161,4 @@ impl_codec!(enum ExprKind {
     13 Let(number),
     14 If { cond, then, other },
 });
-impl_codec!(enum Const { 0 Json(json), 1 DateTime(at), 2 Version(version) });
+impl_codec!(enum Const { 0 Json(json), 1 DateTime(at), 2 Version(version), 3 Decimal(decimal) });

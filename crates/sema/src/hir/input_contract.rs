@@ -1,9 +1,10 @@
 //! The input contract of a program (the types that it requires of message fields), and how messages
 //! violate the contract.
 
-use super::Program;
+use super::{Program, Slot};
 use rulec_base::broken_invariant;
 use rulec_base::codec::impl_codec;
+use rulec_base::json::ExactPlaces;
 use rulec_lang::schema::{self, InputViolation};
 use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use serde_json::Value as Json;
@@ -44,6 +45,25 @@ impl Program {
             insert_field(&mut record, &slot.path, slot.kinds);
         }
         Cow::Owned(record)
+    }
+
+    /// Returns the places in messages where numbers keep their digits: where the rules read decimals.
+    pub fn exact_places(&self) -> ExactPlaces {
+        let mut places = ExactPlaces::default();
+        if let Some(input) = &self.input {
+            places.merge(Ty::record(input.clone()).exact_places());
+        }
+        let decimals = |slot: &&Slot| slot.root.is_none() && slot.kinds.overlaps(KindSet::DECIMAL);
+        for slot in self.slots.iter().filter(decimals) {
+            let mut place = ExactPlaces::default();
+            place.add_number();
+            for name in slot.path.iter().rev() {
+                let inner = std::mem::take(&mut place);
+                place.add_field(name, inner);
+            }
+            places.merge(place);
+        }
+        places
     }
 
     /// Returns how a message violates the input contract.

@@ -1,6 +1,7 @@
 //! Conditions and values as typed trees.
 
 use super::{ExternId, LetId, SlotId, VarId};
+use rulec_base::decimal::Decimal;
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
@@ -160,6 +161,7 @@ pub enum Const {
     Json(Arc<Json>),
     DateTime(OffsetDateTime),
     Version(Arc<str>),
+    Decimal(Decimal),
 }
 
 impl Const {
@@ -168,6 +170,7 @@ impl Const {
         match value {
             Value::DateTime(at) => Some(Const::DateTime(at)),
             Value::Version(version) => Some(Const::Version(version.into())),
+            Value::Decimal(decimal) => Some(Const::Decimal(decimal)),
             Value::List(items) if !items.iter().all(|item| is_json_exact(*item)) => None,
             other => Some(Const::Json(Arc::new(other.to_json()))),
         }
@@ -178,15 +181,16 @@ impl Const {
             Const::Json(json) => Value::from_json(json),
             Const::DateTime(at) => Value::DateTime(*at),
             Const::Version(version) => Value::Version(version),
+            Const::Decimal(decimal) => Value::Decimal(*decimal),
         }
     }
 }
 
-/// True if a value survives a round trip through JSON as an element of a list. Date-times and
-/// versions have no JSON form.
+/// True if a value survives a round trip through JSON as an element of a list. Date-times, versions
+/// and decimals have no JSON form of their own.
 fn is_json_exact(value: Value<'_>) -> bool {
     match value {
-        Value::DateTime(_) | Value::Version(_) => false,
+        Value::DateTime(_) | Value::Version(_) | Value::Decimal(_) => false,
         Value::List(items) => items.iter().all(|item| is_json_exact(*item)),
         _ => true,
     }

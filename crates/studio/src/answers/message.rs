@@ -6,7 +6,6 @@ use crate::language::language;
 use crate::state::Studio;
 use crate::utf16::Utf16Offsets;
 use rulec::{JsonError, Rules};
-use rulec_base::json;
 use serde_json::Value as Json;
 
 /// Returns the message of a request: the parsed `text`, or the unmasked message of a replay row.
@@ -20,7 +19,7 @@ pub(crate) fn request_message(
     if let Some(row) = row {
         return Ok(Ok(studio.replay(row.replay)?.message_of_line(row.line)?));
     }
-    let message = json::parse_object(text).map_err(|error| rules.masked_error(error));
+    let message = rules.parse_message(text.as_bytes());
     Ok(message.map(Json::Object).map_err(|error| to_mistake(text, &error, false)))
 }
 

@@ -396,7 +396,7 @@ impl<'c> IndexAtoms<'c> {
             .get(id as usize)
             .and_then(|list| self.chunk.consts.get(list.constant as usize));
         let mut elements = list.and_then(|list| list.value().elements()).into_iter().flatten();
-        !self.operand_kinds(pred.left).overlaps(KindSet::DATETIME)
+        !self.operand_kinds(pred.left).overlaps(KindSet::DATETIME.union(KindSet::DECIMAL))
             && elements.all(|element| {
                 matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Wide(_))
             })

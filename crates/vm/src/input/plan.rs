@@ -1,6 +1,7 @@
 //! The plan for reading messages: for each path (a sequence of keys), the slots that read it, and
 //! the declared field. Built once per rule set.
 
+use rulec_base::json::ExactPlaces;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::ty::{Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
@@ -53,6 +54,9 @@ pub(super) struct PlanNode {
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
     by_key: TextIds,
+    /// The places at the path and inside its value where numbers keep their digits; `None` if there
+    /// are none.
+    pub exact: Option<Box<ExactPlaces>>,
 }
 
 impl PlanNode {
@@ -68,6 +72,7 @@ impl PlanNode {
             required: 0,
             children: Vec::new(),
             by_key: TextIds::default(),
+            exact: None,
         }
     }
 
@@ -161,6 +166,7 @@ impl InputPlan {
         if let Some(contract) = program.input_contract() {
             plan.add_contract(ROOT_PATH, &contract);
         }
+        plan.add_exact_places(ROOT_PATH, program.exact_places());
         for node in &mut plan.nodes {
             node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
         }
@@ -178,6 +184,16 @@ impl InputPlan {
                 self.add_contract(child, fields);
             }
         }
+    }
+
+    fn add_exact_places(&mut self, node: u32, places: ExactPlaces) {
+        let children = self.nodes[node as usize].children.clone();
+        for (name, child) in children {
+            if let Some(inner) = places.field(&name) {
+                self.add_exact_places(child, inner.clone());
+            }
+        }
+        self.nodes[node as usize].exact = (!places.is_empty()).then(|| Box::new(places));
     }
 
     fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
@@ -251,6 +267,12 @@ impl InputPlan {
     #[inline(always)]
     pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
+    }
+
+    /// Returns the places at a path and inside its value where numbers keep their digits.
+    #[inline]
+    pub(super) fn exact_places(&self, node: u32) -> Option<&ExactPlaces> {
+        self.node(node).and_then(|node| node.exact.as_deref())
     }
 
     /// Returns the length of the key of `child` with its colon. `None` unless the text `ahead`

@@ -4,6 +4,8 @@
 use super::block::{LARGE_BLOCK_BYTES, is_large_block_plain, leading_digits, plain_prefix_len};
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
+use rulec_base::decimal::Decimal;
+use rulec_base::json::ExactPlaces;
 use rulec_lang::value::Value;
 
 /// A position in JSON text from which strings and numbers are read.
@@ -216,6 +218,17 @@ impl<'a> JsonCursor<'a> {
         let start = self.offset;
         self.read_remaining_digits(0);
         (self.offset > start).then_some(())
+    }
+
+    /// Returns the number that begins at `start` and ends at the cursor. At a place where numbers
+    /// keep their digits, the number is its text if the float loses digits.
+    #[cold]
+    pub fn exact_number(&self, start: usize, float: f64, places: &ExactPlaces) -> Value<'a> {
+        let number = self.text.get(start..self.offset).unwrap_or_default();
+        match places.has_number() && !Decimal::is_kept_by_float(number, float) {
+            true => Value::Str(number),
+            false => Value::Float(float),
+        }
     }
 
     /// Reads the number at the cursor. [`Value::from_json`] gives the same value.

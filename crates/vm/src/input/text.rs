@@ -3,7 +3,7 @@
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, PathId, ROOT_PATH};
 use super::scan::JsonCursor;
-use rulec_base::json::{MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
+use rulec_base::json::{ExactPlaces, MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
 use smallvec::SmallVec;
@@ -20,7 +20,8 @@ pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option
         return None;
     }
     if reader.fill.plan.reads_kind(ROOT_PATH, Kind::Dict) {
-        let message = reader.build_value(0)?;
+        let places = reader.fill.plan.exact_places(ROOT_PATH);
+        let message = reader.build_value(0, places)?;
         reader.fill.put_built(ROOT_PATH, message);
     } else {
         reader.read_object(ROOT_PATH, 0)?;
@@ -63,7 +64,13 @@ impl<'a> JsonReader<'_, 'a> {
             b'{' => self.read_structure(node, Kind::Dict, depth),
             b'[' => self.read_structure(node, Kind::List, depth),
             _ => {
-                let value = self.read_scalar()?;
+                let start = self.cursor.offset;
+                let mut value = self.read_scalar()?;
+                if let Value::Float(float) = value
+                    && let Some(places) = self.fill.plan.exact_places(node)
+                {
+                    value = self.cursor.exact_number(start, float, places);
+                }
                 Some(self.fill.put_value(node, value))
             }
         }
@@ -75,7 +82,8 @@ impl<'a> JsonReader<'_, 'a> {
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
-            let value = self.build_value(depth)?;
+            let places = self.fill.plan.exact_places(node);
+            let value = self.build_value(depth, places)?;
             return Some(self.fill.put_built(node, value));
         }
         if kind == Kind::Dict {
@@ -156,8 +164,8 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Reads the next value completely, with all its fields or elements, even those that no rule
-    /// reads.
-    fn build_value(&mut self, depth: usize) -> Option<Value<'a>> {
+    /// reads. Numbers at the given places keep their digits.
+    fn build_value(&mut self, depth: usize, places: Option<&ExactPlaces>) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.peek_token()? {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
@@ -166,7 +174,8 @@ impl<'a> JsonReader<'_, 'a> {
                 if self.opens_nonempty(b'}', depth)? {
                     loop {
                         let key = self.read_quoted()?;
-                        entries.push((key, self.build_value(depth + 1)?));
+                        let places = places.and_then(|places| places.field(key));
+                        entries.push((key, self.build_value(depth + 1, places)?));
                         if !self.continues(b'}')? {
                             break;
                         }
@@ -177,14 +186,23 @@ impl<'a> JsonReader<'_, 'a> {
                 (!has_duplicate).then(|| Value::Entries(bump.alloc_slice_copy(&entries)))
             }
             b'[' => {
+                let places = places.and_then(ExactPlaces::elements);
                 let mut items = SmallVec::<[Value<'_>; 8]>::new();
                 self.read_elements(depth, |reader| {
-                    items.push(reader.build_value(depth + 1)?);
+                    items.push(reader.build_value(depth + 1, places)?);
                     Some(())
                 })?;
                 Some(Value::List(bump.alloc_slice_copy(&items)))
             }
-            _ => self.read_scalar(),
+            _ => {
+                let start = self.cursor.offset;
+                match (self.read_scalar()?, places) {
+                    (Value::Float(float), Some(places)) => {
+                        Some(self.cursor.exact_number(start, float, places))
+                    }
+                    (value, _) => Some(value),
+                }
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The fields of `request`: each use becomes a call of a built-in analysis function.
 
+use crate::check::fields::UNDECLARED_KINDS;
 use super::super::fields::NarrowingReason;
 use super::super::path::ConstantPath;
 use super::super::read::typed_read;
@@ -86,7 +87,7 @@ impl<'a> Checker<'a> {
     fn check_analysed_text(&mut self, span: Span) -> Checked<Expr> {
         let path = [Arc::from(TEXT_FIELD)];
         let text_field = self.fields.resolve_path(&path, span).ok();
-        self.fields.record_use(&path, KindSet::ALL);
+        self.fields.record_use(&path, UNDECLARED_KINDS);
         if let Some(text_field) =
             text_field.as_ref().filter(|text_field| text_field.ty.kinds.overlaps(KindSet::STRING))
         {

@@ -229,8 +229,9 @@ impl<'a> Lookup<'a> {
                         named.get(verifier.prepared_texts().prepare_transient(form.mode, text).as_bytes());
                     text_id.map_or(&[][..], |text_id| element_keys.list(text_id))
                 }
-                // A time equals texts in many notations, so the message may have any of the keys.
-                Value::DateTime(_) => element_keys.all_items(),
+                // A time or decimal equals texts in many notations, so the message may have any of
+                // the keys.
+                Value::DateTime(_) | Value::Decimal(_) => element_keys.all_items(),
                 _ => &[],
             };
             keys.iter().for_each(|key| self.record_key(*key, hits));

@@ -1,0 +1,75 @@
+//! Places in messages where numbers keep all their digits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The places at and inside a value where numbers keep all their digits: where the rules read
+/// decimals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExactPlaces {
+    /// Whether the value itself is such a place.
+    has_number: bool,
+    /// The places inside each element of a list, or inside the value of each key of a dict.
+    elements: Option<Box<ExactPlaces>>,
+    /// The places inside the fields of a record.
+    fields: BTreeMap<Arc<str>, ExactPlaces>,
+}
+
+impl ExactPlaces {
+    /// Returns a set without places.
+    pub fn none() -> &'static ExactPlaces {
+        static NONE: ExactPlaces =
+            ExactPlaces { has_number: false, elements: None, fields: BTreeMap::new() };
+        &NONE
+    }
+
+    /// True if there are no places.
+    pub fn is_empty(&self) -> bool {
+        !self.has_number && self.elements.is_none() && self.fields.is_empty()
+    }
+
+    /// True if a number at the value itself keeps its digits.
+    pub fn has_number(&self) -> bool {
+        self.has_number
+    }
+
+    /// Returns the places inside each element of the value, if the value is a list.
+    pub fn elements(&self) -> Option<&ExactPlaces> {
+        self.elements.as_deref()
+    }
+
+    /// Returns the places inside the value of a key, if the value is a dict or record.
+    pub fn field(&self, name: &str) -> Option<&ExactPlaces> {
+        self.fields.get(name).or(self.elements.as_deref())
+    }
+
+    /// Adds the value itself as a place.
+    pub fn add_number(&mut self) {
+        self.has_number = true;
+    }
+
+    /// Adds places inside each element.
+    pub fn add_elements(&mut self, places: ExactPlaces) {
+        if !places.is_empty() {
+            self.elements.get_or_insert_default().merge(places);
+        }
+    }
+
+    /// Adds places inside a field.
+    pub fn add_field(&mut self, name: &Arc<str>, places: ExactPlaces) {
+        if !places.is_empty() {
+            self.fields.entry(name.clone()).or_default().merge(places);
+        }
+    }
+
+    /// Adds all places of another set.
+    pub fn merge(&mut self, other: ExactPlaces) {
+        self.has_number |= other.has_number;
+        if let Some(elements) = other.elements {
+            self.add_elements(*elements);
+        }
+        for (name, places) in other.fields {
+            self.add_field(&name, places);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Checks decimals: numeric constants next to a decimal become decimals, and a float next to a
+//! decimal is an error. Also warns of floats that are computed and then tested for equality.
+
+use super::operator::element_kinds;
+use super::{Checked, Checker};
+use crate::hir::{Const, Expr, ExprKind, Term};
+use rulec_base::decimal::Decimal;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::value::Value;
+use serde_json::Value as Json;
+
+impl Checker<'_> {
+    /// Converts the numeric constants of each operand to decimals if the other operand is a
+    /// decimal, or a list of decimals.
+    pub(super) fn constants_as_decimals(&mut self, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
+        let (left_kinds, right_kinds) = (number_kinds(&left.ty), number_kinds(&right.ty));
+        Ok((self.constants_beside(left, right_kinds)?, self.constants_beside(right, left_kinds)?))
+    }
+
+    /// Converts the numeric constants of an expression to decimals if the kinds include decimals
+    /// but not floats.
+    pub(super) fn constants_beside(&mut self, expr: Expr, kinds: KindSet) -> Checked<Expr> {
+        let wants_decimals = kinds.overlaps(KindSet::DECIMAL) && !kinds.overlaps(KindSet::FLOAT);
+        if wants_decimals { self.as_decimal(expr) } else { Ok(expr) }
+    }
+
+    /// Converts the numeric constants of an expression to decimals, by their digits.
+    pub(super) fn as_decimal(&mut self, expr: Expr) -> Checked<Expr> {
+        let Expr { kind, ty, optional, span } = expr;
+        let (kind, ty) = match kind {
+            ExprKind::Const(constant) => self.constant_as_decimal(constant, ty, span)?,
+            ExprKind::Op(op, left, right) if is_numeric(&left) && right.as_deref().is_none_or(is_numeric) => {
+                let left = Box::new(self.as_decimal(*left)?);
+                let right = right.map(|right| self.as_decimal(*right).map(Box::new)).transpose()?;
+                (ExprKind::Op(op, left, right), Ty::DECIMAL)
+            }
+            ExprKind::Op(Op::Coalesce, left, Some(right)) => {
+                let (left, right) = (self.as_decimal(*left)?, self.as_decimal(*right)?);
+                let ty = left.ty.join(&right.ty);
+                (ExprKind::Op(Op::Coalesce, Box::new(left), Some(Box::new(right))), ty)
+            }
+            ExprKind::If { cond, then, other } => {
+                let (then, other) = (self.as_decimal(*then)?, self.as_decimal(*other)?);
+                let ty = then.ty.join(&other.ty);
+                (ExprKind::If { cond, then: Box::new(then), other: Box::new(other) }, ty)
+            }
+            ExprKind::List(items) => {
+                let items = items.into_iter().map(|item| self.as_decimal(item)).collect::<Checked<Vec<_>>>()?;
+                let element = items.iter().map(|item| item.ty.clone()).reduce(|all, ty| all.join(&ty));
+                (ExprKind::List(items), Ty::list(element.unwrap_or(Ty::DECIMAL)))
+            }
+            kind => (kind, ty),
+        };
+        Ok(Expr { kind, ty, optional, span })
+    }
+
+    fn constant_as_decimal(&mut self, constant: Const, ty: Ty, span: Span) -> Checked<(ExprKind, Ty)> {
+        let converted = match constant.value() {
+            Value::Float(float) => Some(self.written_decimal(float, span)),
+            number @ (Value::Int(_) | Value::Wide(_)) => Some(number.to_decimal()),
+            // The elements stay as they are written: a decimal equals the number that writes it.
+            Value::JsonList(items) if items.iter().all(Json::is_number) => {
+                if items.iter().any(|item| Value::from_json(item).to_decimal().is_none()) {
+                    return self.report_too_many_digits(span);
+                }
+                return Ok((ExprKind::Const(constant), Ty::list(Ty::DECIMAL)));
+            }
+            _ => None,
+        };
+        match converted {
+            None => Ok((ExprKind::Const(constant), ty)),
+            Some(Some(decimal)) => Ok((ExprKind::Const(Const::Decimal(decimal)), Ty::DECIMAL)),
+            Some(None) => self.report_too_many_digits(span),
+        }
+    }
+
+    fn report_too_many_digits<T>(&mut self, span: Span) -> Checked<T> {
+        let message = message!("a decimal has at most 28 digits, and at most 28 after its point");
+        self.fail(Code::DecimalDigits, span, message, message!("write fewer digits"))
+    }
+
+    /// Returns the decimal that a literal writes. A float keeps fewer digits, so the digits are read
+    /// from the source text if the literal is there.
+    fn written_decimal(&mut self, float: f64, span: Span) -> Option<Decimal> {
+        let text = self.loaded.sources.get(span.file).and_then(|file| file.text.get(span.range()));
+        let digits = text.map(|text| text.replace('_', ""));
+        let is_literal = |digits: &String| digits.parse() == Ok(float);
+        let Some(digits) = digits.filter(is_literal) else { return Decimal::from_float(float) };
+        self.program.exact_numbers.push(span);
+        Decimal::parse(&digits)
+    }
+
+    /// Returns an error if one operand is a decimal and the other may be a float.
+    pub(super) fn float_beside_decimal(&self, operator: Span, left: &Expr, right: &Expr) -> Option<Diagnostic> {
+        let is_decimal = |expr: &Expr| number_kinds(&expr.ty).overlaps(KindSet::DECIMAL);
+        let may_be_float = |expr: &Expr| {
+            // The elements of a list of any type are compared by their digits.
+            let is_list = expr.ty.kinds == KindSet::LIST;
+            number_kinds(&expr.ty).overlaps(KindSet::FLOAT) && !(is_list && element_kinds(&expr.ty) == KindSet::ALL)
+        };
+        let float = match (is_decimal(left), is_decimal(right)) {
+            (true, false) if may_be_float(right) => right,
+            (false, true) if may_be_float(left) => left,
+            _ => return None,
+        };
+        // In the first pass, an undeclared field may still become a decimal.
+        if self.fields.is_narrowing_pass() && KindSet::ALL.is_subset(float.ty.kinds) {
+            return None;
+        }
+        let message = message!("a decimal and a float cannot be used together");
+        let diagnostic = Diagnostic::new(Code::DecimalWithFloat, operator, message)
+            .label(left.span, left.ty.to_message())
+            .label(right.span, right.ty.to_message());
+        let help = match float.kind {
+            _ if is_computed(float) => message!("compute with decimals from the start: write `decimal(x)` for each number"),
+            ExprKind::Slot(_) if self.fields.infers_types() => {
+                message!("the rules also use this field as a float: read it as a decimal here, with `x as decimal`")
+            }
+            ExprKind::Slot(_) => message!("declare the field as `decimal` in `input`"),
+            _ => message!("read the value as a decimal, with `x as decimal`"),
+        };
+        Some(self.with_origin(diagnostic.help(help), float))
+    }
+
+    /// Converts the arguments of a function on numbers. Constants become decimals next to decimals,
+    /// and the elements of a sum are read as decimals if the type of the list says so.
+    pub(super) fn convert_to_decimals(
+        &mut self,
+        function: Function,
+        args: &mut [Option<Expr>],
+        span: Span,
+    ) -> Checked<()> {
+        match (function, args) {
+            (Function::Decimal, [Some(number)]) => {
+                self.check_not_computed(number)?;
+                *number = self.as_decimal(number.clone())?;
+            }
+            (Function::Round, [Some(number), Some(_)]) => {
+                *number = self.as_decimal(number.clone())?;
+                let is_exact = number.ty.kinds.is_subset(KindSet::EXACT);
+                if !is_exact && !self.fields.is_narrowing_pass() {
+                    let message = message!("only a decimal is rounded to a number of places");
+                    let help = message!("write `round(decimal(x), 2)`, or declare the field as `decimal`");
+                    let diagnostic = Diagnostic::new(Code::ArgumentType, number.span, message);
+                    return self.report_type(diagnostic.here(number.ty.to_message()).help(help), number);
+                }
+            }
+            (Function::Sum, [Some(list)]) if element_kinds(&list.ty).overlaps(KindSet::DECIMAL) => {
+                *list = elements_as_decimals(list.clone());
+            }
+            (Function::Min | Function::Max, args) => {
+                let given = || args.iter().flatten();
+                let Some(decimal) = given().find(|arg| arg.ty.kinds.overlaps(KindSet::DECIMAL)).cloned() else {
+                    return Ok(());
+                };
+                for arg in args.iter_mut().flatten() {
+                    *arg = self.constants_beside(arg.clone(), decimal.ty.kinds)?;
+                    if let Some(error) = self.float_beside_decimal(span, &decimal, arg) {
+                        return self.report(error);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Reports an error if a float that the rules compute is converted to a decimal: its digits are
+    /// already rounded.
+    fn check_not_computed(&mut self, arg: &Expr) -> Checked<()> {
+        if !arg.ty.kinds.overlaps(KindSet::FLOAT) || !is_computed(arg) || is_numeric(arg) {
+            return Ok(());
+        }
+        let message = message!("this float is computed, so its digits are already rounded");
+        let help = message!("convert each number before the computation: `decimal(a) + decimal(b)`");
+        self.fail(Code::ComputedFloat, arg.span, message, help)
+    }
+
+    /// Warns of `==`, `!=` and `in` over a list if an operand is a float that the rules compute.
+    pub(super) fn warn_computed_float(&mut self, op: Op, operator: Span, left: &Expr, right: &Expr) {
+        if !matches!(op, Op::Eq | Op::Ne | Op::In) {
+            return;
+        }
+        let Some(computed) = [left, right].into_iter().find(|side| self.is_rounded(side)) else { return };
+        let message = message!("`{}` tests a computed float, which is rounded", op.info().spelling);
+        let help = message!(
+            "declare money and other exact numbers as `decimal`, or write `decimal(x)`; for other numbers, \
+            compare with a tolerance, such as `abs(a - b) < 0.001`"
+        );
+        let diagnostic = Diagnostic::new(Code::ComputedFloatEquality, operator, message);
+        self.diagnostics.push(diagnostic.label(computed.span, computed.ty.to_message()).help(help));
+    }
+
+    /// True if a value may be a float that a computation has rounded.
+    fn is_rounded(&self, expr: &Expr) -> bool {
+        if !expr.ty.kinds.overlaps(KindSet::FLOAT) {
+            return false;
+        }
+        let is_whole_constant = |side: &Expr| side.as_const().is_some() && side.ty.kinds == KindSet::INT;
+        match &expr.kind {
+            ExprKind::Op(Op::Add | Op::Sub | Op::Mul, left, Some(right)) => {
+                let is_time = |side: &Expr| side.ty.kinds == KindSet::DATETIME;
+                let is_exact = is_whole_constant(left) || is_whole_constant(right) || is_time(left);
+                !is_exact || self.is_rounded(left) || self.is_rounded(right)
+            }
+            ExprKind::Op(Op::Div, ..) => true,
+            ExprKind::Op(_, left, right) => {
+                self.is_rounded(left) || right.as_deref().is_some_and(|right| self.is_rounded(right))
+            }
+            ExprKind::Call(Function::Sum, args) => {
+                args.first().is_some_and(|list| element_kinds(&list.ty) != KindSet::ALL)
+            }
+            ExprKind::Call(Function::Abs | Function::Min | Function::Max, args) => {
+                args.iter().any(|arg| self.is_rounded(arg))
+            }
+            ExprKind::If { then, other, .. } => self.is_rounded(then) || self.is_rounded(other),
+            ExprKind::Read(inner, _) => self.is_rounded(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.is_rounded(body),
+                Term::Cond(_) => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// Returns the kinds of a value, or of its elements if it is a list.
+pub(super) fn number_kinds(ty: &Ty) -> KindSet {
+    if ty.kinds == KindSet::LIST { element_kinds(ty) } else { ty.kinds }
+}
+
+/// Reads the elements of a list of decimals as decimals. Elements of the message are numbers and
+/// texts, which are equal to a decimal, but not to each other. Returns other values, and constants,
+/// unchanged.
+pub(super) fn elements_as_decimals(list: Expr) -> Expr {
+    let is_decimals = list.ty.kinds == KindSet::LIST && element_kinds(&list.ty).overlaps(KindSet::DECIMAL);
+    if !is_decimals || list.as_const().is_some() {
+        return list;
+    }
+    let (optional, span) = (list.optional, list.span);
+    Expr { optional, ..Expr::call(Function::Decimals, vec![list], Ty::list(Ty::DECIMAL), span) }
+}
+
+/// True for a number in the rules, and for arithmetic on such numbers.
+fn is_numeric(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Const(constant) => {
+            matches!(constant.value(), Value::Int(_) | Value::Wide(_) | Value::Float(_) | Value::Decimal(_))
+        }
+        ExprKind::Op(Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::Neg, left, right) => {
+            is_numeric(left) && right.as_deref().is_none_or(is_numeric)
+        }
+        _ => false,
+    }
+}
+
+/// True if arithmetic or a function of the rules computes the number.
+fn is_computed(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Op(Op::Coalesce, left, right) => is_computed(left) || right.as_deref().is_some_and(is_computed),
+        ExprKind::Op(Op::Neg, inner, _) | ExprKind::Read(inner, _) => is_computed(inner),
+        ExprKind::Op(..) => true,
+        ExprKind::Call(function, _) => {
+            matches!(function, Function::Sum | Function::Abs | Function::Min | Function::Max | Function::Similarity)
+        }
+        ExprKind::If { then, other, .. } => is_computed(then) || is_computed(other),
+        _ => false,
+    }
+}
