@@ -202,8 +202,8 @@ impl Rules {
         self.program().message_privacy().mask_error(error)
     }
 
-    /// Reads a message from JSON text. Where the rules read decimals, a number keeps its digits: if a
-    /// float would lose some, the value is the text of the number.
+    /// Reads a message from JSON text. Where the rules read decimals, a number keeps its digits. If
+    /// a float would lose some, the value is the text of the number.
     ///
     /// # Errors
     /// If the text is not one JSON object. The keys of `@private` dicts are masked in the error.

@@ -8,7 +8,6 @@ use rulec_base::diag::{Argument, Code, Diagnostic, Message, join_lines};
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
-use rulec_base::span::Span;
 use rulec_base::text;
 use rulec_eval::host::Host;
 use rulec_eval::trace::Source;
@@ -220,11 +219,6 @@ impl Compiler {
         allows: &mut check::Suppressions,
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
-        // The parser does not know which numbers are decimals, which keep their digits.
-        let is_exact = |number: Span| program.exact_numbers.iter().any(|exact| exact.contains(number));
-        diagnostics.retain(|diagnostic| {
-            diagnostic.code != Code::InexactNumber || !diagnostic.span().is_some_and(is_exact)
-        });
         diagnostics.extend(found);
         let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link_hosts(program, found);
         let compiled = compile_rule_set(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);

@@ -6,7 +6,7 @@ use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
 use super::set::RuleSetHandle;
-use rulec_base::json::JsonError;
+use rulec_base::json::{ExactPlaces, JsonError};
 use rulec_eval::decision::Choice;
 use rulec_lang::value::Value;
 use rulec_sema::hir::RuleId;
@@ -68,6 +68,12 @@ impl Session {
     /// [`Entry::decide_line`](super::Entry::decide_line).
     pub fn decide_line(&mut self, text: &[u8]) -> Result<Decision, JsonError> {
         self.engine_choice.decide_line(&self.rules, &mut self.scratch, text)
+    }
+
+    /// Returns the places in messages where numbers keep their digits. Unstable.
+    #[doc(hidden)]
+    pub fn exact_places(&self) -> &ExactPlaces {
+        &self.rules.exact_places
     }
 
     /// Returns the error about the JSON text of a message with private keys masked; see

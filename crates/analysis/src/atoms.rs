@@ -311,9 +311,7 @@ impl AtomTable {
             NExpr::List(_) => KindSet::LIST,
             NExpr::Count { .. } => KindSet::INT,
             NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
-            NExpr::Extern(id, _) => {
-                self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::EVERY_KIND)
-            }
+            NExpr::Extern(id, _) => self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::EVERY_KIND),
             NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
                 self.possible_kinds(normal, *then).union(self.possible_kinds(normal, *other))
             }

@@ -2,11 +2,12 @@
 //! unusable columns are reported in one error before the first row.
 
 use crate::cell::{TextFormat, TypedColumn, is_json};
-use crate::moment::Zone;
+use crate::kinds::{can_be_read_as, possible_kinds};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use rulec::{Language, Message, Session, UnknownEntry};
 use rulec_base::diag::{comma_list, nearest};
+use rulec_base::json::ExactPlaces;
 use rulec_base::message;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
@@ -123,6 +124,8 @@ pub(crate) struct Binding {
     pub bound: Vec<BoundField>,
     /// Whether the slots of all bound fields can be filled column by column.
     pub columnar: bool,
+    /// The places in messages where numbers keep their digits.
+    places: ExactPlaces,
 }
 
 /// The column or columns that a message field comes from.
@@ -185,13 +188,16 @@ impl Binding {
     /// Binds the columns of a schema to the message fields that a session's rules read. If the
     /// session cannot decide from slots, no fields are bound, and rows are read as JSON trees.
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
-        let Some(plan) = session.plan() else { return Ok(Binding::bind_all(schema, options)) };
+        let places = session.exact_places().clone();
+        let Some(plan) = session.plan() else {
+            return Ok(Binding { places, ..Binding::bind_all(schema, options) });
+        };
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
         let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
-            problems if problems.is_empty() => Ok(Binding { columns, bound, columnar, schema }),
+            problems if problems.is_empty() => Ok(Binding { columns, bound, columnar, places, schema }),
             problems => Err(BindError { problems }),
         }
     }
@@ -202,7 +208,8 @@ impl Binding {
         let columns = columns.map(|(index, field)| {
             (field.name().clone(), FieldSource::Column(index, options.text_format(field, KindSet::ALL)))
         });
-        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, schema }
+        let places = ExactPlaces::default();
+        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, places, schema }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -237,7 +244,14 @@ impl Binding {
                 actual.iter().map(|field| format!("`{}` {}", field.name(), field.data_type())).collect();
             return Err(ColumnsError::Schema(names.join(", ")));
         }
-        Ok(TypedColumn::group(self.group_columns(&self.columns, batch)))
+        let mut message = TypedColumn::group(self.group_columns(&self.columns, batch));
+        message.keep_digits(&self.places);
+        Ok(message)
+    }
+
+    /// Returns the places in messages where numbers keep their digits.
+    pub fn places(&self) -> &ExactPlaces {
+        &self.places
     }
 
     fn group_columns<'b>(
@@ -438,50 +452,6 @@ fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column
         (Some(_), _) => return None,
     }
     Some(())
-}
-
-/// Returns the kinds that a column's values can have.
-fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet {
-    let text_format = if is_json(field) { TextFormat::Json } else { text_format };
-    let kinds_of = |ty: &DataType| possible_kinds(&Field::new("", ty.clone(), true), text_format);
-    match field.data_type() {
-        DataType::Null => KindSet::ALL,
-        DataType::Boolean => KindSet::BOOL,
-        ty if ty.is_integer() => KindSet::INT,
-        DataType::Float16 | DataType::Float32 | DataType::Float64 => KindSet::FLOAT,
-        DataType::Decimal128(_, scale) if *scale <= 0 => KindSet::INT,
-        DataType::Decimal128(..) => KindSet::FLOAT,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match text_format {
-            TextFormat::Text => KindSet::STRING,
-            TextFormat::Json | TextFormat::Untyped => KindSet::ALL,
-        },
-        DataType::Timestamp(_, Some(zone)) if Zone::from_name(zone).is_some() => {
-            KindSet::DATETIME.union(KindSet::STRING)
-        }
-        DataType::Date32 | DataType::Date64 => KindSet::STRING,
-        DataType::Dictionary(_, values) => kinds_of(values),
-        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => KindSet::LIST,
-        DataType::Struct(_) => KindSet::DICT,
-        DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields)
-                if fields.first().is_some_and(|key| kinds_of(key.data_type()) == KindSet::STRING) =>
-            {
-                KindSet::DICT
-            }
-            _ => KindSet::EMPTY,
-        },
-        DataType::Union(members, _) => members
-            .iter()
-            .fold(KindSet::EMPTY, |kinds, (_, member)| kinds.union(possible_kinds(member, TextFormat::Text))),
-        _ => KindSet::EMPTY,
-    }
-}
-
-/// True if a value of a `source` kind can be read as a `target` kind.
-fn can_be_read_as(source: KindSet, target: KindSet) -> bool {
-    source.overlaps(target)
-        || (source.overlaps(KindSet::NUMBER) && target.overlaps(KindSet::NUMBER))
-        || (source.has(Kind::String) && target.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
 }
 
 /// Builds the message about a column whose type the rules cannot read, with a suggested correction.

@@ -3,6 +3,7 @@
 
 use crate::block::Cells;
 use crate::build::JSON_TEXTS_KEY;
+use crate::decimal::{decimal_cell, digits, exact_cell};
 use crate::moment::{Zone, format_day};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -16,7 +17,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use bumpalo::Bump;
-use rulec_base::json;
+use rulec_base::json::{self, ExactPlaces};
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, format_datetime};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -33,6 +34,9 @@ pub(crate) enum CellValue<'b> {
     /// An integer above the range of `i64`.
     Wide(u64),
     Float(f64),
+    /// A decimal number whose digits a float does not keep, where the rules read decimals: its
+    /// digits as an integer, and the number of digits after the point.
+    Digits(i128, i8),
     Str(&'b str),
     /// A text that contains JSON.
     Json(&'b str),
@@ -92,7 +96,9 @@ enum ColumnValues<'b> {
     F16(&'b [<Float16Type as ArrowPrimitiveType>::Native]),
     F32(&'b [f32]),
     F64(&'b [f64]),
-    Decimal(&'b [i128], i8),
+    /// Decimal numbers, the number of digits after their point, and whether the rules read them as
+    /// decimals.
+    Decimal(&'b [i128], i8, bool),
     Text(StringColumn<'b>, TextFormat),
     Time(&'b [i64], TimeUnit, Zone),
     Day32(&'b [i32]),
@@ -119,6 +125,30 @@ impl<'b> TypedColumn<'b> {
     /// Creates a reader of columns that form one object.
     pub fn group(columns: Vec<(&'b str, TypedColumn<'b>)>) -> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
+    }
+
+    /// Lets the column, and columns inside it, keep the digits of decimal numbers at the given
+    /// places.
+    pub fn keep_digits(&mut self, places: &ExactPlaces) {
+        match &mut self.values {
+            ColumnValues::Decimal(_, _, is_exact) => *is_exact = places.has_number(),
+            ColumnValues::Struct(fields) | ColumnValues::Group(fields) => {
+                for (name, column) in fields {
+                    column.keep_digits(places.field(name).unwrap_or(ExactPlaces::none()));
+                }
+            }
+            ColumnValues::List(_, items) => {
+                items.keep_digits(places.elements().unwrap_or(ExactPlaces::none()));
+            }
+            ColumnValues::Map(_, inner) => {
+                inner.1.keep_digits(places.elements().unwrap_or(ExactPlaces::none()));
+            }
+            ColumnValues::Dictionary(inner) => inner.1.keep_digits(places),
+            ColumnValues::Union(_, members) => {
+                members.iter_mut().for_each(|(_, member)| member.keep_digits(places));
+            }
+            _ => {}
+        }
     }
 
     /// Returns the fields of an object column that has the same fields in every row. Returns an
@@ -238,7 +268,7 @@ impl<'b> ColumnValues<'b> {
             DataType::Float32 => ColumnValues::F32(array.as_primitive::<Float32Type>().values()),
             DataType::Float64 => ColumnValues::F64(array.as_primitive::<Float64Type>().values()),
             DataType::Decimal128(_, scale) => {
-                ColumnValues::Decimal(array.as_primitive::<Decimal128Type>().values(), *scale)
+                ColumnValues::Decimal(array.as_primitive::<Decimal128Type>().values(), *scale, false)
             }
             DataType::Utf8 => strings(StringColumn::Small(array.as_string())),
             DataType::LargeUtf8 => strings(StringColumn::Large(array.as_string())),
@@ -314,7 +344,10 @@ impl<'b> ColumnValues<'b> {
             ColumnValues::F16(values) => float_cell(values[row].to_f64()),
             ColumnValues::F32(values) => float_cell(values[row].into()),
             ColumnValues::F64(values) => float_cell(values[row]),
-            ColumnValues::Decimal(values, scale) => decimal_cell(values[row], *scale),
+            ColumnValues::Decimal(values, scale, is_exact) => {
+                let cell = decimal_cell(values[row], *scale);
+                if *is_exact { exact_cell(cell, values[row], *scale) } else { cell }
+            }
             ColumnValues::Text(strings, text_format) => text_format.to_cell(match strings {
                 StringColumn::Small(array) => array.value(row),
                 StringColumn::Large(array) => array.value(row),
@@ -386,30 +419,8 @@ fn unsigned_cell(value: u64) -> CellValue<'static> {
 }
 
 /// Converts a float; JSON has no non-finite numbers, so they become null.
-fn float_cell(value: f64) -> CellValue<'static> {
+pub(crate) fn float_cell(value: f64) -> CellValue<'static> {
     if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
-}
-
-/// Converts a decimal number: to an integer if its scale is not positive, otherwise to the nearest
-/// float.
-fn decimal_cell(value: i128, scale: i8) -> CellValue<'static> {
-    if scale <= 0 {
-        let value =
-            10_i128.checked_pow(scale.unsigned_abs().into()).and_then(|factor| value.checked_mul(factor));
-        return match value.map(|value| (i64::try_from(value), u64::try_from(value), value)) {
-            Some((Ok(value), ..)) => CellValue::Int(value),
-            Some((_, Ok(value), _)) => CellValue::Wide(value),
-            Some((.., value)) => float_cell(value as f64),
-            None => CellValue::Null,
-        };
-    }
-    // If both operands are exact as floats, the quotient is rounded only once.
-    const MAX_EXACT_INT: u128 = 1 << f64::MANTISSA_DIGITS;
-    const MAX_EXACT_POWER: u8 = 22;
-    if value.unsigned_abs() < MAX_EXACT_INT && scale.unsigned_abs() <= MAX_EXACT_POWER {
-        return CellValue::Float(value as f64 / 10_f64.powi(scale.into()));
-    }
-    format!("{value}e-{scale}").parse().map_or(CellValue::Null, float_cell)
 }
 
 fn timestamp_values(array: &dyn Array, unit: TimeUnit) -> &[i64] {
@@ -431,6 +442,7 @@ impl Serialize for CellValue<'_> {
             CellValue::Int(value) => serializer.serialize_i64(value),
             CellValue::Wide(value) => serializer.serialize_u64(value),
             CellValue::Float(value) => serializer.serialize_f64(value),
+            CellValue::Digits(value, scale) => serializer.serialize_str(&digits(value, scale)),
             CellValue::Str(text) => serializer.serialize_str(text),
             CellValue::Json(text) => json::parse(text).map_err(S::Error::custom)?.serialize(serializer),
             CellValue::Time(time) => serializer.serialize_str(&format_datetime(time)),
@@ -458,26 +470,5 @@ impl Serialize for CellValue<'_> {
                 map.end()
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_decimal_is_the_number_that_its_text_is() {
-        let check = |value: i128, scale: i8, expected: &str| {
-            let found = serde_json::to_string(&decimal_cell(value, scale)).expect("a number");
-            assert_eq!(found, expected, "{value} {scale}");
-        };
-        check(1250, 2, "12.5");
-        check(-7, 0, "-7");
-        check(7, -2, "700");
-        check(i128::from(i64::MAX) + 1, 0, "9223372036854775808");
-        check(i128::from(u64::MAX) + 1, 0, "1.8446744073709552e+19");
-        // A quotient of two rounded floats would be rounded twice.
-        check(123_456_789_012_345_678_901, 5, "1234567890123456.8");
-        check(1, 30, "1e-30");
     }
 }

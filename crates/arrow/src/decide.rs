@@ -204,7 +204,7 @@ fn decide_as_tree(
     message: &TypedColumn<'_>,
     row: usize,
 ) -> Result<Decision, RowError> {
-    let tree = rows::row_to_json(message, row, |error| session.masked_error(error))?;
+    let tree = rows::row_to_json(message, row, session.exact_places(), |error| session.masked_error(error))?;
     Ok(session.decide(&tree))
 }
 
@@ -239,7 +239,9 @@ fn matching_routes<'r>(
             .map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name))
             .collect();
     }
-    let Ok(tree) = rows::row_to_json(message, row, |error| error) else { return Vec::new() };
+    let Ok(tree) = rows::row_to_json(message, row, binding.places(), |error| error) else {
+        return Vec::new();
+    };
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
 }
 
@@ -304,7 +306,11 @@ impl Messages {
         for row in 0..part.batch.num_rows() {
             // The rules are not known here, so each key counts as private.
             let masked = |error| Privacy::Private(None).mask_error(error);
-            on_message(row, part.error(row).map_or_else(|| rows::row_to_json(&message, row, masked), Err));
+            on_message(
+                row,
+                part.error(row)
+                    .map_or_else(|| rows::row_to_json(&message, row, self.binding.places(), masked), Err),
+            );
         }
         Ok(())
     }

@@ -14,8 +14,10 @@ mod block;
 mod build;
 mod cell;
 mod decide;
+mod decimal;
 #[cfg(feature = "formats")]
 pub mod formats;
+mod kinds;
 mod lines;
 mod moment;
 mod rows;

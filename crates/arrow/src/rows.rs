@@ -3,10 +3,11 @@
 
 use crate::bind::BoundField;
 use crate::cell::{CellValue, TypedColumn};
+use crate::decimal::digits;
 use arrow_array::RecordBatch;
 use bumpalo::Bump;
 use rulec::{JsonError, Message};
-use rulec_base::json;
+use rulec_base::json::{self, ExactPlaces};
 use rulec_base::message;
 use rulec_lang::ty::Kind;
 use rulec_lang::value::{Value, format_datetime};
@@ -94,6 +95,7 @@ pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<V
         CellValue::Wide(value) => Value::Wide(value),
         CellValue::Float(value) => Value::Float(value),
         CellValue::Json(_) => return None,
+        CellValue::Digits(value, scale) => Value::Str(bump.alloc_str(&digits(value, scale))),
         CellValue::Time(time) => Value::Str(bump.alloc_str(&format_datetime(time))),
         CellValue::Day(count) => {
             crate::moment::format_day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))
@@ -146,13 +148,15 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
     })
 }
 
-/// Converts a row to a JSON tree. `masked` masks the private keys that an error names.
+/// Converts a row to a JSON tree. Numbers at the given places keep their digits. `masked` masks the
+/// private keys that an error names.
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.
 pub(crate) fn row_to_json(
     message: &TypedColumn<'_>,
     row: usize,
+    places: &ExactPlaces,
     masked: impl Fn(JsonError) -> JsonError,
 ) -> Result<Json, RowError> {
     let mut object = Map::new();
@@ -162,7 +166,8 @@ pub(crate) fn row_to_json(
             CellValue::Json(text) => {
                 let error =
                     |error: JsonError| RowError::from_json_error(name, &masked(error.with_keys_added(name)));
-                let value = json::parse(text).map_err(error)?;
+                let places = places.field(name).unwrap_or(ExactPlaces::none());
+                let value = json::parse_exact(text, places).map_err(error)?;
                 object.insert((*name).to_owned(), value);
             }
             cell => {

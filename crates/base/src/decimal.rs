@@ -47,8 +47,8 @@ impl Decimal {
         Decimal::from_parts(int, 0)
     }
 
-    /// Returns the decimal that the shortest spelling of a float stands for: 0.1 for the float
-    /// nearest to 0.1. `None` if it has too many digits.
+    /// Returns the decimal that the shortest spelling of a float writes: 0.1 for the float nearest
+    /// to 0.1. `None` if it has too many digits.
     pub fn from_float(float: f64) -> Option<Decimal> {
         Decimal::parse(&format!("{float:e}"))
     }

@@ -214,8 +214,8 @@ pub fn read_json_object(
     json::parse_object_bytes_exact(bytes, places).map_err(|error| to_error(&name, &error))
 }
 
-/// Parses the JSON object given with `--input`; `-` reads standard input. Numbers at the given places
-/// keep their digits.
+/// Parses the JSON object given with `--input`; `-` reads standard input. Numbers at the given
+/// places keep their digits.
 pub fn parse_input_object(
     text: &str,
     places: &ExactPlaces,

@@ -210,8 +210,8 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
     }
 }
 
-/// True for the schema of an exact decimal: its format says so, or it allows a number and a text with
-/// a pattern, as pydantic writes a `Decimal`.
+/// True for the schema of an exact decimal. Its format says so, or it allows a number and a text
+/// with a pattern, as pydantic writes a `Decimal`.
 fn is_decimal_schema(schema: &Json) -> bool {
     let has_type = |part: &Json, names: &[&str]| {
         part.get("type").and_then(Json::as_str).is_some_and(|name| names.contains(&name))
@@ -221,7 +221,9 @@ fn is_decimal_schema(schema: &Json) -> bool {
     };
     let has_number = parts.iter().any(|part| has_type(part, &["number", "integer"]));
     let has_pattern = parts.iter().any(|part| has_type(part, &["string"]) && part.get("pattern").is_some());
-    has_number && has_pattern && parts.iter().all(|part| has_type(part, &["number", "integer", "string", "null"]))
+    has_number
+        && has_pattern
+        && parts.iter().all(|part| has_type(part, &["number", "integer", "string", "null"]))
 }
 
 fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {

@@ -176,7 +176,8 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options. Numbers at the given places keep their digits. `masked` masks the private keys that an error names.
+    /// Builds the message from the options. Numbers at the given places keep their digits. `masked`
+    /// masks the private keys that an error names.
     pub fn read_message(
         &self,
         places: &ExactPlaces,

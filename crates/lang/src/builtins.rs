@@ -161,8 +161,8 @@ macro_rules! functions {
 }
 
 use FnResult::{
-    Bucket, Decimals, ElementOfFirst, Ints, Kinds, LikeArguments, LikeFirst, Maybe, Rounded, Strings, SumOfFirst,
-    ValuesOfFirst,
+    Bucket, Decimals, ElementOfFirst, Ints, Kinds, LikeArguments, LikeFirst, Maybe, Rounded, Strings,
+    SumOfFirst, ValuesOfFirst,
 };
 use KindSet as K;
 

@@ -9,8 +9,8 @@ mod record;
 pub use record::{Field, RecordType};
 
 use rulec_base::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
-use rulec_base::json::ExactPlaces;
 use rulec_base::diag::{Arg, Argument, Message, list_alternatives};
+use rulec_base::json::ExactPlaces;
 use rulec_base::message;
 use std::fmt;
 use std::sync::Arc;
@@ -361,7 +361,11 @@ impl Codec for KindSet {
     }
     fn read(reader: &mut Reader<'_>) -> Result<KindSet, DecodeError> {
         let kinds = KindSet(u16::read(reader)?);
-        if kinds.is_subset(KindSet::EVERY_KIND) { Ok(kinds) } else { Err(DecodeError("there is no such kind")) }
+        if kinds.is_subset(KindSet::EVERY_KIND) {
+            Ok(kinds)
+        } else {
+            Err(DecodeError("there is no such kind"))
+        }
     }
 }
 

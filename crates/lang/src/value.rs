@@ -3,8 +3,11 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+mod exact;
+
 use crate::ty::{Kind, KindSet};
 use bumpalo::Bump;
+use exact::{compare_decimals, compare_wide, decimal_to_json};
 use rulec_base::decimal::Decimal;
 use rulec_base::text::version;
 use serde_json::{Map, Value as Json};
@@ -200,20 +203,6 @@ impl<'a> Value<'a> {
                 parse_datetime(text).map_or(Value::Missing, Value::DateTime)
             }
             _ => Value::Missing,
-        }
-    }
-
-    /// Returns the decimal that a number is, or that a text writes. A float is the decimal that its
-    /// shortest spelling stands for. `None` for other values, or if there are too many digits.
-    #[must_use]
-    pub fn to_decimal(self) -> Option<Decimal> {
-        match self {
-            Value::Decimal(decimal) => Some(decimal),
-            Value::Int(int) => Decimal::from_integer(int.into()),
-            Value::Wide(int) => Decimal::from_integer(int.into()),
-            Value::Float(float) => Decimal::from_float(float),
-            Value::Str(text) => Decimal::parse(text.trim()),
-            _ => None,
         }
     }
 
@@ -421,21 +410,6 @@ pub fn format_datetime(time: OffsetDateTime) -> String {
     time.format(&Rfc3339).unwrap_or_else(|_| time.to_string())
 }
 
-/// Returns a decimal as a JSON number if readers of JSON keep its digits, otherwise as text. Most
-/// readers keep ints of 64 bits and floats.
-fn decimal_to_json(decimal: Decimal) -> Json {
-    match decimal.to_integer().map(Value::from_integer) {
-        Some(int @ (Value::Int(_) | Value::Wide(_))) => int.to_json(),
-        _ => {
-            let float = decimal.to_float();
-            match Decimal::from_float(float) == Some(decimal) {
-                true => Json::from(float),
-                false => Json::from(decimal.to_string()),
-            }
-        }
-    }
-}
-
 /// Compares an int and a float by their exact values: 2^53+1 is greater than 2^53 as a float.
 pub fn compare_int_float(int: i64, float: f64) -> Ordering {
     // Floats of magnitude 2^63 or more are outside the int range. For smaller floats, truncation is
@@ -480,28 +454,6 @@ pub fn compare_wide_float(int: u64, float: f64) -> Ordering {
     }
 }
 
-/// Compares two numbers, of which one is a [`Value::Wide`]; `None` if the other is no number.
-#[cold]
-fn compare_wide(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
-    match (left, right) {
-        (Value::Wide(a), Value::Wide(b)) => Some(a.cmp(&b)),
-        (Value::Wide(_), Value::Int(_)) => Some(Ordering::Greater),
-        (Value::Int(_), Value::Wide(_)) => Some(Ordering::Less),
-        (Value::Wide(a), Value::Float(b)) => Some(compare_wide_float(a, b)),
-        (Value::Float(a), Value::Wide(b)) => Some(compare_wide_float(b, a).reverse()),
-        _ => None,
-    }
-}
-
-/// Compares two numbers, of which one is a decimal; `None` if the other is a float or no number.
-#[cold]
-fn compare_decimals(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
-    match (left, right) {
-        (Value::Float(_) | Value::Str(_), _) | (_, Value::Float(_) | Value::Str(_)) => None,
-        _ => Some(left.to_decimal()?.cmp(&right.to_decimal()?)),
-    }
-}
-
 /// Compares two values; the result is true or false, never unknown. Elements of lists and values of
 /// dicts are compared by this function. Values of different kinds are unequal, and null equals
 /// null.
@@ -537,9 +489,7 @@ pub fn is_identical(left: Value<'_>, right: Value<'_>) -> bool {
 #[inline]
 pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
     match (left.kind(), right.kind()) {
-        (Some(a), Some(b)) if a.is_comparable_with(b) => {
-            is_identical(left, right).into()
-        }
+        (Some(a), Some(b)) if a.is_comparable_with(b) => is_identical(left, right).into(),
         _ => Tri::Unknown,
     }
 }

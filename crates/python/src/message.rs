@@ -270,7 +270,9 @@ impl TreeConverter<'_> {
             Some(Conversion::Date) => self.value(&value.call_method0(intern!(py, "isoformat"))?),
             Some(Conversion::Text) => self.value(value.str()?.as_any()),
             Some(Conversion::Decimal) if self.places.has_number() => self.value(value.str()?.as_any()),
-            Some(Conversion::Number | Conversion::Decimal) => self.value(&value.call_method0(intern!(py, "__float__"))?),
+            Some(Conversion::Number | Conversion::Decimal) => {
+                self.value(&value.call_method0(intern!(py, "__float__"))?)
+            }
             Some(Conversion::Scalar) => self.value(&value.call_method0(intern!(py, "item"))?),
             Some(Conversion::Mapping) => self.dict(&value.call_method0(intern!(py, "items"))?),
             Some(Conversion::List) => self.list(value),

@@ -176,7 +176,6 @@ struct Checker<'a> {
     fields: MessageFields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, FileSettings>,
-    /// The `version` setting of each file.
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
     used: HashSet<&'a str>,

@@ -113,9 +113,6 @@ pub struct Program {
     /// The declarations of the main file that no rule uses. Empty in a program that was read from
     /// an artifact.
     pub idle: Vec<UnusedDeclaration>,
-    /// The places of the numbers that are read as decimals, by all their digits. Empty in a program
-    /// that was read from an artifact.
-    pub exact_numbers: Vec<Span>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
     /// The limits that apply to every decision.

@@ -9,7 +9,8 @@ impl Generator<'_> {
             0..=5 => self.decimal(depth),
             6 | 7 => self.random.pick(DECIMALS).to_owned(),
             8 => self.int(),
-            _ => "ctx.count".to_owned(),
+            _ if self.declared => "ctx.count".to_owned(),
+            _ => "2".to_owned(),
         }
     }
 
@@ -84,12 +85,20 @@ impl Generator<'_> {
             1 => {
                 let count = if self.random.chance(20) { 20 } else { 1 + self.random.below(4) };
                 let items: Vec<String> = (0..count)
-                    .map(|_| if self.random.chance(30) { self.int() } else { self.random.pick(DECIMALS).to_owned() })
+                    .map(|_| {
+                        if self.random.chance(30) {
+                            self.int()
+                        } else {
+                            self.random.pick(DECIMALS).to_owned()
+                        }
+                    })
                     .collect();
                 format!("{decimal}{} [{}]", self.maybe_not(" in"), items.join(", "))
             }
             2 => format!("{decimal}{} ctx.money", self.maybe_not(" in")),
-            3 if self.declared => format!("ctx.money{} {}", self.maybe_not(" contains"), self.decimal_or_number(1)),
+            3 if self.declared => {
+                format!("ctx.money{} {}", self.maybe_not(" contains"), self.decimal_or_number(1))
+            }
             4 if self.declared => {
                 let name = format!("m{}", self.vars);
                 self.vars += 1;
@@ -99,7 +108,12 @@ impl Generator<'_> {
                 let quantifier = self.random.pick(&["any", "all"]);
                 format!("({quantifier} {name} in ctx.money: {body})")
             }
-            5 => format!("{}({decimal}) {} {}", self.random.pick(&["floor", "ceil", "round"]), self.comparison(), self.int()),
+            5 => format!(
+                "{}({decimal}) {} {}",
+                self.random.pick(&["floor", "ceil", "round"]),
+                self.comparison(),
+                self.int()
+            ),
             _ => format!("{decimal} {} {}", self.comparison(), self.decimal_or_number(1)),
         }
     }

@@ -154,6 +154,11 @@ pub const CASES: &[Case] = &[
     }),
     (Function, "Number", "in a nest", |size| indexed(size, "number($) == 1", "1234567.89e3")),
     (Function, "Number", "a long text", |size| long(size, "number(text) == 1", "1")),
+    (Function, "Decimal", "in a nest", |size| indexed(size, "decimal($) == 1", "1234567.89e3")),
+    (Function, "Decimal", "a long text", |size| long(size, "decimal(text) == 1", "1")),
+    (Function, "Decimals", "many numbers", |size| {
+        ask("sum(decimals(ctx.l)) == -1", json!({ "ctx": { "l": list(size.bytes / 4, 0.5) } }))
+    }),
     (Function, "Version", "in a nest", |size| indexed(size, "version($) > \"2\"", "v1.2.3-alpha.10")),
     (Function, "Sum", "many numbers", |size| {
         ask("sum(ctx.l) == -1", json!({ "ctx": { "l": list(size.bytes / 4, 0.5) } }))

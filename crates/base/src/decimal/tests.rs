@@ -1,3 +1,5 @@
+//! Tests of decimals.
+
 use super::*;
 
 fn decimal(text: &str) -> Decimal {
@@ -20,8 +22,25 @@ fn numbers_are_read_by_their_digits() {
     check("1000000000000000000000000000000e-10", "100000000000000000000");
     check("0.10000000000000000000000000000000000", "0.1");
     for text in [
-        "", "-", ".", "e5", "1e", "1e+", "1.2.3", "1 2", "0x10", "inf", "nan", "１", "--1", "1e-",
-        "10000000000000000000000000000", "1e28", "1e-29", "0.12345678901234567890123456789", "1e400",
+        "",
+        "-",
+        ".",
+        "e5",
+        "1e",
+        "1e+",
+        "1.2.3",
+        "1 2",
+        "0x10",
+        "inf",
+        "nan",
+        "１",
+        "--1",
+        "1e-",
+        "10000000000000000000000000000",
+        "1e28",
+        "1e-29",
+        "0.12345678901234567890123456789",
+        "1e400",
         "1e-999999999999999999999",
     ] {
         assert_eq!(Decimal::parse(text), None, "{text}");
@@ -47,8 +66,18 @@ fn results_are_exact_or_nothing() {
     check(Decimal::checked_add, "9999999999999999999999999999", "1", None);
     check(Decimal::checked_add, "5000000000000000000000000000", "5000000000000000000000000000", None);
     check(Decimal::checked_add, "1e27", "1e-28", None);
-    check(Decimal::checked_add, "0.5555555555555555555555555555", "0.4444444444444444444444444445", Some("1"));
-    check(Decimal::checked_sub, "1", "0.9999999999999999999999999999", Some("0.0000000000000000000000000001"));
+    check(
+        Decimal::checked_add,
+        "0.5555555555555555555555555555",
+        "0.4444444444444444444444444445",
+        Some("1"),
+    );
+    check(
+        Decimal::checked_sub,
+        "1",
+        "0.9999999999999999999999999999",
+        Some("0.0000000000000000000000000001"),
+    );
     check(Decimal::checked_mul, "0.12345678901234567", "0.12345678901234567", None);
     // 2^89 * 5^40 exceeds 128 bits. With the zeros of 10^40 removed, 2^49 is left.
     check(
@@ -72,16 +101,22 @@ fn results_are_exact_or_nothing() {
     check(Decimal::checked_rem, "1e27", "7e-28", Some("0.0000000000000000000000000003"));
     check(Decimal::checked_rem, "3e-28", "1e27", Some("0.0000000000000000000000000003"));
     check(Decimal::checked_rem, "1", "0", None);
-    for (text, floor, ceil, round) in
-        [("2.5", "2", "3", "3"), ("-2.5", "-3", "-2", "-3"), ("-0.5", "-1", "0", "-1"), ("-0.4", "-1", "0", "0")]
-    {
+    for (text, floor, ceil, round) in [
+        ("2.5", "2", "3", "3"),
+        ("-2.5", "-3", "-2", "-3"),
+        ("-0.5", "-1", "0", "-1"),
+        ("-0.4", "-1", "0", "0"),
+    ] {
         let shown = |value: Decimal| value.to_string();
         assert_eq!(shown(decimal(text).floor()), floor);
         assert_eq!(shown(decimal(text).ceil()), ceil);
         assert_eq!(decimal(text).round(0).map(shown).as_deref(), Some(round));
     }
     assert_eq!(decimal("2.345").round(2), Some(decimal("2.35")));
-    assert_eq!(decimal("9999999999999999999999999999").round(2), Some(decimal("9999999999999999999999999999")));
+    assert_eq!(
+        decimal("9999999999999999999999999999").round(2),
+        Some(decimal("9999999999999999999999999999"))
+    );
 }
 
 /// A whole number of the size that products of decimals have, as base-10^9 digits, least first.
@@ -129,7 +164,9 @@ fn products_have_all_their_digits() {
         let expected = Decimal::parse(&format!("{digits}e-{}", a.scale() + b.scale()));
         assert_eq!(a.checked_mul(b), expected, "{a} * {b}");
         exact += usize::from(expected.is_some());
-        if let Some(quotient) = expected.and_then(|product| product.checked_div(b)).filter(|_| b != Decimal::ZERO) {
+        if let Some(quotient) =
+            expected.and_then(|product| product.checked_div(b)).filter(|_| b != Decimal::ZERO)
+        {
             assert_eq!(quotient, a, "{a} * {b} / {b}");
         }
         let (Some(sum), Some(rest)) = (a.checked_add(b), a.checked_rem(b)) else { continue };

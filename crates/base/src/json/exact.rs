@@ -18,8 +18,7 @@ pub struct ExactPlaces {
 impl ExactPlaces {
     /// Returns a set without places.
     pub fn none() -> &'static ExactPlaces {
-        static NONE: ExactPlaces =
-            ExactPlaces { has_number: false, elements: None, fields: BTreeMap::new() };
+        static NONE: ExactPlaces = ExactPlaces { has_number: false, elements: None, fields: BTreeMap::new() };
         &NONE
     }
 

@@ -1,10 +1,9 @@
 //! Checks decimals: numeric constants next to a decimal become decimals, and a float next to a
 //! decimal is an error. Also warns of floats that are computed and then tested for equality.
 
-use super::operator::element_kinds;
+use super::read::element_kinds;
 use super::{Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind, Term};
-use rulec_base::decimal::Decimal;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -50,7 +49,8 @@ impl Checker<'_> {
                 (ExprKind::If { cond, then: Box::new(then), other: Box::new(other) }, ty)
             }
             ExprKind::List(items) => {
-                let items = items.into_iter().map(|item| self.as_decimal(item)).collect::<Checked<Vec<_>>>()?;
+                let items =
+                    items.into_iter().map(|item| self.as_decimal(item)).collect::<Checked<Vec<_>>>()?;
                 let element = items.iter().map(|item| item.ty.clone()).reduce(|all, ty| all.join(&ty));
                 (ExprKind::List(items), Ty::list(element.unwrap_or(Ty::DECIMAL)))
             }
@@ -61,8 +61,7 @@ impl Checker<'_> {
 
     fn constant_as_decimal(&mut self, constant: Const, ty: Ty, span: Span) -> Checked<(ExprKind, Ty)> {
         let converted = match constant.value() {
-            Value::Float(float) => Some(self.written_decimal(float, span)),
-            number @ (Value::Int(_) | Value::Wide(_)) => Some(number.to_decimal()),
+            number @ (Value::Int(_) | Value::Wide(_) | Value::Float(_)) => Some(number.to_decimal()),
             // The elements stay as they are written: a decimal equals the number that writes it.
             Value::JsonList(items) if items.iter().all(Json::is_number) => {
                 if items.iter().any(|item| Value::from_json(item).to_decimal().is_none()) {
@@ -84,24 +83,19 @@ impl Checker<'_> {
         self.fail(Code::DecimalDigits, span, message, message!("write fewer digits"))
     }
 
-    /// Returns the decimal that a literal writes. A float keeps fewer digits, so the digits are read
-    /// from the source text if the literal is there.
-    fn written_decimal(&mut self, float: f64, span: Span) -> Option<Decimal> {
-        let text = self.loaded.sources.get(span.file).and_then(|file| file.text.get(span.range()));
-        let digits = text.map(|text| text.replace('_', ""));
-        let is_literal = |digits: &String| digits.parse() == Ok(float);
-        let Some(digits) = digits.filter(is_literal) else { return Decimal::from_float(float) };
-        self.program.exact_numbers.push(span);
-        Decimal::parse(&digits)
-    }
-
     /// Returns an error if one operand is a decimal and the other may be a float.
-    pub(super) fn float_beside_decimal(&self, operator: Span, left: &Expr, right: &Expr) -> Option<Diagnostic> {
+    pub(super) fn float_beside_decimal(
+        &self,
+        operator: Span,
+        left: &Expr,
+        right: &Expr,
+    ) -> Option<Diagnostic> {
         let is_decimal = |expr: &Expr| number_kinds(&expr.ty).overlaps(KindSet::DECIMAL);
         let may_be_float = |expr: &Expr| {
             // The elements of a list of any type are compared by their digits.
             let is_list = expr.ty.kinds == KindSet::LIST;
-            number_kinds(&expr.ty).overlaps(KindSet::FLOAT) && !(is_list && element_kinds(&expr.ty) == KindSet::ALL)
+            number_kinds(&expr.ty).overlaps(KindSet::FLOAT)
+                && !(is_list && element_kinds(&expr.ty) == KindSet::ALL)
         };
         let float = match (is_decimal(left), is_decimal(right)) {
             (true, false) if may_be_float(right) => right,
@@ -117,9 +111,13 @@ impl Checker<'_> {
             .label(left.span, left.ty.to_message())
             .label(right.span, right.ty.to_message());
         let help = match float.kind {
-            _ if is_computed(float) => message!("compute with decimals from the start: write `decimal(x)` for each number"),
+            _ if is_computed(float) => {
+                message!("compute with decimals from the start: write `decimal(x)` for each number")
+            }
             ExprKind::Slot(_) if self.fields.infers_types() => {
-                message!("the rules also use this field as a float: read it as a decimal here, with `x as decimal`")
+                message!(
+                    "the rules also use this field as a float: read it as a decimal here, with `x as decimal`"
+                )
             }
             ExprKind::Slot(_) => message!("declare the field as `decimal` in `input`"),
             _ => message!("read the value as a decimal, with `x as decimal`"),
@@ -155,7 +153,8 @@ impl Checker<'_> {
             }
             (Function::Min | Function::Max, args) => {
                 let given = || args.iter().flatten();
-                let Some(decimal) = given().find(|arg| arg.ty.kinds.overlaps(KindSet::DECIMAL)).cloned() else {
+                let Some(decimal) = given().find(|arg| arg.ty.kinds.overlaps(KindSet::DECIMAL)).cloned()
+                else {
                     return Ok(());
                 };
                 for arg in args.iter_mut().flatten() {
@@ -262,11 +261,16 @@ fn is_numeric(expr: &Expr) -> bool {
 /// True if arithmetic or a function of the rules computes the number.
 fn is_computed(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Op(Op::Coalesce, left, right) => is_computed(left) || right.as_deref().is_some_and(is_computed),
+        ExprKind::Op(Op::Coalesce, left, right) => {
+            is_computed(left) || right.as_deref().is_some_and(is_computed)
+        }
         ExprKind::Op(Op::Neg, inner, _) | ExprKind::Read(inner, _) => is_computed(inner),
         ExprKind::Op(..) => true,
         ExprKind::Call(function, _) => {
-            matches!(function, Function::Sum | Function::Abs | Function::Min | Function::Max | Function::Similarity)
+            matches!(
+                function,
+                Function::Sum | Function::Abs | Function::Min | Function::Max | Function::Similarity
+            )
         }
         ExprKind::If { then, other, .. } => is_computed(then) || is_computed(other),
         _ => false,

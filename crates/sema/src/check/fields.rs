@@ -3,6 +3,7 @@
 
 use super::DeclaredInput;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
+use super::read::UNDECLARED_KINDS;
 use super::uses::{CountedFields, CountedUses, FieldUses, RouteUses, UsesByRoute};
 use crate::hir::{BindingRoot, Slot, SlotId};
 use hashbrown::{HashMap, HashSet, HashTable};
@@ -166,9 +167,6 @@ fn is_one_family(kinds: KindSet) -> bool {
     let is_other_number = |kind: Kind| kinds.has(Kind::Int) && matches!(kind, Kind::Float | Kind::Decimal);
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
 }
-
-/// The kinds of an undeclared field before its uses narrow them.
-pub(super) const UNDECLARED_KINDS: KindSet = KindSet::ALL.union(KindSet::DECIMAL);
 
 /// Returns the kinds with which a field is read whose uses accept the given kinds. Decimals are
 /// read only where a use excludes floats: where the field meets a decimal.

@@ -3,9 +3,9 @@
 //! operands, and reports a mismatch if there are none.
 
 use super::constant::NULL_HELP;
-use super::fields::NarrowingReason;
 use super::decimal::elements_as_decimals;
-use super::read::{typed_read, union_of_kinds};
+use super::fields::NarrowingReason;
+use super::read::{element_kinds, typed_read, union_of_kinds};
 use super::{Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind, Operand, Predicate, Term};
 use rulec_base::decimal::Decimal;
@@ -430,9 +430,4 @@ fn right_kinds(
             pair(members.shared_comparable_kinds(left.kinds), KindSet::LIST)
         }
     }
-}
-
-/// Returns the kinds that the elements of a value may have, if the value is a list.
-pub(super) fn element_kinds(ty: &Ty) -> KindSet {
-    if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
 }

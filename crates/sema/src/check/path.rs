@@ -1,10 +1,8 @@
 //! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::constant_json_of;
-use super::fields::{
-    NarrowingReason, PathError, ResolvedField, UNDECLARED_KINDS, field_of_type, meant_function,
-};
-use super::read::{readable_kinds, typed_read, union_of_kinds};
+use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, meant_function};
+use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
 use rulec_base::diag::{Code, Diagnostic, Message};

@@ -37,3 +37,11 @@ pub(super) fn typed_read(expr: Expr, wanted_type: &Ty) -> Expr {
         (expr.span, expr.optional || !expr.ty.kinds.is_subset(accepted_kinds(wanted_type.kinds)));
     Expr { kind: ExprKind::Read(Box::new(expr), wanted_type.kinds), ty: wanted_type.clone(), optional, span }
 }
+
+/// Returns the kinds that the elements of a value may have, if the value is a list.
+pub(super) fn element_kinds(ty: &Ty) -> KindSet {
+    if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
+}
+
+/// The kinds of an undeclared field before its uses narrow them.
+pub(super) const UNDECLARED_KINDS: KindSet = KindSet::ALL.union(KindSet::DECIMAL);

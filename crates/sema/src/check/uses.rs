@@ -2,8 +2,8 @@
 //! The uses also show which inferred types change if a route is removed.
 
 use super::DeclaredInput;
-use super::fields::UNDECLARED_KINDS;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
+use super::read::UNDECLARED_KINDS;
 use hashbrown::HashMap;
 use rulec_base::broken_invariant;
 use rulec_base::span::Span;

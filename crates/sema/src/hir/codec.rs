@@ -40,10 +40,9 @@ macro_rules! impl_codec_for_program {
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.counts = from.counts.with_count(IndexedTable::Let, 0);
-                // Only the compiler uses patterns, unused declarations and places of numbers, so they
-                // are not written.
-                let (patterns, idle, exact_numbers) = (HashMap::new(), Vec::new(), Vec::new());
-                Ok(Program { $($part: Codec::read(from)?,)* patterns, idle, exact_numbers })
+                // Only the compiler uses patterns and unused declarations, so they are not written.
+                let (patterns, idle) = (HashMap::new(), Vec::new());
+                Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
             }
         }
     };

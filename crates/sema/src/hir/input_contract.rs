@@ -47,7 +47,8 @@ impl Program {
         Cow::Owned(record)
     }
 
-    /// Returns the places in messages where numbers keep their digits: where the rules read decimals.
+    /// Returns the places in messages where numbers keep their digits, because the rules read
+    /// decimals.
     pub fn exact_places(&self) -> ExactPlaces {
         let mut places = ExactPlaces::default();
         if let Some(input) = &self.input {

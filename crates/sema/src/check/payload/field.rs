@@ -293,7 +293,9 @@ impl<'a> Checker<'a> {
         correction: Option<Correction>,
     ) -> Checked<Option<Correction>> {
         let Some(Correction::Default(id)) = correction else { return Ok(None) };
-        let value = self.program.value(id);
+        let value = self.program.value(id).clone();
+        let value = self.constants_beside(value, ty.kinds)?;
+        self.program.values[id.index()] = value.clone();
         if !value.ty.kinds.overlaps(accepted_kinds(ty.kinds)) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
             let message =
@@ -324,10 +326,12 @@ impl<'a> Checker<'a> {
         let span = limits.values.span;
         if let ast::ExprKind::Range { start, end, inclusive } = &limits.values.kind {
             let (start, end) = (self.check_value(start), self.check_value(end));
-            let (start, end) = (start?, end?);
+            let start = self.constants_beside(start?, typed.ty.kinds)?;
+            let end = self.constants_beside(end?, typed.ty.kinds)?;
+            let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
             let fits_field = |end: &Expr| {
                 end.ty.kinds.with_comparable_kinds().overlaps(typed.ty.kinds)
-                    && end.ty.kinds.overlaps(KindSet::NUMBER)
+                    && end.ty.kinds.overlaps(numbers)
             };
             if !fits_field(&start) || !fits_field(&end) || typed.ty.kinds == KindSet::ALL {
                 return self.report_limit_mismatch(field, span, message!("a range applies only to numbers"));
@@ -342,7 +346,8 @@ impl<'a> Checker<'a> {
                 );
             }
             let clamp = limits.clamp.then(|| {
-                let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
+                let ty = if typed.ty.kinds.overlaps(KindSet::DECIMAL) { Ty::DECIMAL } else { Ty::NUMBER };
+                let call = |function, args| Expr::call(function, args, ty.clone(), span);
                 let upper_bounded = call(Function::Min, vec![typed.clone(), end.clone()]);
                 let clamped = call(Function::Max, vec![start.clone(), upper_bounded]);
                 Correction::Clamp(self.add_value(clamped))
@@ -355,6 +360,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::ClampWithoutRange, span, message!("`clamp` needs a range"), help);
         }
         let values = self.check_value(&limits.values)?;
+        let values = self.constants_beside(values, typed.ty.kinds)?;
         let element = values.ty.element().kinds.with_comparable_kinds();
         if values.ty.kinds != KindSet::LIST || !element.overlaps(typed.ty.kinds) {
             return self.report_limit_mismatch(

@@ -219,7 +219,7 @@ pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
         Shape::Plain(ty) => match (ty.kinds, &ty.inner) {
             (KindSet::STRING, _) => message!("a text"),
             (KindSet::INT, _) => message!("a whole number"),
-            (KindSet::NUMBER | KindSet::FLOAT, _) => message!("a number"),
+            (KindSet::NUMBER | KindSet::FLOAT | KindSet::DECIMAL, _) => message!("a number"),
             (KindSet::BOOL, _) => message!("true or false"),
             (KindSet::DATETIME, _) => message!("a time such as \"2026-01-31T09:00:00Z\""),
             (KindSet::LIST, InnerType::Element(element)) if element.kinds == KindSet::STRING => {

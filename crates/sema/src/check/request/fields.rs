@@ -1,11 +1,11 @@
 //! The fields of `request`: each use becomes a call of a built-in analysis function.
 
-use crate::check::fields::UNDECLARED_KINDS;
 use super::super::fields::NarrowingReason;
 use super::super::path::ConstantPath;
 use super::super::read::typed_read;
 use super::super::{AlreadyReported, Checked, Checker, join_names};
 use super::{CONTEXT_SCORE, TEXT_FIELD};
+use crate::check::read::UNDECLARED_KINDS;
 use crate::hir::{self, Expr, ExprKind, ExternId, Term};
 use crate::request::{
     BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD, REQUEST_FIELDS, REQUEST_ROOT,
