@@ -290,7 +290,7 @@ mod tests {
         for op in [Op::In, Op::Contains, Op::StartsWith, Op::EndsWith] {
             for (fold, word) in [(false, false), (true, false), (false, true), (true, true)] {
                 for quantity in [None, Some(Quantity::Any), Some(Quantity::All), Some(Quantity::None)] {
-                    let text = TextMode { fold, form: NormalizationForm::None };
+                    let text = TextMode { fold, ..TextMode::PLAIN };
                     let mode = TestMode { word, quantity, text };
                     for list in [&texts, &mixed] {
                         let right = Const::Json(Arc::new(json!(list)));

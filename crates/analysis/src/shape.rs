@@ -162,7 +162,7 @@ fn text_dependence<'k>(
     mode: TestMode,
 ) -> TextDependence {
     let keywords: Vec<String> = keywords.map(str::to_owned).collect();
-    if mode.text.form != NormalizationForm::None {
+    if !mode.text.maps_single_chars() {
         return TextDependence::Opaque;
     }
     TextDependence::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })

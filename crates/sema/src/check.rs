@@ -162,6 +162,8 @@ const MAX_LISTED_NAMES: usize = 20;
 #[derive(Clone)]
 struct FileSettings {
     case: Case,
+    /// Whether full case folding applies where case is ignored (`case: full`).
+    full_case: bool,
     form: NormalizationForm,
     /// The default time zone for clock functions that are called without one.
     zone: Option<Arc<str>>,
@@ -382,7 +384,12 @@ impl<'a> Checker<'a> {
     }
 
     fn settings_of(&self, file: FileId) -> FileSettings {
-        let defaults = || FileSettings { case: Case::Match, form: NormalizationForm::None, zone: None };
+        let defaults = || FileSettings {
+            case: Case::Match,
+            full_case: false,
+            form: NormalizationForm::None,
+            zone: None,
+        };
         self.settings.get(&file).cloned().unwrap_or_else(defaults)
     }
 

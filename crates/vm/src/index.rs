@@ -139,7 +139,7 @@ impl SubjectIndex {
     /// `asks_own` is false, because then no predicate needs the result.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
-        self.asks_own && form.mode.form == NormalizationForm::None && prepared == text.as_bytes()
+        self.asks_own && form.mode.maps_single_chars() && prepared == text.as_bytes()
     }
 }
 

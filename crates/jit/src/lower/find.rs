@@ -42,10 +42,7 @@ impl<'w> Needle<'w> {
     /// code cannot search the keyword; a helper searches it instead.
     fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
-        if !cfg!(target_arch = "x86_64")
-            || mode.form != NormalizationForm::None
-            || word.len() > MAX_KEYWORD_BYTES
-        {
+        if !cfg!(target_arch = "x86_64") || !mode.maps_single_chars() || word.len() > MAX_KEYWORD_BYTES {
             return None;
         }
         let mut equals_non_ascii = false;

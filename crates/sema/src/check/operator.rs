@@ -133,12 +133,10 @@ impl<'a> Checker<'a> {
         let settings = self.settings_of(span.file);
         let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
         let text = if row.accepts.case && may_be_texts(&left.ty) && may_be_texts(&right.ty) {
-            TextMode {
-                fold: modifiers.case.unwrap_or(settings.case) == Case::Ignore,
-                form: match row.search {
-                    Some(search) if !search.prepares_texts() => Default::default(),
-                    _ => settings.form,
-                },
+            let fold = modifiers.case.unwrap_or(settings.case) == Case::Ignore;
+            match row.search {
+                Some(search) if !search.prepares_texts() => TextMode { fold, ..TextMode::PLAIN },
+                _ => TextMode { fold, full: fold && settings.full_case, form: settings.form },
             }
         } else {
             TextMode::default()

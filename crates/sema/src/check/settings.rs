@@ -29,10 +29,10 @@ pub struct Setting {
 pub static SETTINGS: [Setting; 8] = [
     Setting {
         name: "case",
-        values: message!("`insensitive` or `sensitive`"),
+        values: message!("`sensitive`, `insensitive` or `full`"),
         default: "`sensitive`",
         of_file: true,
-        doc: "Whether text operators distinguish upper and lower case.",
+        doc: "Whether text operators distinguish upper and lower case. `full` ignores case by full folding, so that `ß` equals `SS`.",
     },
     Setting {
         name: "normalize",
@@ -135,6 +135,7 @@ impl<'a> Checker<'a> {
         let fraction = number.filter(|number| (0.0..=1.0).contains(number));
         match (setting.name, setting_word(value), fraction, &value.kind) {
             ("case", "insensitive", ..) => settings.case = Case::Ignore,
+            ("case", "full", ..) => (settings.case, settings.full_case) = (Case::Ignore, true),
             ("case", "sensitive", ..) => settings.case = Case::Match,
             ("normalize", "nfkc", ..) => settings.form = NormalizationForm::Nfkc,
             ("normalize", "visible", ..) => settings.form = NormalizationForm::Visible,

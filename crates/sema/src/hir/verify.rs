@@ -257,7 +257,8 @@ fn is_valid_test(test: &Predicate) -> bool {
         && (!word || accepts.word)
         && (quantity.is_none() || accepts.quantity)
         && (text.is_plain() || accepts.case)
-        && (text.form == NormalizationForm::None || search.is_none_or(|search| search.prepares_texts()))
+        && (text.fold || !text.full)
+        && (text.maps_single_chars() || search.is_none_or(|search| search.prepares_texts()))
 }
 
 /// True for an `and` of presence tests, which is true or false but never unknown.
