@@ -32,6 +32,7 @@ mod uses;
 mod workflow;
 
 pub use pattern::regex_too_large;
+use settings::FileSettings;
 pub use settings::{SETTINGS, Setting};
 pub use suppressions::Suppressions;
 pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
@@ -43,8 +44,6 @@ use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Label, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
-use rulec_base::text::NormalizationForm;
-use rulec_lang::operators::Case;
 use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
@@ -158,16 +157,6 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
-
-#[derive(Clone)]
-struct FileSettings {
-    case: Case,
-    /// Whether full case folding applies where case is ignored (`case: full`).
-    full_case: bool,
-    form: NormalizationForm,
-    /// The default time zone for clock functions that are called without one.
-    zone: Option<Arc<str>>,
-}
 
 struct Checker<'a> {
     loaded: &'a Loaded,
@@ -384,13 +373,7 @@ impl<'a> Checker<'a> {
     }
 
     fn settings_of(&self, file: FileId) -> FileSettings {
-        let defaults = || FileSettings {
-            case: Case::Match,
-            full_case: false,
-            form: NormalizationForm::None,
-            zone: None,
-        };
-        self.settings.get(&file).cloned().unwrap_or_else(defaults)
+        self.settings.get(&file).cloned().unwrap_or_default()
     }
 
     fn check_definition(

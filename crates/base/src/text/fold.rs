@@ -116,7 +116,7 @@ pub fn fold_char(c: char) -> char {
 /// `ss`, `İ` becomes `i` and a combining dot. Folding these characters again changes nothing.
 ///
 /// Unicode's full folding differs from its simple folding exactly where a case mapping has several
-/// characters. The mappings are those of the standard library.
+/// characters. The standard library has these mappings.
 pub fn full_fold(c: char) -> impl Iterator<Item = char> {
     let folded = fold_char(c);
     let mut chars = [Some(folded), None, None];

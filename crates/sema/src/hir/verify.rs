@@ -4,7 +4,6 @@
 use super::*;
 use rulec_base::codec::DecodeError;
 use rulec_base::parallel::{self, Threads};
-use rulec_base::text::NormalizationForm;
 use rulec_lang::operators::modifiers::TestMode;
 use rulec_lang::operators::{Fixity, Implementation, Op, OpInfo};
 use std::collections::HashSet;

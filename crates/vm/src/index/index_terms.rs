@@ -41,8 +41,7 @@ pub struct Subject {
     pub fold: bool,
     /// Whether the text is also scanned without Unicode normalization and full case folding.
     pub plain: bool,
-    /// Further text modes in which the text is scanned. All of them apply Unicode normalization or
-    /// full case folding.
+    /// Further text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
     /// The id within the subject of each literal, by its anchor and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
