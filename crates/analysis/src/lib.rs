@@ -9,22 +9,28 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 mod atoms;
 mod budget;
+mod completeness;
 mod conditions;
 pub mod cost;
 pub mod diff;
+mod elements;
 mod forced;
 mod goal;
 mod joint_program;
 mod lift;
+mod list_candidates;
 mod minimal_change;
+mod misspelt;
 mod missing;
 mod orders;
 pub mod overlaps;
 mod pairing;
 mod place;
 mod prepared;
+mod promise;
 mod refuting;
 mod report;
 mod routes;
@@ -34,6 +40,7 @@ mod shape;
 mod solver;
 mod string_theory;
 mod theory;
+mod ties;
 mod unused;
 mod values;
 pub mod why_not;
@@ -137,6 +144,8 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     }
     report.report_unanalysed();
     unused::report_unused_definitions(&mut report);
+    solver.budget().begin_share();
+    misspelt::report_misspelt_fields(&mut report, solver.budget());
     let mut findings = report.findings;
     let mut warnings: Vec<&Diagnostic> =
         subject.warnings.iter().filter(|warning| warning.span().is_some()).collect();

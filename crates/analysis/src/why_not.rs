@@ -5,7 +5,8 @@
 use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::report::AnalysisReport;
-use super::sequence::{AnswerIds, Sequence, SequenceBuilder, SequenceLeaf};
+use super::answers::AnswerIds;
+use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
 use hashbrown::HashSet;
 use rulec_base::diag::Message;

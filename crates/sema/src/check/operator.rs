@@ -2,6 +2,7 @@
 //! from a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
 //! operands, and reports a mismatch if there are none.
 
+use super::file_settings::{CASE, FORM};
 use super::constant::NULL_HELP;
 use super::fields::NarrowingReason;
 use super::read::{typed_read, union_of_kinds};
@@ -10,7 +11,7 @@ use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_base::text::TextMode;
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::{
     self, AcceptedModifiers, Case, Modifiers, Op, OpInfo, OperatorForm, OperatorResult, Quantity,
     RightOperand, TestMode,
@@ -133,12 +134,12 @@ impl<'a> Checker<'a> {
         let settings = self.settings_of(span.file);
         let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
         let text = if row.accepts.case && may_be_texts(&left.ty) && may_be_texts(&right.ty) {
+            let is_prepared = row.search.is_none_or(|search| search.prepares_texts());
+            self.setting_uses.record(if modifiers.case.is_none() { CASE } else { 0 });
+            self.setting_uses.record(if is_prepared { FORM } else { 0 });
             TextMode {
                 fold: modifiers.case.unwrap_or(settings.case) == Case::Ignore,
-                form: match row.search {
-                    Some(search) if !search.prepares_texts() => Default::default(),
-                    _ => settings.form,
-                },
+                form: if is_prepared { settings.form } else { NormalizationForm::None },
             }
         } else {
             TextMode::default()

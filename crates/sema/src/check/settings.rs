@@ -1,6 +1,7 @@
 //! Settings: the table of all settings except limits, and how `settings` blocks are read.
 
-use super::{Checker, FileSettings};
+use super::Checker;
+use super::file_settings::FileSettings;
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
