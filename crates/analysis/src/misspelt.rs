@@ -33,15 +33,16 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
     }
     let mut findings = Vec::new();
     for (parent, fields) in reads_by_record(program) {
-        let often = || fields.iter().filter(|(_, reads)| reads.spans.len() >= MIN_READS);
+        let often = fields.iter().filter(|(_, reads)| reads.spans.len() >= MIN_READS);
+        let often: Vec<(&&str, &FieldReads)> = often.collect();
         for (name, reads) in fields.iter().filter(|(_, reads)| reads.spans.len() == 1) {
-            if !budget.charge(often().count()) {
+            if !budget.charge(often.len()) {
                 return;
             }
-            let is_near = |other: &(&&str, &FieldReads)| {
+            let is_near = |other: &&(&&str, &FieldReads)| {
                 is_typing_error(name, other.0) && other.1.kinds.overlaps(reads.kinds)
             };
-            let Some((near, _)) = often().find(is_near) else { continue };
+            let Some((near, _)) = often.iter().find(is_near) else { continue };
             let path = |name: &str| {
                 let names = parent.iter().map(|name| &**name).chain([name]);
                 names.collect::<Vec<_>>().join(".")

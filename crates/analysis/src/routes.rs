@@ -18,9 +18,12 @@ use serde_json::Value as Json;
 /// another route.
 pub(super) const MAX_ROUTES_TOGETHER: usize = 40;
 /// Steps of a decision, apart from the rules that are tried.
-pub(super) const STEPS_PER_DECISION: usize = 50;
+const STEPS_PER_DECISION: usize = 50;
 /// A step of a decision tries this number of rules, because the index excludes most of them.
-pub(super) const RULES_PER_STEP: usize = 64;
+const RULES_PER_STEP: usize = 64;
+
+/// A step of a decision reads this number of message fields.
+const FIELDS_PER_STEP: usize = 16;
 
 /// Analyses the routes of a table.
 pub(super) fn analyse_table(
@@ -63,6 +66,8 @@ fn hiding_routes(
     (id, route_facts): (RuleId, &ConditionFacts),
     (positions, facts): (&HashMap<RuleId, usize>, &HashMap<RuleId, ConditionFacts>),
 ) -> Option<Vec<RuleId>> {
+    // No route is tried before the first.
+    positions.get(&id).filter(|position| **position > 0)?;
     let mut message = route_facts.witness.clone()?;
     let mut hiding: Vec<RuleId> = Vec::new();
     loop {
@@ -108,8 +113,7 @@ pub(super) fn selected_route(
     table: TableId,
     message: &Json,
 ) -> Option<RuleId> {
-    let rules = subject.program.tables[table.index()].order.len();
-    if !budget.charge(STEPS_PER_DECISION + rules / RULES_PER_STEP) {
+    if !budget.charge(steps_per_decision(subject.program, table)) {
         return None;
     }
     let choice = (subject.decide)(table, message);
@@ -118,6 +122,12 @@ pub(super) fn selected_route(
         Some(rulec_eval::decision::Chosen::Rule(id)) => Some(id),
         _ => None,
     })
+}
+
+/// Returns the steps of a decision by a table.
+pub(super) fn steps_per_decision(program: &Program, table: TableId) -> usize {
+    let rules = program.tables[table.index()].order.len();
+    STEPS_PER_DECISION + rules / RULES_PER_STEP + program.slots.len() / FIELDS_PER_STEP
 }
 
 /// True if this outcome always ends the search with a choice. A `goto` to a table without a default
