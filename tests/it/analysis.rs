@@ -151,8 +151,13 @@ fn gaps_among_promised_messages_are_apart_from_others() {
     check("credit?: number", "credit >= 610", "W0216 `route high when credit >= 610 -> b` by {}");
     let complete = Rules::from_text(&rules("credit: number", "credit >= 610")).expect("it is right");
     let help = complete.analyse()[0].diagnostic.help.clone().map(|help| help.to_string());
-    assert!(help.is_some_and(|help| help.starts_with("every message that keeps the promise matches a route")));
-    assert!(Rules::from_text(&(rules("credit: int", "credit >= 610") + "\ndefault -> c")).is_ok_and(|rules| rules.analyse().is_empty()));
+    assert!(
+        help.is_some_and(|help| help.starts_with("every message that keeps the promise matches a route"))
+    );
+    assert!(
+        Rules::from_text(&(rules("credit: int", "credit >= 610") + "\ndefault -> c"))
+            .is_ok_and(|rules| rules.analyse().is_empty())
+    );
     // Without the optional record, its required fields may be missing too.
     let nested = |last: &str| {
         format!(
@@ -171,7 +176,8 @@ fn gaps_among_promised_messages_are_apart_from_others() {
 fn ties_compare_the_arguments_and_metadata_of_a_handler() {
     let ties = |routes: &str| -> Vec<String> {
         let rules = Rules::from_text(&format!("input {{ n: int, m: int }}\n{routes}\ndefault -> d"));
-        let found = rules.expect("the rules are right").analyse_with(AnalysisOptions::default().strict_ties(true));
+        let found =
+            rules.expect("the rules are right").analyse_with(AnalysisOptions::default().strict_ties(true));
         let ties = found.iter().filter(|finding| finding.diagnostic.code == Code::EqualPriority);
         ties.map(|tie| tie.witness.as_ref().expect("it has a message").to_string()).collect()
     };
@@ -224,7 +230,10 @@ fn networks_and_versions_are_compared() {
 fn quantifiers_over_elements_are_compared_with_membership() {
     let two = |first: &str, second: &str, expected: &[&str]| {
         let input = "input { tags: list<string> }";
-        check(&format!("{input}\nroute a when {first} -> a\nroute b when {second} -> b\ndefault -> d"), expected);
+        check(
+            &format!("{input}\nroute a when {first} -> a\nroute b when {second} -> b\ndefault -> d"),
+            expected,
+        );
     };
     let (any, contains) = (r#"any x in tags: x == "a""#, r#"tags contains "a""#);
     let hidden = |condition: &str| format!("W0213 `{condition}`");
@@ -246,7 +255,8 @@ fn fields_that_are_probably_misspelt_are_found() {
     check(&rest("ctx.teir > 3"), &[]);
     check(&rest("ctx.region == \"bronze\""), &[]);
     check(&(rest("ctx.teir == \"x\"") + "\ntest \"t\" { given ctx = { teir: \"x\" } expect rest }"), &[]);
-    let declared = format!("input {{ ctx: {{ tier: string, teir: string }} }}\n{}", rest("ctx.teir == \"x\""));
+    let declared =
+        format!("input {{ ctx: {{ tier: string, teir: string }} }}\n{}", rest("ctx.teir == \"x\""));
     check(&declared, &[]);
 }
 

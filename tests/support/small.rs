@@ -106,10 +106,12 @@ fn lists(name: &'static str) -> Field {
 fn addresses(name: &'static str) -> Field {
     let edges = ["9.255.255.255", "10.0.0.0", "10.0.0.1", "10.0.255.255", "10.1.0.0", "10.255.255.255"];
     let others = ["11.0.0.0", "0.0.0.0", "255.255.255.255", "::", "2001:db8::", "2001:db8::1", "2001:db9::"];
-    let mapped = ["::ffff:10.0.0.0", "::ffff:10.1.0.0", "::ffff:9.255.255.255", "::ffff:11.0.0.0", "::1:0:0:0"];
+    let mapped =
+        ["::ffff:10.0.0.0", "::ffff:10.1.0.0", "::ffff:9.255.255.255", "::ffff:11.0.0.0", "::1:0:0:0"];
     let texts = [" 10.0.0.1", "10.0.0.2", "2001:db8::2", "", "10.0.0", "x"];
     let values = edges.iter().chain(&others).chain(&mapped).chain(&texts).map(|text| json!(text));
-    let networks = ["10.0.0.0/8", "10.0.0.1/8", "10.0.0.0/16", "10.0.0.1", "0.0.0.0/0", "::/0", "::ffff:0:0/96"];
+    let networks =
+        ["10.0.0.0/8", "10.0.0.1/8", "10.0.0.0/16", "10.0.0.1", "0.0.0.0/0", "::/0", "::ffff:0:0/96"];
     let mut conditions = Vec::new();
     for network in networks.iter().chain(&["2001:db8::/32"]) {
         conditions.extend(["", "not "].map(|not| format!("{name} {not}in_network \"{network}\"")));
@@ -127,7 +129,8 @@ fn addresses(name: &'static str) -> Field {
 }
 
 fn versions(name: &'static str) -> Field {
-    let values = ["0.0.0-0", "0.0.0", "1.2.2", "1.2.3-a", "1.2.3-a.0", "1.2.3-b", "1.2.3", "1.2.4-0", "1.2.4"];
+    let values =
+        ["0.0.0-0", "0.0.0", "1.2.2", "1.2.3-a", "1.2.3-a.0", "1.2.3-b", "1.2.3", "1.2.4-0", "1.2.4"];
     let others = ["v1.10", "1.9.0", "1.10.1", "2", "2.0.1", " 1.2.3", "x", ""];
     let values = values.iter().chain(&others).map(|text| json!(text));
     let mut conditions = Vec::new();
@@ -168,7 +171,8 @@ pub struct Program {
 }
 
 /// The `input` block that declares the fields of each program.
-pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string>, a?: string, v?: string }\n";
+pub const INPUT: &str =
+    "input { n?: number, f?: bool, t?: string, l?: list<string>, a?: string, v?: string }\n";
 
 /// True if the program text contains no functions of fields, arithmetic or quantifiers. The
 /// analysis promises complete results only for such programs.

@@ -67,7 +67,8 @@ fn answer_parts(
     let mut computed_values: Vec<ComputedValue> = Vec::new();
     let mut add_value = |id: ValueId, name: Option<&Argument>| {
         computed_values.push(ComputedValue {
-            name: name.map_or_else(|| computed_values.len().to_string(), |argument| argument.name.to_string()),
+            name: name
+                .map_or_else(|| computed_values.len().to_string(), |argument| argument.name.to_string()),
             optional: name.is_some_and(|argument| argument.optional),
             value: builder.build_value(&values[id.index()]),
         });

@@ -3,9 +3,9 @@
 //! message fields that the predicate reads.
 
 use super::budget::StepBudget;
-use super::elements::quantifier_shape;
 use super::lift::{self, NormalToHir};
 use super::prepared::PreparedTest;
+use super::quantifier_shape::quantifier_shape;
 use super::shape::{PredicateShape, predicate_shape};
 use hashbrown::HashMap;
 use rulec_eval::evaluator::Evaluator;

@@ -4,13 +4,13 @@
 
 use super::AnalysisSubject;
 use super::conditions::ConditionFacts;
+use super::decisions::{MAX_ROUTES_TOGETHER, selected_route, surely_chooses};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::promise::InputPromise;
 use super::report::{AnalysisReport, format_message};
-use super::routes::{MAX_ROUTES_TOGETHER, selected_route, surely_chooses};
 use super::solver::Solver;
 use hashbrown::HashMap;
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::Span;
 use rulec_base::{broken_invariant, message};
 use rulec_lang::value::Tri;
@@ -81,34 +81,50 @@ pub(super) fn report_missing_default(
     let Some(last) = spans.max_by_key(start_of_span) else {
         return broken_invariant!("a table without routes was left out");
     };
-    let shown = format_message(&message);
     let (code, text, help) = match promise_complete {
-        None if promise.is_some() => (
-            Code::NoDefault,
-            message!("there is no `default`, and some messages that keep the promise of `input` match no route"),
-            message!("write `default -> …` for the rest; for example, {shown} matches no route"),
-        ),
-        None => (
-            Code::NoDefault,
-            message!("there is no `default`, and some messages match no route"),
-            message!("write `default -> …` for the rest; for example, {shown} matches no route"),
-        ),
-        Some(is_proven) => (
-            Code::NoDefaultUnpromised,
-            message!("there is no `default`, and messages that break the promise of `input` match no route"),
-            match is_proven {
-                true => message!(
-                    "every message that keeps the promise matches a route; if other messages may come, write \
-                    `default -> …`: for example, {shown} matches no route"
-                ),
-                false => message!(
-                    "if such messages may come, write `default -> …`: for example, {shown} matches no route"
-                ),
-            },
-        ),
+        Some(is_proven) => describe_unpromised(is_proven, &message),
+        None => describe_gap(promise.is_some(), &message),
     };
     let diagnostic = Diagnostic::new(code, last, text).here(message!("the last route")).help(help);
     report.add_finding(diagnostic, Some(message));
+}
+
+/// Describes a message that no route matches. `is_promised` is true if the rules declare `input`,
+/// whose promise the message keeps.
+fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
+    let text = match is_promised {
+        true => {
+            message!(
+                "there is no `default`, and some messages that keep the promise of `input` match no route"
+            )
+        }
+        false => message!("there is no `default`, and some messages match no route"),
+    };
+    let shown = format_message(message);
+    let help = message!("write `default -> …` for the rest; for example, {} matches no route", shown);
+    (Code::NoDefault, text, help)
+}
+
+/// Describes a message that breaks the promise of `input` and that no route matches. `is_proven` is
+/// true if it is proven that every message that keeps the promise matches a route.
+fn describe_unpromised(is_proven: bool, message: &Json) -> (Code, Message, Message) {
+    let text =
+        message!("there is no `default`, and messages that break the promise of `input` match no route");
+    let shown = format_message(message);
+    let help = match is_proven {
+        true => message!(
+            "every message that keeps the promise matches a route; if other messages may come, write \
+            `default -> …`: for example, {} matches no route",
+            shown
+        ),
+        false => {
+            message!(
+                "if such messages may come, write `default -> …`: for example, {} matches no route",
+                shown
+            )
+        }
+    };
+    (Code::NoDefaultUnpromised, text, help)
 }
 
 /// Finds a message that selects no statement. With a promise, the message keeps it. `selected`

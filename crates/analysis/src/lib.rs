@@ -15,6 +15,7 @@ mod budget;
 mod completeness;
 mod conditions;
 pub mod cost;
+mod decisions;
 pub mod diff;
 mod elements;
 mod forced;
@@ -23,14 +24,15 @@ mod joint_program;
 mod lift;
 mod list_candidates;
 mod minimal_change;
-mod misspelt;
 mod missing;
+mod misspelt;
 mod orders;
 pub mod overlaps;
 mod pairing;
 mod place;
 mod prepared;
 mod promise;
+mod quantifier_shape;
 mod refuting;
 mod report;
 mod routes;
@@ -102,6 +104,8 @@ pub struct AnalysisSubject<'p> {
     pub decide: &'p dyn Fn(TableId, &Json) -> Choice,
     /// Function that returns the routes of a table that match a message, in evaluation order.
     pub matched: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
+    /// Function that returns the estimated cost of a decision by a table, in nanoseconds.
+    pub decision_cost: &'p dyn Fn(TableId) -> f64,
     /// The options of the analysis.
     pub options: AnalysisOptions,
 }

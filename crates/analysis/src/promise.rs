@@ -56,9 +56,8 @@ impl<'p> InputPromise<'p> {
 
     fn is_field_kept_by(&self, field: &PromisedField, message: &Json) -> bool {
         let slot = &self.program.slots[field.slot.index()];
-        let value_at = |path: &[Arc<str>]| {
-            path.iter().fold(Value::from_json(message), |value, key| value.field(key))
-        };
+        let value_at =
+            |path: &[Arc<str>]| path.iter().fold(Value::from_json(message), |value, key| value.field(key));
         let is_record_missing =
             field.optional_record > 0 && value_at(&slot.path[..field.optional_record]).is_missing();
         is_record_missing || !value_at(&slot.path).read_as(slot.kinds).is_missing()

@@ -1,9 +1,9 @@
 //! Compares the routes of a table with each other, and finds routes that other routes hide.
 
 use super::AnalysisSubject;
-use super::budget::StepBudget;
 use super::completeness::report_missing_default;
 use super::conditions::ConditionFacts;
+use super::decisions::{MAX_ROUTES_TOGETHER, selected_route, surely_chooses};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::report::AnalysisReport;
 use super::solver::Solver;
@@ -11,19 +11,7 @@ use super::ties::report_ties;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
-use rulec_sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
-use serde_json::Value as Json;
-
-/// Maximum number of routes in one solver query, for example of the routes that together hide
-/// another route.
-pub(super) const MAX_ROUTES_TOGETHER: usize = 40;
-/// Steps of a decision, apart from the rules that are tried.
-const STEPS_PER_DECISION: usize = 50;
-/// A step of a decision tries this number of rules, because the index excludes most of them.
-const RULES_PER_STEP: usize = 64;
-
-/// A step of a decision reads this number of message fields.
-const FIELDS_PER_STEP: usize = 16;
+use rulec_sema::hir::{RuleId, TableId, TableKind};
 
 /// Analyses the routes of a table.
 pub(super) fn analyse_table(
@@ -101,44 +89,6 @@ fn hiding_routes(
                 return Some(hiding).filter(|hiding| !hiding.is_empty());
             }
         }
-    }
-}
-
-/// Returns the route of a table that a message selects. `None` if the message selects no route, or
-/// if too few steps are left. If the route is a `goto`, the final decision may come from another
-/// table.
-pub(super) fn selected_route(
-    budget: &StepBudget,
-    subject: &AnalysisSubject<'_>,
-    table: TableId,
-    message: &Json,
-) -> Option<RuleId> {
-    if !budget.charge(steps_per_decision(subject.program, table)) {
-        return None;
-    }
-    let choice = (subject.decide)(table, message);
-    let first = choice.path.first().copied();
-    first.or(match choice.chosen {
-        Some(rulec_eval::decision::Chosen::Rule(id)) => Some(id),
-        _ => None,
-    })
-}
-
-/// Returns the steps of a decision by a table.
-pub(super) fn steps_per_decision(program: &Program, table: TableId) -> usize {
-    let rules = program.tables[table.index()].order.len();
-    STEPS_PER_DECISION + rules / RULES_PER_STEP + program.slots.len() / FIELDS_PER_STEP
-}
-
-/// True if this outcome always ends the search with a choice. A `goto` to a table without a default
-/// does not: the search may continue after the `goto`.
-pub(super) fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Goto(table) => program.tables[table.index()]
-            .default
-            .as_ref()
-            .is_some_and(|outcome| surely_chooses(program, outcome)),
-        _ => true,
     }
 }
 

@@ -4,9 +4,9 @@
 use super::AnalysisSubject;
 use super::answers::{Answer, AnswerIds, build_answers_differ};
 use super::conditions::ConditionFacts;
+use super::decisions::steps_per_decision;
 use super::goal::{SolverAnswer, SolverGoal};
 use super::report::{AnalysisReport, format_message};
-use super::routes::steps_per_decision;
 use super::solver::Solver;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -96,7 +96,7 @@ impl TieSearch<'_, '_> {
         let id = order[index];
         let own = self.facts.get(&id).filter(|own| !own.never_true && !own.always_true)?;
         let witness = own.witness.as_ref().filter(|_| !self.hidden.contains(&id))?;
-        if !solver.budget().charge(steps_per_decision(program, self.table)) {
+        if !solver.budget().charge(steps_per_decision(self.subject, self.table)) {
             return None;
         }
         let matched = (self.subject.matched)(self.table, witness);

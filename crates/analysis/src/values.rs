@@ -242,7 +242,8 @@ impl ValueSearch {
     fn find_version(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let is_known = |literal: &AtomLiteral| {
             let atom = &self.atoms.atoms[literal.atom];
-            let depends_on_order = |shape: &PredicateShape| shape.is_version_order || shape.constants.is_empty();
+            let depends_on_order =
+                |shape: &PredicateShape| shape.is_version_order || shape.constants.is_empty();
             atom.is_prepared() && atom.shape.as_ref().is_some_and(depends_on_order)
         };
         if literals.iter().all(is_known) { SolvedValue::Never } else { SolvedValue::Unknown }
@@ -379,6 +380,7 @@ impl ValueSearch {
         samples.extend(if_accepted(KindSet::BOOL, vec![json!(true), json!(false)]));
         samples.extend(if_accepted(KindSet::NUMBER, vec![json!(0), json!(1), json!(0.5), json!(-1)]));
         samples.extend(if_accepted(KindSet::STRING, vec![json!("other"), json!("")]));
+        samples.extend(if_accepted(KindSet::VERSION, vec![json!("1.0.0")]));
         samples.extend(if_accepted(KindSet::DATETIME, vec![json!("2026-01-05T09:00:00Z")]));
         samples.extend(if_accepted(KindSet::LIST, vec![json!([])]));
         samples.extend(if_accepted(KindSet::DICT, vec![json!({})]));
@@ -428,11 +430,20 @@ fn rounder_numbers(value: &Json) -> Vec<Json> {
     else {
         return Vec::new();
     };
-    let numbers = (0..=MAX_DIGITS).flat_map(|digits| {
+    let around = |scaled: f64| [scaled.ceil(), scaled.floor(), scaled.ceil() + 1.0, scaled.floor() - 1.0];
+    let halves = around(float * 2.0).map(|number| number / 2.0);
+    let decimals = (0..=MAX_DIGITS).flat_map(|digits| {
         let scale = 10_f64.powi(digits);
-        let (low, high) = ((float * scale).floor(), (float * scale).ceil());
-        [high, low, high + 1.0, low - 1.0].map(|number| number / scale)
+        around(float * scale).map(|number| number / scale)
     });
+    // Very large and very small numbers are rounded to few digits, whatever their size.
+    let exponent = float.abs().log10().floor() as i32;
+    let scientific = (0..=MAX_DIGITS).flat_map(|digits| {
+        let shift = exponent - digits;
+        let read = move |number: f64| format!("{number}e{shift}").parse().unwrap_or(float);
+        around(float / 10_f64.powi(shift)).map(read)
+    });
+    let numbers = decimals.clone().take(4).chain(halves).chain(decimals.skip(4)).chain(scientific);
     numbers.filter_map(json_number).collect()
 }
 

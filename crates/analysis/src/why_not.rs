@@ -2,10 +2,10 @@
 //! selects now. The explanation also shows the smallest change with which the message would select
 //! the requested route. The reference evaluator checks the change before it is reported.
 
+use super::answers::AnswerIds;
 use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::report::AnalysisReport;
-use super::answers::AnswerIds;
 use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
 use hashbrown::HashSet;

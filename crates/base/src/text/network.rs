@@ -34,8 +34,8 @@ pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
 }
 
 /// Returns addresses at the edges of a network: inside, and next to its last address. `None` if the
-/// text is no network. For any networks, an address between two edges is in the same networks as
-/// the edge before it, or as `0.0.0.0` or `::` if there is none.
+/// text is no network. Take the edges of some networks, and `0.0.0.0` and `::`. Then each address
+/// is in the same networks as the nearest edge that is not greater.
 pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
     let network = parse_network(network)?;
     let (first, last) = (network.network(), network.broadcast());

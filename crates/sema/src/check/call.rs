@@ -1,8 +1,8 @@
 //! Calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
 
-use super::file_settings::ZONE;
 use super::constant::{constant_expr, list_expr};
 use super::fields::NarrowingReason;
+use super::file_settings::ZONE;
 use super::path::read_as_declared;
 use super::read::{accepted_kinds, typed_read};
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};

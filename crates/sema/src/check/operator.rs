@@ -2,9 +2,9 @@
 //! from a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
 //! operands, and reports a mismatch if there are none.
 
-use super::file_settings::{CASE, FORM};
 use super::constant::NULL_HELP;
 use super::fields::NarrowingReason;
+use super::file_settings::{CASE, FORM};
 use super::read::{typed_read, union_of_kinds};
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
