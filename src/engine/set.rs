@@ -55,8 +55,8 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-/// From this number of fields on, a message is read key by key. The time then depends on the message
-/// more than on the rules.
+/// From this number of fields on, a message is read key by key. The time then depends on the
+/// message more than on the rules.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
 /// The slots of message fields by the keys of their paths.

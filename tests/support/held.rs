@@ -197,7 +197,6 @@ impl<'p> SeedCheck<'p> {
             let seen = codes.iter().any(|code| NEVER.contains(code));
             count(shares, kind("never", "never, with functions"), never, seen);
             let seen = codes.contains(&Code::AlwaysMatches);
-            if always && !seen && plain { println!("MISS {}\n{text}", self.table.names[route]); }
             count(shares, kind("always", "always, with functions"), always, seen);
             let behind_all =
                 (0..self.table.names.len()).any(|other| other != route && self.table.always_holds(other));

@@ -24,8 +24,8 @@ pub struct SourceFile {
     chars_before_blocks: OnceLock<Vec<usize>>,
 }
 
-/// The length of a block of the text in bytes. In a line of more than one block, columns are
-/// counted from the start of a block, so that a long line is not counted for each position.
+/// The length of a block of the text in bytes. In a longer line, a column is counted from the start
+/// of its block. So a long line is not counted again for each position.
 const BLOCK_BYTES: usize = 1024;
 
 /// A line and column, as an editor shows them.
