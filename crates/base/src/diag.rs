@@ -207,6 +207,23 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// True if two different names probably are one name, once with a typing error. Names that differ
+/// only in digits or in a plural `s` are different names, and so are very short names.
+pub fn is_typing_error(name: &str, other: &str) -> bool {
+    const MIN_LENGTH: usize = 4;
+    const MIN_LENGTH_FOR_TWO_ERRORS: usize = 9;
+    let length = name.chars().count().min(other.chars().count());
+    let max_distance = 1 + usize::from(length >= MIN_LENGTH_FOR_TWO_ERRORS);
+    let without_digits = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    let is_plural = |one: &str, many: &str| many.strip_suffix('s') == Some(one);
+    length >= MIN_LENGTH
+        && name.len().abs_diff(other.len()) <= 4 * max_distance
+        && strsim::osa_distance(name, other) <= max_distance
+        && without_digits(name) != without_digits(other)
+        && !is_plural(name, other)
+        && !is_plural(other, name)
+}
+
 impl_codec!(struct Diagnostic { code, message, labels, help, fixes });
 impl_codec!(struct Label { span, text });
 impl_codec!(struct Fix { span, replacement, applicability });
@@ -214,7 +231,24 @@ impl_codec!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{is_typing_error, nearest};
+
+    #[test]
+    fn names_with_typing_errors() {
+        for (name, other) in [("teir", "tier"), ("messge", "message"), ("mesage_cuont", "message_count")] {
+            assert!(is_typing_error(name, other) && is_typing_error(other, name), "{name} {other}");
+        }
+        for (name, other) in [
+            ("tier", "tier"),
+            ("item", "items"),
+            ("line1", "line2"),
+            ("age", "ago"),
+            ("price", "prize_won"),
+            ("in_time", "to_time"),
+        ] {
+            assert!(!is_typing_error(name, other) && !is_typing_error(other, name), "{name} {other}");
+        }
+    }
 
     #[test]
     fn nearest_takes_slips_and_leaves_strangers() {

@@ -7,6 +7,7 @@ mod constant;
 mod decide;
 mod expr;
 mod fields;
+mod file_settings;
 mod flow;
 mod fraction;
 mod known;
@@ -32,7 +33,6 @@ mod uses;
 mod workflow;
 
 pub use pattern::regex_too_large;
-use settings::FileSettings;
 pub use settings::{SETTINGS, Setting};
 pub use suppressions::Suppressions;
 pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
@@ -40,6 +40,7 @@ pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
 use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
 use crate::resolve::{Definition, Symbols, duplicate_error};
 use fields::MessageFields;
+use file_settings::{FileSettings, SettingUses};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Label, Message, nearest};
 use rulec_base::message;
@@ -166,6 +167,7 @@ struct Checker<'a> {
     fields: MessageFields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, FileSettings>,
+    setting_uses: SettingUses<'a>,
     /// The `version` setting of each file.
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
@@ -210,6 +212,7 @@ impl<'a> Checker<'a> {
             fields: MessageFields::default(),
             types: HashMap::new(),
             settings: HashMap::new(),
+            setting_uses: SettingUses::default(),
             versions: HashMap::new(),
             definitions: HashMap::new(),
             used: HashSet::new(),
@@ -329,6 +332,7 @@ impl<'a> Checker<'a> {
 
     fn reset_pass(&mut self) {
         self.definitions.clear();
+        self.setting_uses = SettingUses::default();
         self.entries.clear();
         self.payload = payload::PayloadState::default();
         self.remaining_comparisons.set(MAX_NAME_COMPARISONS);
@@ -346,8 +350,10 @@ impl<'a> Checker<'a> {
         self.read_settings();
         self.declare_analysis();
         for symbol in order {
-            let checked = self.check_definition(symbol.name, &symbol.node).ok();
-            self.definitions.insert(&symbol.name.node, checked);
+            let name = symbol.name.node.as_str();
+            let check = |checker: &mut Self| checker.check_definition(symbol.name, &symbol.node).ok();
+            let checked = self.recording_settings(name, check);
+            self.definitions.insert(name, checked);
         }
         self.fill_analysis();
         self.check_tables();
@@ -370,10 +376,6 @@ impl<'a> Checker<'a> {
 
     fn statements(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
         self.loaded.units.iter().flat_map(|unit| &unit.statements)
-    }
-
-    fn settings_of(&self, file: FileId) -> FileSettings {
-        self.settings.get(&file).cloned().unwrap_or_default()
     }
 
     fn check_definition(

@@ -53,7 +53,7 @@ use anchored_literals::EdgeLiterals;
 use attribute::{ClassId, ValueClasses};
 use bitmap::Bitmap;
 use rulec_base::text::texts::TextIds;
-use rulec_base::text::{NormalizationForm, TextMode};
+use rulec_base::text::TextMode;
 use rulec_sema::hir::TableId;
 use rulec_sema::normal::{NRoute, Normal};
 use scan::Scanner;

@@ -200,6 +200,9 @@ define_codes! {
     WinsWithout = "W0217", "a branch wins without one of its conditions";
     FractionForInt = "W0218", "an integer is compared with a fraction";
     TooLargeToAnalyse = "W0219", "conditions that are too large to analyse";
+    NoDefaultUnpromised = "W0220", "messages that break the promise of `input` match no route";
+    SettingsDiffer = "W0221", "an imported definition has other settings than this file";
+    RareField = "W0222", "a field that is read once and spelled like another field";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";
@@ -238,6 +241,8 @@ impl Code {
                 | Code::EqualPriority
                 | Code::NegationFallsThrough
                 | Code::NoDefault
+                | Code::NoDefaultUnpromised
+                | Code::RareField
                 | Code::WinsWithout
         )
     }

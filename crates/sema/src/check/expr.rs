@@ -225,6 +225,7 @@ impl<'a> Checker<'a> {
         if let Some(symbol) = self.symbols.definition(span.file, name) {
             self.used.insert(&symbol.name.node);
             let declared = symbol.name.span;
+            self.warn_other_settings(name, declared, span);
             return match self.definitions.get(name).cloned().flatten() {
                 None => Err(AlreadyReported),
                 Some(CheckedDefinition::Let(id)) => Ok(self.let_reference(id, span)),

@@ -4,13 +4,14 @@
 
 use super::constant::NULL_HELP;
 use super::fields::NarrowingReason;
+use super::file_settings::{CASE, FORM};
 use super::read::{typed_read, union_of_kinds};
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_base::text::TextMode;
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::{
     self, AcceptedModifiers, Case, Modifiers, Op, OpInfo, OperatorForm, OperatorResult, Quantity,
     RightOperand, TestMode,
@@ -133,10 +134,15 @@ impl<'a> Checker<'a> {
         let settings = self.settings_of(span.file);
         let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
         let text = if row.accepts.case && may_be_texts(&left.ty) && may_be_texts(&right.ty) {
+            let is_prepared = row.search.is_none_or(|search| search.prepares_texts());
             let fold = modifiers.case.unwrap_or(settings.case) == Case::Ignore;
-            match row.search {
-                Some(search) if !search.prepares_texts() => TextMode { fold, ..TextMode::PLAIN },
-                _ => TextMode { fold, full: fold && settings.full_case, form: settings.form },
+            let full = is_prepared && fold && settings.full_case;
+            self.setting_uses.record(if modifiers.case.is_none() || full { CASE } else { 0 });
+            self.setting_uses.record(if is_prepared { FORM } else { 0 });
+            TextMode {
+                fold,
+                full,
+                form: if is_prepared { settings.form } else { NormalizationForm::None },
             }
         } else {
             TextMode::default()

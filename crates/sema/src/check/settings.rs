@@ -1,6 +1,7 @@
 //! Settings: the table of all settings except limits, and how `settings` blocks are read.
 
 use super::Checker;
+use super::file_settings::FileSettings;
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
@@ -9,24 +10,6 @@ use rulec_base::text::NormalizationForm;
 use rulec_lang::limits::{self, Limit};
 use rulec_lang::operators::Case;
 use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
-use std::sync::Arc;
-
-/// The settings of one file.
-#[derive(Clone)]
-pub(super) struct FileSettings {
-    pub case: Case,
-    /// Whether full case folding applies where case is ignored (`case: full`).
-    pub full_case: bool,
-    pub form: NormalizationForm,
-    /// The default time zone for clock functions that are called without one.
-    pub zone: Option<Arc<str>>,
-}
-
-impl Default for FileSettings {
-    fn default() -> FileSettings {
-        FileSettings { case: Case::Match, full_case: false, form: NormalizationForm::None, zone: None }
-    }
-}
 
 /// A setting that is not a limit of decisions. Limits are rows of `limits::TABLE`.
 pub struct Setting {

@@ -10,7 +10,7 @@ use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
 use crate::bytecode::instr::{BlockId, Comparison, Instr};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::broken_invariant;
-use rulec_base::text::{self, NormalizationForm, TextMode};
+use rulec_base::text::{self, TextMode};
 use rulec_lang::operators::{Anchor, Cost, Quantity};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
