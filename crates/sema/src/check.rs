@@ -9,6 +9,7 @@ mod expr;
 mod fields;
 mod flow;
 mod fraction;
+mod habits;
 mod known;
 mod locals;
 mod mismatch;

@@ -217,6 +217,7 @@ impl<'a> Checker<'a> {
             .collect();
         if fitting.is_empty() {
             let mismatch = self.mismatch_error(row, binary, &left, &right);
+            let mismatch = self.with_hyphen_help(mismatch, [&left, &right]);
             if !self.is_in_choice {
                 return self.report(mismatch);
             }
@@ -258,7 +259,7 @@ impl<'a> Checker<'a> {
         right: Option<&'a ast::Expr>,
         span: Span,
     ) -> Checked<Expr> {
-        let row = op.node.info();
+        let (row, written_right) = (op.node.info(), right);
         // A condition may be unknown, so it is allowed here: `(x > 3) ?? false` is always present.
         let mut check_operand_term = |expr| {
             if op.node == Op::Coalesce { self.check_value(expr) } else { self.check_operand(expr, row) }
@@ -318,6 +319,9 @@ impl<'a> Checker<'a> {
             }
             _ => left.optional || right_optional,
         };
+        if let Some(written) = written_right {
+            self.warn_hyphenated_name(op.node, written, span);
+        }
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
         Ok(Expr { kind, ty, optional, span })
     }

@@ -100,6 +100,7 @@ impl<'a> Checker<'a> {
                 if names.len() == 1 && self.fields.infers_types() {
                     self.warn_near_name(names[0], span);
                 }
+                self.warn_foreign_property(path, span);
                 let ResolvedField { ty, optional, private } = field;
                 let slot = self.fields.intern_slot(None, names, ty.kinds, private);
                 if is_cacheable {
@@ -157,10 +158,11 @@ impl<'a> Checker<'a> {
             let definitions = visible_definitions.map(|symbol| symbol.name.node.as_str());
             let bound_names = self.scope.bindings().iter().map(|binding| &*binding.name);
             let names = record.names().chain(definitions).chain(bound_names);
-            let help = message!(
+            let hyphen_help = self.hyphen_help(name_span).map(|(help, ..)| help);
+            let help = hyphen_help.unwrap_or(message!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
                 \"{name}\""
-            );
+            ));
             diagnostic.suggest_or_help(name_span, self.nearest(name, names), help)
         };
         self.report(diagnostic)
@@ -175,7 +177,9 @@ impl<'a> Checker<'a> {
         (name_span, is_plain_name): (Span, bool),
     ) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownField, name_span, message).label_declaration(declared);
+        let hyphenated = self.hyphen_help(name_span).filter(|_| is_plain_name);
         self.report(match self.nearest(name, record.names()) {
+            _ if let Some((help, span, name)) = hyphenated => diagnostic.help(help).likely_fix(span, name),
             Some(near) if is_plain_name => diagnostic.did_you_mean(name_span, Some(near)),
             Some(near) => diagnostic.help(message!("did you mean \"{near}\"?")),
             None => diagnostic.help(message!("its fields are {}", join_names(record.names()))),

@@ -4,6 +4,7 @@
 
 mod habits;
 mod missing;
+mod slips;
 
 use super::context::{StatementContext, reserved_value_error, reserved_word_error, unexpected_token};
 use super::terminals::is_reserved;
@@ -239,6 +240,9 @@ impl<'a> ParseFailure<'_, 'a> {
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
     fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
+        if let Some(diagnostic) = self.slip() {
+            return Some(diagnostic);
+        }
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
         let expects_name = names.into_iter().any(|rule| self.expects_rule(rule));
         let is_foreign_keyword = matches!(found, "input" | "else" | "otherwise" | "default");

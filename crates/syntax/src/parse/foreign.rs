@@ -1,6 +1,11 @@
 //! Foreign syntax: spellings from other programming languages, and what replaces them in this
 //! language.
 
+mod values;
+
+pub use values::joined_template;
+pub(super) use values::{bare_literal_error, between_replacement, dashed_elements, prefixed_text};
+
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -35,6 +40,17 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     })
 }
 
+/// Returns the comparison that two operators after each other mean, such as `=` and `<`.
+pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str> {
+    Some(match (first, second) {
+        ("=" | "<", "<" | "=") if first != second => "<=",
+        ("=" | ">", ">" | "=") if first != second => ">=",
+        ("!", "=" | "==") | ("=", "!" | "!=") | ("<", ">") | (">", "<") => "!=",
+        ("=", "=") => "==",
+        _ => return None,
+    })
+}
+
 /// Returns the operator that an unknown word likely means. The word may come from another language,
 /// or be misspelt.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
@@ -47,6 +63,13 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .or_else(|| words().find(|spelling| *spelling == lower))
         .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
         .filter(|spelling| *spelling != word)
+}
+
+/// True if a word differs from an operator only by its case, or is listed as its spelling in another
+/// language. There is then only one remedy.
+pub(super) fn has_one_meaning(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
 }
 
 /// Joins the words before `when` into one name, in case the author wrote a name of several words.
@@ -118,7 +141,7 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
                 missing"
             )
         }
-        "some" | "exist" | "each" | "every" | "forall" | "for" => {
+        "some" | "exist" | "each" | "every" | "forall" | "for" | "select" => {
             message!("write `any x in list: condition` or `all x in list: condition`")
         }
         _ => message!(
@@ -139,17 +162,21 @@ pub(super) const NO_IF_HELP: Message = message!(
 
 /// True for a word by which another language means "ignoring case".
 pub(super) fn is_ignore_case(word: &str) -> bool {
-    let word = word.to_lowercase();
+    let word = word.to_lowercase().replace('_', "");
     matches!(
         word.as_str(),
         "ignore"
             | "ignorecase"
-            | "ignore_case"
+            | "ignoringcase"
+            | "ignorescase"
             | "nocase"
+            | "anycase"
             | "case"
             | "insensitive"
+            | "insensitively"
             | "caseless"
-            | "case_insensitive"
+            | "caseinsensitive"
+            | "caseinsensitively"
     )
 }
 

@@ -33,6 +33,11 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             }
             _ => return self.parse_operand(),
         };
+        if op == Op::Neg
+            && let Some(diagnostic) = self.dashed_list()
+        {
+            return Err(self.report(diagnostic));
+        }
         self.position += 1;
         if op == Op::Neg && self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Number) {
             let number = self.piece_span(self.position);
@@ -79,6 +84,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                             help,
                         )));
                     }
+                    if let Some(failed) = self.report_wildcard_index(node.expr.span) {
+                        return Err(failed);
+                    }
                     let (mut inner, inner_height) = self.parse_elements(piece)?;
                     if inner.len() != 1 {
                         let message = message!("an index must be one value in brackets");
@@ -107,6 +115,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 self.make_node(ExprKind::Literal(Literal::String(text)), span, 1)
             }
             ExprPieceKind::Number => {
+                if let Some(diagnostic) = self.bare_date() {
+                    return Err(self.report(diagnostic));
+                }
                 self.position += 1;
                 let literal = self.cx.read_number(span, false)?;
                 self.make_node(ExprKind::Literal(literal), span, 1)
@@ -122,11 +133,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 let (mut inner, height) = self.parse_elements(piece)?;
                 if inner.len() != 1 || self.inner_pairs(piece).any(|part| part.as_rule() == Rule::argument) {
                     let message = message!("parentheses must contain exactly one expression");
-                    return Err(self.report(unexpected_token(
-                        span,
-                        message,
-                        message!("a list is written `[a, b]`"),
-                    )));
+                    let help = message!("a list is written `[a, b]`");
+                    return Err(self.report(unexpected_token(span, message, help)));
                 }
                 Ok(ExprNode {
                     expr: Expr { span, ..inner.remove(0) },
@@ -219,6 +227,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Reports a missing operand.
     fn report_missing_operand(&mut self) -> Failed {
+        if let Some(diagnostic) = self.missing_left_side().or_else(|| self.percent_sign()) {
+            return self.report(diagnostic);
+        }
         let previous_span = self.position.checked_sub(1).map(|index| self.piece_span(index));
         let (span, found) = self.cx.describe_token_at(self.peek().map_or(self.end, |piece| piece.span.start));
         let message = match previous_span.map(|span| self.cx.shortened_source(span)) {
@@ -389,8 +400,14 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
-                let help = message!("conditions in braces come after `all`, `any` or `none`");
                 let span = self.cx.span(&part);
+                let inner = self.piece_text(piece).trim_matches(['{', '}', ' ']);
+                let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+                if inner.chars().all(is_path) {
+                    let message = message!("a field is read by its name, without braces");
+                    return Err(self.report(foreign::foreign_syntax_error(piece.span, message, inner)));
+                }
+                let help = message!("conditions in braces come after `all`, `any` or `none`");
                 return Err(self.report(unexpected_token(
                     span,
                     message!("expected `key: value`, found a condition"),

@@ -169,6 +169,14 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     })
 }
 
+/// Returns the ASCII digit or point that a full-width one means.
+fn ascii_digit(c: char) -> char {
+    match c {
+        '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),
+        _ => '.',
+    }
+}
+
 fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
     if is_bidi(c) {
@@ -176,6 +184,13 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
             message!("the invisible character {} changes the display order of the text", code_point(c));
         return Diagnostic::new(Code::BidiControl, span, message)
             .help(message!("remove the character: it makes the text look different from what is compiled"));
+    }
+    if slice.chars().nth(1).is_some() || ('０'..='９').contains(&c) {
+        let ascii: String = slice.chars().map(ascii_digit).collect();
+        let message = message!("`{slice}` is written in full-width digits");
+        return Diagnostic::new(Code::StrayCharacter, span, message)
+            .help(message!("write `{ascii}`"))
+            .fix(span, ascii);
     }
     if let Some(ascii) = ascii_for(c) {
         let message = message!("`{c}` is not the character `{ascii}`");

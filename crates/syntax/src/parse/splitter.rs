@@ -445,10 +445,14 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
             .help(message!("write statements without list marks: `route NAME when CONDITION -> HANDLER`"));
     }
     let lower = token_text.to_lowercase();
-    if lower == "if" {
+    if matches!(lower.as_str(), "if" | "如果" | "elif" | "elseif" | "elsif") {
         return diagnostic.help(message!(
             "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
         ));
+    }
+    if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete" | "with") {
+        return diagnostic
+            .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
     }
     if terminals::statement_words().any(|word| word == token_text) {
         return diagnostic.help(message!("write `{shown}` without the `:` after it"));
@@ -457,14 +461,16 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         word if terminals::statement_words().any(|keyword| keyword == word) => {
             terminals::statement_words().find(|keyword| *keyword == word)
         }
-        "rule" | "when" | "case" | "match" => terminals::statement_word(Rule::route_statement),
-        "var" | "const" | "set" | "define" => terminals::statement_word(Rule::let_statement),
+        "rule" | "when" | "case" | "match" | "规则" | "路由" | "当" => terminals::statement_word(Rule::route_statement),
+        "var" | "const" | "set" | "define" | "定义" | "令" => terminals::statement_word(Rule::let_statement),
         "func" | "function" | "fn" | "macro" => terminals::statement_word(Rule::def_statement),
-        "include" | "use" | "require" => terminals::statement_word(Rule::import_statement),
-        "else" | "otherwise" | "fallback" => terminals::statement_word(Rule::default_statement),
+        "include" | "use" | "require" | "导入" | "引入" => terminals::statement_word(Rule::import_statement),
+        "else" | "otherwise" | "fallback" | "否则" | "默认" => terminals::statement_word(Rule::default_statement),
         "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
-        "inputs" | "schema" => terminals::statement_word(Rule::input_statement),
+        "inputs" | "schema" | "输入" => terminals::statement_word(Rule::input_statement),
         "struct" | "record" => terminals::statement_word(Rule::type_statement),
+        "列表" => terminals::statement_word(Rule::list_statement),
+        "测试" => terminals::statement_word(Rule::test_statement),
         _ => nearest(&lower, terminals::statement_words()),
     };
     match similar {

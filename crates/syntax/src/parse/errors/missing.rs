@@ -19,7 +19,7 @@ impl ParseFailure<'_, '_> {
             let message = message!("the order of routes is set with `priority`, not `{found}`");
             return Some(foreign::foreign_syntax_error(span, message, "priority"));
         }
-        if matches!(found, "if" | "where" | "match" | "unless" | "on") {
+        if matches!(found, "if" | "where" | "match" | "unless" | "on" | "当" | "如果" | "WHEN" | "When" | "IF") {
             let message = message!("the condition of a route must follow `when`, not `{found}`");
             return match found {
                 "unless" => self.unexpected_token(

@@ -1,0 +1,103 @@
+//! Warns of expressions that compile, but mean something else in other languages: a name with a
+//! hyphen, and a property such as `length`.
+
+use super::Checker;
+use super::fields::meant_function;
+use super::path::ConstantPath;
+use crate::hir::{Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+use rulec_syntax::ast;
+
+impl<'a> Checker<'a> {
+    /// Returns the text around a span that looks like one name with hyphens, such as
+    /// `headers.X-Test`, and its span. `None` if the span does not touch a hyphen.
+    fn hyphenated_text(&self, span: Span) -> Option<(Span, &'a str)> {
+        let text = self.loaded.sources.get(span.file)?.text.as_str();
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let (before, after) = (text.get(..span.start as usize)?, text.get(span.end as usize..)?);
+        let start = before.len() - before.trim_end_matches(is_part).len();
+        let end = after.len() - after.trim_start_matches(is_part).len();
+        let span = Span { start: span.start - start as u32, end: span.end + end as u32, ..span };
+        let written = text.get(span.range())?;
+        let (_, last) = written.rsplit_once('.').unwrap_or(("", written));
+        let is_name = |part: &str| part.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let has_hyphen = last.contains('-') && last.split('-').all(is_name);
+        has_hyphen.then_some((span, written))
+    }
+
+    /// Returns the remedy for a name with hyphens around a span. `None` if there is no such name.
+    pub(super) fn hyphen_help(&self, span: Span) -> Option<(Message, Span, String)> {
+        let (span, written) = self.hyphenated_text(span)?;
+        let name = match written.rsplit_once('.') {
+            Some((parent, last)) => format!("{parent}[\"{last}\"]"),
+            None => format!("`{written}`"),
+        };
+        let help = match name.starts_with('`') {
+            true => message!("write the name in backquotes: `{name}`"),
+            false => message!("write `{name}`"),
+        };
+        Some((help, span, name))
+    }
+
+    /// Warns of `ctx.a-b`, which is a subtraction: the field `a` of `ctx`, less the field `b` of the
+    /// message. With spaces around the `-` there is no warning.
+    pub(super) fn warn_hyphenated_name(&mut self, op: Op, right: &'a ast::Expr, span: Span) {
+        let ast::ExprKind::Name(name) = &right.kind else { return };
+        let is_field = self.fields.infers_types()
+            && self.scope.get(name).is_none()
+            && self.symbols.definition(right.span.file, name).is_none();
+        if op != Op::Sub || !is_field || self.hyphenated_text(right.span).is_none_or(|(all, _)| all != span) {
+            return;
+        }
+        let Some((help, _, name)) = self.hyphen_help(span) else { return };
+        let written = name.trim_matches('`');
+        let message = message!("`-` subtracts here: a name has no hyphen");
+        let help = message!("for one field, {help}; for a subtraction, write spaces around the `-`");
+        let diagnostic = Diagnostic::new(Code::HyphenInName, span, message).help(help);
+        let replacement = if name.starts_with('`') { name.clone() } else { written.to_owned() };
+        self.diagnostics.push(diagnostic.likely_fix(span, replacement));
+    }
+
+    /// Warns of `ctx.items.length`: a field that is a function here. A message may have such a field,
+    /// so there is no warning if `input` declares the fields.
+    pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {
+        let Some((name, name_span)) = path.segment(path.names.len() - 1) else { return };
+        if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_look(name) {
+            return;
+        }
+        let parent = path.names[path.names.len() - 2];
+        let is_plural = parent.len() > 2 && parent.ends_with('s') || matches!(parent, "list" | "array");
+        let is_property = match name {
+            "length" => true,
+            "size" | "count" => is_plural,
+            // In other languages, these are methods.
+            _ => name.contains(char::is_uppercase) && meant_function(name).is_some(),
+        };
+        let Some(function) = meant_function(name).filter(|_| is_property) else { return };
+        let parent = path.names[..path.names.len() - 1].join(".");
+        let replacement = format!("{function}({parent})");
+        let message = message!("`{name}` is read as a field of `{parent}`");
+        let help = message!(
+            "for the function, write `{replacement}`; if messages have this field, declare it in `input`"
+        );
+        let diagnostic = Diagnostic::new(Code::FieldLikeFunction, name_span, message).help(help);
+        self.diagnostics.push(diagnostic.likely_fix(span, replacement));
+    }
+
+    /// Replaces the help of a type mismatch by the remedy for a name with hyphens, if an operand is
+    /// such a name. The warning about the name is then superfluous.
+    pub(super) fn with_hyphen_help(&mut self, diagnostic: Diagnostic, operands: [&Expr; 2]) -> Diagnostic {
+        let is_difference = |operand: &&Expr| matches!(operand.kind, ExprKind::Op(Op::Sub, ..));
+        let Some(operand) = operands.into_iter().find(is_difference) else { return diagnostic };
+        let Some((help, span, name)) =
+            self.hyphen_help(operand.span).filter(|(_, span, _)| *span == operand.span)
+        else {
+            return diagnostic;
+        };
+        self.diagnostics.retain(|found| found.code != Code::HyphenInName || found.span() != Some(span));
+        diagnostic.help(message!("a name with a hyphen is not a subtraction: {help}")).likely_fix(span, name)
+    }
+}
