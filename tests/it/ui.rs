@@ -274,7 +274,7 @@ fn wording_of_errors_in_the_shape() {
 #[test]
 fn wording_of_habits() {
     for name in
-        ["habits_operators", "habits_statements", "habits_payloads", "habits_groups", "narrowed", "vain"]
+        ["habits_operators", "habits_statements", "habits_payloads", "habits_groups", "narrowed", "vain", "newcomers"]
     {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

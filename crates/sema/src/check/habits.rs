@@ -1,7 +1,7 @@
 //! Warns of expressions that compile, but mean something else in other languages: a name with a
 //! hyphen, and a property such as `length`.
 
-use super::Checker;
+use super::{Checked, Checker};
 use super::fields::meant_function;
 use super::path::ConstantPath;
 use crate::hir::{Expr, ExprKind};
@@ -85,6 +85,45 @@ impl<'a> Checker<'a> {
         );
         let diagnostic = Diagnostic::new(Code::FieldLikeFunction, name_span, message).help(help);
         self.diagnostics.push(diagnostic.likely_fix(span, replacement));
+    }
+
+    /// Reports values after `or` or `and` that should belong to the comparison before them, as in
+    /// `text contains "a" or "b"`.
+    pub(super) fn check_bare_texts(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<()> {
+        let is_text = |part: &&ast::Expr| {
+            use ast::Literal::{Float, Int, String, Wide};
+            matches!(part.kind, ast::ExprKind::Literal(Int(_) | Wide(_) | Float(_) | String(_)))
+        };
+        let Some(first) = parts.iter().position(|part| is_text(&part)).filter(|first| *first > 0) else {
+            return Ok(());
+        };
+        let count = parts[first..].iter().take_while(is_text).count();
+        let (before, last) = (&parts[first - 1], &parts[first + count - 1]);
+        let ast::ExprKind::Binary(binary) = &before.kind else { return Ok(()) };
+        let quantity = if op == Op::And { "all" } else { "any" };
+        let not = if binary.negated { "not " } else { "" };
+        let operator = match binary.op.node {
+            Op::Eq if op == Op::Or => "in".to_owned(),
+            Op::Ne => "not in".to_owned(),
+            other if other.info().accepts.quantity => format!("{not}{} {quantity}", other.info().spelling),
+            _ => return Ok(()),
+        };
+        let is_plain = binary.modifiers.quantity.is_none() && is_text(&&binary.right);
+        let source = self.loaded.sources.get(before.span.file).map(|file| file.text.as_str());
+        let Some(source) = source.filter(|_| is_plain) else { return Ok(()) };
+        let text = |span: Span| source.get(span.range()).unwrap_or_default();
+        let texts: Vec<&str> =
+            std::iter::once(&binary.right).chain(&parts[first..first + count]).map(|part| text(part.span)).collect();
+        let case = match binary.modifiers.case {
+            Some(_) => source.get(binary.right.span.end as usize..before.span.end as usize).unwrap_or_default(),
+            None => "",
+        };
+        let replacement = format!("{} {operator} [{}]{case}", text(binary.left.span), texts.join(", "));
+        let message = message!("a value alone is not a condition");
+        let diagnostic = Diagnostic::new(Code::ConditionWanted, parts[first].span, message);
+        let help = message!("for one of several values, write `{replacement}`");
+        let help = if op == Op::And { message!("write `{replacement}`") } else { help };
+        self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
     }
 
     /// Replaces the help of a type mismatch by the remedy for a name with hyphens, if an operand is

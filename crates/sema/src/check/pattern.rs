@@ -124,11 +124,15 @@ impl<'a> Checker<'a> {
             );
             let value = self.loaded.sources.get(other.span.file).and_then(|file| file.text.get(other.span.range()));
             let value = value.unwrap_or("x");
-            let to_version = message!("to compare versions, write `version({value})`");
-            let to_number = match other.ty.kinds == KindSet::STRING {
-                true => message!("to compare numbers, write `number({value})` and `{number}` without quotes"),
-                false => message!("to compare numbers, write `{number}` without quotes"),
+            let sign = op.info().spelling;
+            let written = |value: &str, constant: &str| match std::ptr::eq(side, right) {
+                true => format!("{value} {sign} {constant}"),
+                false => format!("{constant} {sign} {value}"),
             };
+            let version = written(&format!("version({value})"), &format!("\"{number}\""));
+            let to_version = message!("to compare versions, write `{version}`");
+            let to_number =
+                message!("to compare numbers, write `{}`", written(&format!("number({value})"), number));
             let help = match (is_number, is_version) {
                 (true, true) => message!("{to_version}; {to_number}"),
                 (true, false) => to_number,

@@ -8,7 +8,7 @@ mod slips;
 
 use super::context::{StatementContext, reserved_value_error, reserved_word_error, unexpected_token};
 use super::terminals::is_reserved;
-use super::{Rule, phrase, splitter};
+use super::{Rule, foreign, phrase, splitter};
 use crate::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
 use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
@@ -260,6 +260,8 @@ impl<'a> ParseFailure<'_, 'a> {
                 return Some(reserved_value_error(found, span));
             }
         }
+        let expects_name = expects_name
+            || self.is_in_fields() && (self.expects_rule(Rule::key) || self.expects_rule(Rule::field));
         if expects_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.is_at_end() {
             return Some(self.quoted_name_error(span, found));
         }
@@ -310,7 +312,10 @@ impl<'a> ParseFailure<'_, 'a> {
         if is_route && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
             return self.unexpected_token(
                 message!("arguments must be named"),
-                message!("write `-> handler(name: value)`"),
+                match found {
+                    "{" => message!("write the arguments without braces: `-> handler(name: value)`"),
+                    _ => message!("write `-> handler(name: value)`"),
+                },
             );
         }
         if self.expects_rule(Rule::arrow) && self.rule == Rule::route_statement {
@@ -319,7 +324,10 @@ impl<'a> ParseFailure<'_, 'a> {
         if self.expects_rule(Rule::number) && self.is_preceded_by("priority") {
             let message = message!("a priority must be a whole number, found {}", self.describe_found());
             let help = match found {
-                "=" | ":" => message!("remove the `{found}`: write `priority 10`"),
+                "=" | ":" => {
+                    let help = message!("remove the `{found}`: write `priority 10`");
+                    return Some(unexpected_token(self.span, message, help).fix(self.span, ""));
+                }
                 _ => {
                     message!(
                         "write for example `priority 10`; higher priorities are tried first, and the default is 0"
@@ -332,8 +340,11 @@ impl<'a> ParseFailure<'_, 'a> {
             && (self.expects_rule(Rule::private) || self.expects_rule(Rule::comma))
             && self.is_in_fields()
         {
-            let help = message!("write `name?: type`");
-            return self.unexpected_token(message!("`?` must come after the field's name"), help);
+            let message = message!("`?` must come after the field's name");
+            if let Some((span, field)) = self.misplaced_mark() {
+                return Some(foreign::foreign_syntax_error(span, message, &field));
+            }
+            return self.unexpected_token(message, message!("write `name?: type`"));
         }
         if self.rule == Rule::test_statement && self.expects_rule(Rule::kw_expect) && found == "}" {
             let help = message!("end the test with `expect ROUTE`, `expect default` or `expect none`");

@@ -396,6 +396,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 (Op::IsMissing, if self.word_ahead(1) == Some("not") { 3 } else { 2 }, false)
             }
             _ => {
+                if let Some(failed) = self.report_slip(Some(operand.expr.span)) {
+                    return Err(failed);
+                }
                 let (span, found) = self.cx.describe_token_at(is_span.end);
                 let message = message!("expected `missing` or `present` after `is`, found {found}");
                 let help = foreign::help_after_is(

@@ -65,6 +65,21 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .filter(|spelling| *spelling != word)
 }
 
+/// Returns the comparison that words such as `greater than` mean, and the number of the words.
+pub(super) fn spoken_comparison(first: &str, second: &str, third: &str) -> Option<(&'static str, usize)> {
+    Some(match (first, second, third) {
+        ("is", "greater" | "more" | "larger" | "above", "than") => (">", 3),
+        ("is", "less" | "smaller" | "fewer" | "below", "than") => ("<", 3),
+        ("is", "at", "least") => (">=", 3),
+        ("is", "at", "most") => ("<=", 3),
+        ("greater" | "more" | "larger", "than", _) => (">", 2),
+        ("less" | "smaller" | "fewer", "than", _) => ("<", 2),
+        ("at", "least", _) => (">=", 2),
+        ("at", "most", _) => ("<=", 2),
+        _ => return None,
+    })
+}
+
 /// True if a word differs from an operator only by its case, or is listed as its spelling in another
 /// language. There is then only one remedy.
 pub(super) fn has_one_meaning(word: &str) -> bool {
@@ -199,6 +214,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     }
     Some(match (lower.as_str(), args) {
         ("isempty" | "empty" | "is_empty", "") => format!("len({base}) == 0"),
+        ("tostring" | "to_s" | "str" | "valueof", "") => base.to_owned(),
         ("isnull" | "isnone" | "is_null", "") => format!("{base} is missing"),
         ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
         ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),

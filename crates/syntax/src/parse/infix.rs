@@ -99,9 +99,12 @@ impl PrecedenceClimber<'_, '_, '_> {
         let diagnostic = match candidate {
             // Only the case differs, or the operator has the same meaning in another language.
             Some(candidate) if foreign::has_one_meaning(word) => {
-                diagnostic.help(message!("write `{candidate}`")).fix(span, candidate)
+                diagnostic.help(message!("write `{replacement}`", replacement = candidate)).fix(span, candidate)
             }
-            Some(candidate) => diagnostic.did_you_mean(span, Some(candidate)),
+            Some(candidate) => {
+                let is_certain = rulec_base::diag::is_single_slip(word, [candidate]);
+                diagnostic.did_you_mean(span, Some(candidate)).certain_if(is_certain)
+            }
             None if word.starts_with(|c: char| c.is_alphabetic()) => {
                 let names: Vec<String> = names.map(|row| format!("`{}`", row.spelling)).collect();
                 diagnostic.help(message!("the operators written as words are {}", names.join(" ")))

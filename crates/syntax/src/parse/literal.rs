@@ -195,6 +195,14 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     Ok(value)
 }
 
+/// True for a text with an escape of regular expressions, such as `\d`, and without the escapes that
+/// a raw text would change.
+pub(super) fn looks_like_regex(written: &str) -> bool {
+    let escapes: Vec<char> = written.split('\\').skip(1).filter_map(|rest| rest.chars().next()).collect();
+    let is_regex = |c: &char| "dwsbDWSB.+*?()[]{}|^$-".contains(*c);
+    !written.starts_with('r') && !escapes.is_empty() && escapes.iter().all(is_regex)
+}
+
 /// Returns the character of an escape and the escape's length in bytes. On error, returns the
 /// length of the invalid part and a help text.
 fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {

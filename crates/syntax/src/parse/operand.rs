@@ -133,6 +133,12 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 let (mut inner, height) = self.parse_elements(piece)?;
                 if inner.len() != 1 || self.inner_pairs(piece).any(|part| part.as_rule() == Rule::argument) {
                     let message = message!("parentheses must contain exactly one expression");
+                    let elements = self.piece_text(piece).trim_matches(['(', ')']).trim();
+                    let is_list = inner.len() > 1 && !elements.contains(['(', '\n', ':']);
+                    if is_list {
+                        let list = format!("[{elements}]");
+                        return Err(self.report(foreign::foreign_syntax_error(span, message, &list)));
+                    }
                     let help = message!("a list is written `[a, b]`");
                     return Err(self.report(unexpected_token(span, message, help)));
                 }
@@ -214,6 +220,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return self.report_missing_operand();
         }
         if matches!(text, "any" | "all") {
+            if let Some(diagnostic) = self.unnamed_elements() {
+                return self.report(diagnostic);
+            }
             let (next_span, found) = self.cx.describe_token_at(span.end);
             let message = message!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
             let help = match self.word_ahead(1) {
@@ -295,7 +304,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
-            Some(written) => diagnostic.help(message!("write `{written}`")).likely_fix(call_span, written),
+            Some(written) => diagnostic.help(message!("write `{written}`")).fix(call_span, written),
             None => diagnostic.help(message!(
                 "a function is called as `name(x)`, and an operator is written between its \
                     operands, as in `x contains \"a\"`"

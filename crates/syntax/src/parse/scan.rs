@@ -185,7 +185,7 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
         return Diagnostic::new(Code::BidiControl, span, message)
             .help(message!("remove the character: it makes the text look different from what is compiled"));
     }
-    if slice.chars().nth(1).is_some() || ('０'..='９').contains(&c) {
+    if ('０'..='９').contains(&c) {
         let ascii: String = slice.chars().map(ascii_digit).collect();
         let message = message!("`{slice}` is written in full-width digits");
         return Diagnostic::new(Code::StrayCharacter, span, message)
@@ -195,6 +195,10 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
     if let Some(ascii) = ascii_for(c) {
         let message = message!("`{c}` is not the character `{ascii}`");
         let help = match c {
+            '\'' if slice.starts_with("'t ") => {
+                return Diagnostic::new(Code::StrayCharacter, span, message)
+                    .help(message!("`not` comes before the operator: `x not contains \"a\"`"));
+            }
             '\'' => message!("write strings in double quotes, `\"`"),
             _ => message!("write `{ascii}`"),
         };
@@ -208,7 +212,10 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
     let help = match c {
         '`' => message!("a quoted name needs its closing backquote on the same line"),
         '\0' => message!("save the file as UTF-8 text"),
-        '$' => message!("write the name without `$`"),
+        '$' | '€' | '£' | '¥' | '￥' => {
+            let help = message!("write the name or the number without `{c}`");
+            return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, "");
+        }
         '\\' => message!("remove it: a statement can continue on the next line without a mark"),
         _ => message!("this character is allowed only in a string or a comment"),
     };

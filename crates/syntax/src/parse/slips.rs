@@ -47,7 +47,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             .or_else(|| self.string_prefix())
             .or_else(|| self.unquoted_file())
             .or_else(|| self.capital_word())
+            .or_else(|| self.optional_chain())
+            .or_else(|| self.spoken_operator())
             .or_else(|| self.spaced_unit())
+            .or_else(|| self.unknown_unit())
+            .or_else(|| self.spoken_without_left())
             .or_else(|| self.foreign_between(left?))?;
         Some(self.report(diagnostic))
     }
@@ -149,11 +153,96 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if self.kind_at(before) != Some(ExprPieceKind::Number) || !is_unit {
             return None;
         }
-        let replacement = literal::with_unit(self.text_at(before), self.text_at(self.position))?;
+        let word = self.text_at(self.position);
+        let replacement = literal::with_unit(self.text_at(before), word)?;
         let unit = self.piece_span(self.position);
         let message = message!("a unit follows its number without a space");
         let diagnostic = unexpected_token(unit, message, message!("write `{replacement}`"));
-        Some(diagnostic.fix(self.piece_span(before).to(unit), replacement))
+        let diagnostic = diagnostic.likely_fix(self.piece_span(before).to(unit), replacement);
+        Some(diagnostic.certain_if(literal::meant_unit(word).is_some()))
+    }
+
+    /// `ctx.user?.role`: a field of a value that may be missing.
+    fn optional_chain(&self) -> Option<Diagnostic> {
+        let is_chain = self.text_at(self.position) == "?"
+            && self.kind_at(self.position + 1) == Some(ExprPieceKind::Member);
+        is_chain.then(|| {
+            let span = self.piece_span(self.position);
+            let message = message!("a field of a missing value is missing, so `?` is not needed");
+            unexpected_token(span, message, message!("remove the `?`")).fix(span, "")
+        })
+    }
+
+    /// `starts with`, `does not contain`, `less than`: an operator in several words of English.
+    fn spoken_operator(&self) -> Option<Diagnostic> {
+        let lower_at = |index| self.text_at(index).to_lowercase();
+        let (word, next) = (lower_at(self.position), lower_at(self.position + 1));
+        let (replacement, count) = match (word.as_str(), next.as_str()) {
+            ("starts" | "begins", "with") => ("starts_with".to_owned(), 2),
+            ("ends", "with") => ("ends_with".to_owned(), 2),
+            ("does" | "do", "not") => {
+                let verb = lower_at(self.position + 2);
+                (format!("not {}", foreign::infix_operator(&verb)?), 3)
+            }
+            _ => {
+                let (sign, count) = foreign::spoken_comparison(&word, &next, &lower_at(self.position + 2))?;
+                (sign.to_owned(), count)
+            }
+        };
+        let span = self.piece_span(self.position).to(self.piece_span(self.position + count - 1));
+        let message = message!("`{}` is not an operator", self.span_text(span));
+        Some(foreign_syntax_error(span, message, &replacement))
+    }
+
+    /// `and less than 10`: a comparison in words without its left side. The current piece is `than`.
+    pub(super) fn spoken_without_left(&self) -> Option<Diagnostic> {
+        let first = self.position.checked_sub(1)?;
+        let lower_at = |index| self.text_at(index).to_lowercase();
+        let (sign, count) = foreign::spoken_comparison(&lower_at(first), &lower_at(self.position), "")?;
+        let left = self.span_text(self.last_left?);
+        let end = self.comparison_end(first);
+        if first + count >= end {
+            return None;
+        }
+        let right = self.span_text(self.piece_span(first + count).to(self.piece_span(end - 1)));
+        let span = self.piece_span(first).to(self.piece_span(end - 1));
+        let message = message!("the comparison `{word}` has no left side", word = self.text_at(first));
+        Some(foreign_syntax_error(span, message, &format!("{left} {sign} {right}")))
+    }
+
+    /// `any ctx.items.price > 3`: a test of all elements without a name for them. The current piece
+    /// is `any` or `all`.
+    pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
+        let first = self.position + 1;
+        let members = (first + 1..self.pieces.len())
+            .take_while(|index| self.kind_at(*index) == Some(ExprPieceKind::Member))
+            .count();
+        let end = self.comparison_end(first);
+        if self.kind_at(first) != Some(ExprPieceKind::Word) || members == 0 || first + members + 1 >= end {
+            return None;
+        }
+        let last = first + members;
+        let list = self.span_text(self.piece_span(first).to(self.piece_span(last - 1)));
+        let rest = self.span_text(self.piece_span(last).to(self.piece_span(end - 1)));
+        let word = self.text_at(self.position);
+        let replacement = format!("{word} x in {list}: x{rest}");
+        let span = self.piece_span(self.position).to(self.piece_span(end - 1));
+        let message = message!("`{word}` needs a name for each element");
+        let help = message!("write `{replacement}`");
+        Some(unexpected_token(self.piece_span(self.position), message, help).likely_fix(span, replacement))
+    }
+
+    /// `100 USD`: a word after a number that is no unit.
+    fn unknown_unit(&self) -> Option<Diagnostic> {
+        let before = self.position.checked_sub(1)?;
+        let word = self.text_at(self.position);
+        let is_code = (2..=4).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
+        if self.kind_at(before) != Some(ExprPieceKind::Number) || !is_code || operators::is_reserved_word(&word.to_lowercase()) {
+            return None;
+        }
+        let message = message!("`{unit}` is not a unit", unit = word);
+        let help = message!("write the number alone, `{}`, and compare the unit by its own field", self.text_at(before));
+        Some(unexpected_token(self.piece_span(self.position), message, help))
     }
 
     /// `x between 3 and 5`.
@@ -172,7 +261,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let (low, high) = (text(self.position + 1, joint), text(joint + 1, end));
         let replacement = foreign::between_replacement(self.span_text(left), low, high);
         let word = self.piece_span(self.position);
-        let message = message!("unknown operator `{}`", self.text_at(self.position));
+        let between = self.text_at(self.position);
+        let message = message!("unknown operator `{word}`", word = between);
         let diagnostic = Diagnostic::new(Code::UnknownOperator, word, message);
         let fixed = left.to(self.piece_span(end - 1));
         Some(diagnostic.help(message!("write `{replacement}`")).likely_fix(fixed, replacement))
@@ -227,7 +317,6 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// `and not contains "x"`, `or < 5`: a comparison without its left side. `left` is the left side
     /// of the comparison before it.
     pub(super) fn missing_left_side(&self) -> Option<Diagnostic> {
-        let left = self.span_text(self.last_left?);
         let mut first = self.position;
         let word = self.word_ahead(0)?;
         let is_comparison = Op::from_spelling(word).is_some_and(foreign::is_condition_operator) || word == "is";
@@ -237,12 +326,17 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if self.text_at(first.checked_sub(1)?) == "not" {
             first -= 1;
         }
-        if !matches!(self.text_at(first.checked_sub(1)?), "and" | "or" | "unless") {
-            return None;
-        }
+        let message = message!("the comparison `{word}` has no left side");
+        let follows_logic =
+            first > 0 && matches!(self.text_at(first - 1), "and" | "or" | "unless");
+        let Some(left) = self.last_left.filter(|_| follows_logic).map(|left| self.span_text(left)) else {
+            let comparison = self.span_text(self.piece_span(first).to(self.piece_span(self.position)));
+            let help = message!("write a value before it: `x {comparison} …`");
+            return (first == 0 || follows_logic)
+                .then(|| unexpected_token(self.piece_span(self.position), message, help));
+        };
         let (start, end) = (self.piece_span(first), self.comparison_end(self.position));
         let comparison = self.span_text(start.to(self.piece_span(end - 1)));
-        let message = message!("the comparison `{word}` has no left side");
         let help = message!("repeat the value: write `{left} {comparison}`");
         let diagnostic = unexpected_token(self.piece_span(self.position), message, help);
         Some(diagnostic.fix(Span { end: start.start, ..start }, format!("{left} ")))
@@ -260,7 +354,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let number = self.text_at(sign - 1);
         let help = match number.parse::<f64>() {
             Ok(value) => message!("write `{number}`, or `{}` if the value is a share of 1", value / 100.0),
-            Err(_) => message!("write `{number}`"),
+            Err(_) => message!("write `{replacement}`", replacement = number),
         };
         Some(unexpected_token(self.piece_span(sign), message!("a number has no sign `%`"), help))
     }

@@ -9,7 +9,7 @@ use super::Rule;
 use super::stream::{SignificantToken, TokenStream};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
-use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::FileId;
 use rulec_lang::operators;
@@ -474,7 +474,10 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         _ => nearest(&lower, terminals::statement_words()),
     };
     match similar {
-        Some(word) => diagnostic.did_you_mean(span, Some(word)),
+        Some(word) => {
+            let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
+            diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
+        }
         None if token.kind == TokenKind::Word => {
             let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
             diagnostic.help(message!("a statement starts with {}", list_alternatives(words)))

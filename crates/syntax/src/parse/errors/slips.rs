@@ -24,6 +24,9 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.allowed_values())
             .or_else(|| self.dashed_list())
             .or_else(|| self.comma_in_test())
+            .or_else(|| self.next_in_test())
+            .or_else(|| self.late_priority())
+            .or_else(|| self.bare_text())
     }
 
     /// Returns the text of the token at an index into all significant tokens of the statement, or
@@ -281,6 +284,76 @@ impl ParseFailure<'_, '_> {
         let message = message!("the elements of a list are written in brackets");
         let diagnostic = super::unexpected_token(self.span, message, message!("write `= {list}`"));
         Some(diagnostic.fix(span, format!("= {list}")))
+    }
+
+    /// `expect check -> next[0]`: a place in a list where a test names nodes.
+    fn next_in_test(&self) -> Option<Diagnostic> {
+        let is_next = self.found_text == "["
+            && self.is_preceded_by("next")
+            && self.token_index >= 2
+            && matches!(self.text_of(self.token_index - 2), "->" | ",");
+        if self.rule != Rule::test_statement || !is_next {
+            return None;
+        }
+        let message = message!("a test names the next node itself");
+        let help = message!(
+            "give the nodes, as in `given next = [\"draft\", \"done\"]`, and expect one of them, as in \
+            `-> draft`"
+        );
+        self.unexpected_token(message, help)
+    }
+
+    /// `let x: bool = …`: a definition with a type.
+    pub(super) fn typed_definition(&self) -> Option<Diagnostic> {
+        let equals = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "=")?;
+        let span = self.span_of_tokens(self.token_index..equals);
+        let message = message!("a definition has no type: the type follows from its value");
+        let help = message!("remove `{}`", self.source(self.token_index..equals));
+        Some(super::unexpected_token(span, message, help).fix(span, ""))
+    }
+
+    /// `list words = "a", "b"`.
+    pub(super) fn list_without_brackets(&self) -> Option<Diagnostic> {
+        let equals = (self.cx.tokens.start..self.token_index).find(|index| self.text_of(*index) == "=")?;
+        let elements = equals + 1..self.cx.tokens.end;
+        let (span, list) = (self.span_of_tokens(elements.clone()), format!("[{}]", self.source(elements)));
+        let message = message!("the elements of a list are written in brackets");
+        let diagnostic = super::unexpected_token(self.span, message, message!("write `{list}`"));
+        Some(diagnostic.fix(span, list))
+    }
+
+    /// `n: int?`: returns the span of the field and its right spelling.
+    pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
+        let first = self.token_index.checked_sub(3).filter(|first| self.text_of(first + 1) == ":")?;
+        let field = format!("{}?: {}", self.text_of(first), self.text_of(first + 2));
+        Some((self.span_of_tokens(first..self.token_index + 1), field))
+    }
+
+    /// `-> h priority 10`: a part of the route's head at its end.
+    fn late_priority(&self) -> Option<Diagnostic> {
+        let is_late = self.rule == Rule::route_statement
+            && matches!(self.found_text, "priority" | "disabled")
+            && self.expects_rule(Rule::EOI);
+        let rest = self.source(self.token_index..self.cx.tokens.end);
+        is_late.then_some(())?;
+        self.unexpected_token(
+            message!("`{word}` must be written before `when`", word = self.found_text),
+            message!("write `route NAME {rest} when … -> …`"),
+        )
+    }
+
+    /// `contains @example.com`: a text without quotes.
+    fn bare_text(&self) -> Option<Diagnostic> {
+        if self.found_text != "@" || self.is_in_fields() {
+            return None;
+        }
+        let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
+        let end = (self.token_index + 1..self.cx.tokens.end)
+            .find(|index| !touches(*index))
+            .unwrap_or(self.cx.tokens.end);
+        let text = format!("\"{}\"", self.source(self.token_index..end));
+        let span = self.span_of_tokens(self.token_index..end);
+        Some(foreign::foreign_syntax_error(span, message!("a text is written in quotes"), &text))
     }
 
     /// `given a = 1, b = 2`: several fields or results after one word of a test.
