@@ -168,7 +168,9 @@ fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: S
             let left = report.quote(test.left.span);
             let end = if *inclusive { "<=" } else { "<" };
             let (start, until) = (report.quote(start.span), report.quote(end_span));
-            message!("for a range over the end of the cycle, write `({left} >= {start} or {left} {end} {until})`")
+            message!(
+                "for a range over the end of the cycle, write `({left} >= {start} or {left} {end} {until})`"
+            )
         }
         false => message!("write the smaller end first"),
     };

@@ -216,18 +216,20 @@ fn reported_findings<'a>(
     findings
 }
 
-/// Returns the findings of each file in the order of their severity: errors, denied warnings,
-/// warnings about what rules do, and warnings about what is superfluous. Unread fields are last.
+/// Returns the findings of each file in the order of their severity: errors, denied warnings, and
+/// warnings about mistakes, about messages that rules may overlook, and about what is superfluous.
+/// Unread fields are last.
 fn by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnostic<'a>> {
     let rank = |finding: &ReportedDiagnostic<'_>| match finding.diagnostic.code {
         _ if finding.diagnostic.is_error() => 0,
         _ if finding.denied => 1,
-        Code::UnreadField => 4,
+        Code::UnreadField => 5,
+        Code::NoDefault | Code::NegationFallsThrough | Code::WinsWithout => 3,
         Code::Unused
         | Code::UnusedDeclaration
         | Code::UnusedImport
         | Code::UnusedAllow
-        | Code::SameTestName => 3,
+        | Code::SameTestName => 4,
         _ => 2,
     };
     let mut sorted = Vec::with_capacity(findings.len());

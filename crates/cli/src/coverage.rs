@@ -50,7 +50,9 @@ pub fn covered_shares<'c, 'r: 'c>(
     files: impl Iterator<Item = (&'c Coverage<'r>, &'c [Finding])>,
 ) -> Vec<CoveredShare> {
     let items: Vec<CoveredItem> = files
-        .flat_map(|(coverage, findings)| coverage.route_items(findings).into_iter().chain(coverage.condition_items()))
+        .flat_map(|(coverage, findings)| {
+            coverage.route_items(findings).into_iter().chain(coverage.condition_items())
+        })
         .collect();
     count_by_kind(&items)
 }

@@ -36,9 +36,8 @@ fn chinese(text: &str) -> Option<&'static str> {
 fn chinese_page(command: Command) -> Command {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let after_help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let has = |is_wanted: fn(&Arg) -> bool| {
-        command.get_arguments().any(|arg| !arg.is_hide_set() && is_wanted(arg))
-    };
+    let has =
+        |is_wanted: fn(&Arg) -> bool| command.get_arguments().any(|arg| !arg.is_hide_set() && is_wanted(arg));
     let mut template = "{about-with-newline}\n用法：{usage}\n".to_owned();
     if command.get_subcommands().any(|verb| !verb.is_hide_set()) {
         template.push_str("\n命令：\n{subcommands}\n");
@@ -97,9 +96,10 @@ fn chinese_examples(after_help: &str) -> String {
             parts.push(translation.to_owned());
         } else if let Some(examples) = paragraph.strip_prefix("Examples:\n") {
             let command = |line: &str| {
-                let end = line.trim_start().find("  ").map_or(line.len(), |end| {
-                    line.len() - line.trim_start().len() + end
-                });
+                let end = line
+                    .trim_start()
+                    .find("  ")
+                    .map_or(line.len(), |end| line.len() - line.trim_start().len() + end);
                 line[..end].to_owned()
             };
             let commands: Vec<String> = examples.lines().map(command).collect();
@@ -146,10 +146,12 @@ mod tests {
     fn chinese_pages_have_no_english_headings() {
         let mut command = to_chinese(Cli::command());
         let check = command.find_subcommand_mut("check").expect("a command").render_long_help().to_string();
-        for heading in ["Usage:", "Options:", "Arguments:", "Examples:", "[default", "[possible", "Possible"] {
+        for heading in ["Usage:", "Options:", "Arguments:", "Examples:", "[default", "[possible", "Possible"]
+        {
             assert!(!check.contains(heading), "{heading}: {check}");
         }
-        for part in ["用法：rulec check", "选项：", "例子：", "可用的值：", "［默认：human］"] {
+        for part in ["用法：rulec check", "选项：", "例子：", "可用的值：", "［默认：human］"]
+        {
             assert!(check.contains(part), "{part}: {check}");
         }
         assert!(command.render_help().to_string().contains("命令："));

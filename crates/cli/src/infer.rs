@@ -273,7 +273,8 @@ impl InferredRecord {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
             && self.samples >= MIN_SAMPLES_FOR_RARE
             && self.fields.values().all(|field| field.present_in * 2 < self.samples);
-        let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !write::is_name(key)) || all_rare;
+        let is_data =
+            self.fields.is_empty() || self.fields.keys().any(|key| !write::is_name(key)) || all_rare;
         let value =
             || self.fields.values().map(|field| field.ty.clone()).fold(InferredType::Unknown, join_types);
         is_data.then(|| format!("dict<{}>", value().to_source()))

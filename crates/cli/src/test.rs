@@ -271,7 +271,8 @@ fn report_coverage(
             reports.iter().map(|(compiled, coverage, _)| coverage::format_lcov(compiled, coverage)).collect();
         files::replace_file(path, records.as_bytes())?;
     }
-    let shares = coverage::covered_shares(reports.iter().map(|(_, coverage, findings)| (coverage, &findings[..])));
+    let shares =
+        coverage::covered_shares(reports.iter().map(|(_, coverage, findings)| (coverage, &findings[..])));
     let failures = coverage::shares_below(&shares, minimums);
     failures.iter().for_each(|failure| term.print_error(failure));
     Ok(!failures.is_empty())

@@ -148,9 +148,9 @@ impl<'a> Checker<'a> {
                     let written = file.and_then(|file| file.text.get(span.range())).unwrap_or("x");
                     message!("compare it, as in `{written} > 0`")
                 }
-                kinds if kinds.is_subset(KindSet::NUMBER) => message!(
-                    "each side of `and` and `or` must be a whole condition, such as `x > 3`"
-                ),
+                kinds if kinds.is_subset(KindSet::NUMBER) => {
+                    message!("each side of `and` and `or` must be a whole condition, such as `x > 3`")
+                }
                 kinds if kinds == KindSet::STRING && value.as_const().is_some() => {
                     message!(
                         "each side of `and` and `or` must be a whole condition; for one of several texts, \

@@ -1,9 +1,9 @@
 //! Warns of expressions that compile, but mean something else in other languages: a name with a
 //! hyphen, and a property such as `length`.
 
-use super::{Checked, Checker};
 use super::fields::meant_function;
 use super::path::ConstantPath;
+use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -112,10 +112,14 @@ impl<'a> Checker<'a> {
         let source = self.loaded.sources.get(before.span.file).map(|file| file.text.as_str());
         let Some(source) = source.filter(|_| is_plain) else { return Ok(()) };
         let text = |span: Span| source.get(span.range()).unwrap_or_default();
-        let texts: Vec<&str> =
-            std::iter::once(&binary.right).chain(&parts[first..first + count]).map(|part| text(part.span)).collect();
+        let texts: Vec<&str> = std::iter::once(&binary.right)
+            .chain(&parts[first..first + count])
+            .map(|part| text(part.span))
+            .collect();
         let case = match binary.modifiers.case {
-            Some(_) => source.get(binary.right.span.end as usize..before.span.end as usize).unwrap_or_default(),
+            Some(_) => {
+                source.get(binary.right.span.end as usize..before.span.end as usize).unwrap_or_default()
+            }
             None => "",
         };
         let replacement = format!("{} {operator} [{}]{case}", text(binary.left.span), texts.join(", "));

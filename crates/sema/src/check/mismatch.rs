@@ -64,7 +64,11 @@ impl<'a> Checker<'a> {
             };
             let help = match (right.ty.kinds, left.ty.kinds) {
                 (KindSet::STRING, kinds) if right.as_const().is_some() && kinds.overlaps(KindSet::LIST) => {
-                    message!("to look for a value in a list, write `{} contains {}`", source(left), source(right))
+                    message!(
+                        "to look for a value in a list, write `{} contains {}`",
+                        source(left),
+                        source(right)
+                    )
                 }
                 (KindSet::STRING, KindSet::STRING) => {
                     message!("to look for one text in another, write `long contains short`")

@@ -404,8 +404,8 @@ fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> 
         "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
             (message!("to test for a missing field, write `x is missing` or `x is present`"), None)
         }
-        "Monday" | "Mon" | "Tuesday" | "Tue" | "Wednesday" | "Wed" | "Thursday" | "Thu" | "Friday" | "Fri"
-        | "Saturday" | "Sat" | "Sunday" | "Sun" => {
+        "Monday" | "Mon" | "Tuesday" | "Tue" | "Wednesday" | "Wed" | "Thursday" | "Thu" | "Friday"
+        | "Fri" | "Saturday" | "Sat" | "Sunday" | "Sun" => {
             (message!("write the number of the day: `weekday` gives 1 for Monday to 7 for Sunday"), None)
         }
         "always" | "otherwise" | "_" => {

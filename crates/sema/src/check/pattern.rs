@@ -122,7 +122,8 @@ impl<'a> Checker<'a> {
             let message = message!(
                 "texts are compared character by character, not as numbers: \"10\" is less than \"9\""
             );
-            let value = self.loaded.sources.get(other.span.file).and_then(|file| file.text.get(other.span.range()));
+            let value =
+                self.loaded.sources.get(other.span.file).and_then(|file| file.text.get(other.span.range()));
             let value = value.unwrap_or("x");
             let sign = op.info().spelling;
             let written = |value: &str, constant: &str| match std::ptr::eq(side, right) {
@@ -160,7 +161,9 @@ impl<'a> Checker<'a> {
             let message =
                 message!("`{opening}…{closing}` is not replaced by a value: the text is used literally");
             let help = match rulec_syntax::parse::joined_template(text) {
-                Some(joined) => message!("write `{joined}`; for a literal text write a raw string, as in r\"…\""),
+                Some(joined) => {
+                    message!("write `{joined}`; for a literal text write a raw string, as in r\"…\"")
+                }
                 None => message!(
                     "to join texts, write `join([\"a\", b], \"\")`; for a literal text write a raw string, \
                     as in r\"…\""

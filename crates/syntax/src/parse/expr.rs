@@ -90,7 +90,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     fn from_pair(cx: &'c mut StatementContext<'cx>, pair: Pair<'p>) -> Self {
         let end = cx.span(&pair).end;
         let pieces = SmallVec::with_capacity(pair.tokens().len());
-        let mut climber = PrecedenceClimber { cx, pieces, pairs: Vec::new(), position: 0, end, last_left: None };
+        let mut climber =
+            PrecedenceClimber { cx, pieces, pairs: Vec::new(), position: 0, end, last_left: None };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
                 Rule::group => ExprPieceKind::Group,

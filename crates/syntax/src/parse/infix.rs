@@ -98,9 +98,9 @@ impl PrecedenceClimber<'_, '_, '_> {
             .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_condition_operator(row.op));
         let diagnostic = match candidate {
             // Only the case differs, or the operator has the same meaning in another language.
-            Some(candidate) if foreign::has_one_meaning(word) => {
-                diagnostic.help(message!("write `{replacement}`", replacement = candidate)).fix(span, candidate)
-            }
+            Some(candidate) if foreign::has_one_meaning(word) => diagnostic
+                .help(message!("write `{replacement}`", replacement = candidate))
+                .fix(span, candidate),
             Some(candidate) => {
                 let is_certain = rulec_base::diag::is_single_slip(word, [candidate]);
                 diagnostic.did_you_mean(span, Some(candidate)).certain_if(is_certain)

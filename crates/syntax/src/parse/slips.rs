@@ -27,7 +27,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// True if no white space lies between the piece at an index and the piece before it.
     fn touches_previous(&self, index: usize) -> bool {
-        index > 0 && index < self.pieces.len() && self.piece_span(index - 1).end == self.piece_span(index).start
+        index > 0
+            && index < self.pieces.len()
+            && self.piece_span(index - 1).end == self.piece_span(index).start
     }
 
     /// Returns the index after the last piece of the comparison that contains the piece `start`.
@@ -62,8 +64,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if !is_operator(self.position) || !is_operator(self.position + 1) {
             return None;
         }
-        let wanted =
-            foreign::split_comparison(self.text_at(self.position), self.text_at(self.position + 1))?;
+        let wanted = foreign::split_comparison(self.text_at(self.position), self.text_at(self.position + 1))?;
         let span = self.piece_span(self.position).to(self.piece_span(self.position + 1));
         let message = message!("`{}` is not an operator", self.span_text(span));
         Some(foreign_syntax_error(span, message, wanted))
@@ -77,10 +78,10 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if !is_string(first) || !is_word || !self.touches_previous(self.position) {
             return None;
         }
-        let is_in_text = |index: &usize| {
-            matches!(self.kind_at(*index), Some(ExprPieceKind::Word | ExprPieceKind::String))
-        };
-        let last = (self.position..self.pieces.len()).take_while(is_in_text).filter(|i| is_string(*i)).last()?;
+        let is_in_text =
+            |index: &usize| matches!(self.kind_at(*index), Some(ExprPieceKind::Word | ExprPieceKind::String));
+        let last =
+            (self.position..self.pieces.len()).take_while(is_in_text).filter(|i| is_string(*i)).last()?;
         let span = self.piece_span(first).to(self.piece_span(last));
         let written = self.span_text(span);
         if written.starts_with('r') || written.contains(['\n', '\\']) {
@@ -94,7 +95,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// `f"hi {user.id}"`: a text with the prefix of another language.
     fn string_prefix(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
-        if self.kind_at(self.position) != Some(ExprPieceKind::String) || !self.touches_previous(self.position) {
+        if self.kind_at(self.position) != Some(ExprPieceKind::String) || !self.touches_previous(self.position)
+        {
             return None;
         }
         let (prefix, text) = (self.text_at(before), self.text_at(self.position));
@@ -135,6 +137,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             }
             ("is", _) => return None,
             ("not", next) if Op::from_spelling(next).is_some() => format!("not {next}"),
+            (lower, _) if first == self.position && Op::from_spelling(lower).is_some() => return None,
             (lower, _) => {
                 let message = message!("the words of the language are written in lower case");
                 return Some(foreign_syntax_error(self.piece_span(first), message, lower));
@@ -237,11 +240,17 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let before = self.position.checked_sub(1)?;
         let word = self.text_at(self.position);
         let is_code = (2..=4).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
-        if self.kind_at(before) != Some(ExprPieceKind::Number) || !is_code || operators::is_reserved_word(&word.to_lowercase()) {
+        if self.kind_at(before) != Some(ExprPieceKind::Number)
+            || !is_code
+            || operators::is_reserved_word(&word.to_lowercase())
+        {
             return None;
         }
         let message = message!("`{unit}` is not a unit", unit = word);
-        let help = message!("write the number alone, `{}`, and compare the unit by its own field", self.text_at(before));
+        let help = message!(
+            "write the number alone, `{}`, and compare the unit by its own field",
+            self.text_at(before)
+        );
         Some(unexpected_token(self.piece_span(self.position), message, help))
     }
 
@@ -250,14 +259,14 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if self.text_at(self.position).to_lowercase() != "between" {
             return None;
         }
-        let joint = (self.position..self.pieces.len()).find(|i| self.text_at(*i).eq_ignore_ascii_case("and"))?;
+        let joint =
+            (self.position..self.pieces.len()).find(|i| self.text_at(*i).eq_ignore_ascii_case("and"))?;
         let end = self.comparison_end(joint + 1);
         if joint == self.position + 1 || end == joint + 1 {
             return None;
         }
-        let text = |first: usize, end: usize| {
-            self.span_text(self.piece_span(first).to(self.piece_span(end - 1)))
-        };
+        let text =
+            |first: usize, end: usize| self.span_text(self.piece_span(first).to(self.piece_span(end - 1)));
         let (low, high) = (text(self.position + 1, joint), text(joint + 1, end));
         let replacement = foreign::between_replacement(self.span_text(left), low, high);
         let word = self.piece_span(self.position);
@@ -319,7 +328,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     pub(super) fn missing_left_side(&self) -> Option<Diagnostic> {
         let mut first = self.position;
         let word = self.word_ahead(0)?;
-        let is_comparison = Op::from_spelling(word).is_some_and(foreign::is_condition_operator) || word == "is";
+        let is_comparison =
+            Op::from_spelling(word).is_some_and(foreign::is_condition_operator) || word == "is";
         if !is_comparison {
             return None;
         }
@@ -327,8 +337,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             first -= 1;
         }
         let message = message!("the comparison `{word}` has no left side");
-        let follows_logic =
-            first > 0 && matches!(self.text_at(first - 1), "and" | "or" | "unless");
+        let follows_logic = first > 0 && matches!(self.text_at(first - 1), "and" | "or" | "unless");
         let Some(left) = self.last_left.filter(|_| follows_logic).map(|left| self.span_text(left)) else {
             let comparison = self.span_text(self.piece_span(first).to(self.piece_span(self.position)));
             let help = message!("write a value before it: `x {comparison} …`");

@@ -461,11 +461,19 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         word if terminals::statement_words().any(|keyword| keyword == word) => {
             terminals::statement_words().find(|keyword| *keyword == word)
         }
-        "rule" | "when" | "case" | "match" | "规则" | "路由" | "当" => terminals::statement_word(Rule::route_statement),
-        "var" | "const" | "set" | "define" | "定义" | "令" => terminals::statement_word(Rule::let_statement),
+        "rule" | "when" | "case" | "match" | "规则" | "路由" | "当" => {
+            terminals::statement_word(Rule::route_statement)
+        }
+        "var" | "const" | "set" | "define" | "定义" | "令" => {
+            terminals::statement_word(Rule::let_statement)
+        }
         "func" | "function" | "fn" | "macro" => terminals::statement_word(Rule::def_statement),
-        "include" | "use" | "require" | "导入" | "引入" => terminals::statement_word(Rule::import_statement),
-        "else" | "otherwise" | "fallback" | "否则" | "默认" => terminals::statement_word(Rule::default_statement),
+        "include" | "use" | "require" | "导入" | "引入" => {
+            terminals::statement_word(Rule::import_statement)
+        }
+        "else" | "otherwise" | "fallback" | "否则" | "默认" => {
+            terminals::statement_word(Rule::default_statement)
+        }
         "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
         "inputs" | "schema" | "输入" => terminals::statement_word(Rule::input_statement),
         "struct" | "record" => terminals::statement_word(Rule::type_statement),

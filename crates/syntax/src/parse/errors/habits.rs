@@ -77,8 +77,9 @@ impl ParseFailure<'_, '_> {
             ";" if self.expects_rule(Rule::close_bracket) => {
                 swap(",", message!("the elements of a list are separated"))
             }
-            "," if self.expects_rule(Rule::EOI) && self.rule == Rule::list_statement => self
-                .list_without_brackets(),
+            "," if self.expects_rule(Rule::EOI) && self.rule == Rule::list_statement => {
+                self.list_without_brackets()
+            }
             "," if self.expects_rule(Rule::EOI) && self.is_route() => self.unexpected_token(
                 message!("a route can lead to only one handler"),
                 message!("write a route for each handler"),

@@ -19,7 +19,10 @@ impl ParseFailure<'_, '_> {
             let message = message!("the order of routes is set with `priority`, not `{found}`");
             return Some(foreign::foreign_syntax_error(span, message, "priority"));
         }
-        if matches!(found, "if" | "where" | "match" | "unless" | "on" | "当" | "如果" | "WHEN" | "When" | "IF") {
+        if matches!(
+            found,
+            "if" | "where" | "match" | "unless" | "on" | "当" | "如果" | "WHEN" | "When" | "IF"
+        ) {
             let message = message!("the condition of a route must follow `when`, not `{found}`");
             return match found {
                 "unless" => self.unexpected_token(
@@ -44,7 +47,9 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let next = self.cx.sigs.get(self.token_index + 1).map_or("", |sig| self.token_text(sig.token));
-        if found == ":" || matches!(found, "with" | "has" | "at" | "and") && matches!(next, "priority" | "disabled") {
+        if found == ":"
+            || matches!(found, "with" | "has" | "at" | "and") && matches!(next, "priority" | "disabled")
+        {
             let message = message!("a route has no `{}` here", found);
             let diagnostic = unexpected_token(span, message, message!("remove the `{found}`"));
             return Some(diagnostic.fix(span, ""));

@@ -168,9 +168,8 @@ impl ParseFailure<'_, '_> {
     /// `n => 3`: the arrow instead of `>=`.
     fn arrow_as_comparison(&self) -> Option<Diagnostic> {
         let is_arrow = |index: usize| self.text_of(index) == "=>";
-        let is_literal = |index: usize| {
-            matches!(self.kind_of(index), Some(TokenKind::Number | TokenKind::String))
-        };
+        let is_literal =
+            |index: usize| matches!(self.kind_of(index), Some(TokenKind::Number | TokenKind::String));
         let arrow = match self.token_index.checked_sub(1) {
             Some(before) if is_arrow(before) && is_literal(self.token_index) => before,
             _ if is_arrow(self.token_index) && is_literal(self.token_index + 1) => self.token_index,
@@ -216,7 +215,7 @@ impl ParseFailure<'_, '_> {
     /// `any a in list where a > 3`: another word or symbol instead of `:`.
     fn quantifier_separator(&self) -> Option<Diagnostic> {
         let is_separator =
-            matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "->" | "satisfies");
+            matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");
         let expects_condition = self.expects_rule(Rule::colon)
             && (self.cx.tokens.start..self.token_index)
                 .any(|index| matches!(self.text_of(index), "any" | "all" | "count"));
@@ -234,27 +233,34 @@ impl ParseFailure<'_, '_> {
         if !self.is_in_fields() {
             return None;
         }
-        let word = self.token_before().map_or("", |token| self.token_text(token)).to_lowercase();
+        let before = self.token_before().map_or("", |token| self.token_text(token));
         let is_enum = matches!(self.found_text, "[" | "(" | "{" | "<")
-            && matches!(word.as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice" | "in");
-        let is_list = self.found_text == "in" || self.found_text == "one" || self.found_text == "[" && word == "in";
-        let is_alternative =
-            self.token.kind == TokenKind::String && self.expects_rule(Rule::type_expr)
-                && self.text_of(self.token_index + 1) == "|";
-        if !is_enum && !is_list && !is_alternative {
-            return None;
-        }
-        let colon = (self.cx.tokens.start..self.token_index).rev().find(|index| self.text_of(*index) == ":")?;
-        let name = self.text_of(colon.checked_sub(1)?).trim_end_matches('?');
-        let open = (self.token_index..self.cx.tokens.end)
-            .find(|index| matches!(self.text_of(*index), "[" | "(" | "{" | "<"));
-        let values = match open.filter(|_| !is_alternative) {
-            Some(open) => self.source(open + 1..self.expression_end_after(open)).to_owned(),
-            None => self.text_of(self.token_index).to_owned(),
+            && matches!(before.to_lowercase().as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice");
+        let is_alternative = self.token.kind == TokenKind::String
+            && self.expects_rule(Rule::type_expr)
+            && self.text_of(self.token_index + 1) == "|";
+        let rest = self.token_index + 1..self.expression_end(self.token_index + 1);
+        let (ty, values) = match self.found_text {
+            "in" => (before, self.source(rest).to_owned()),
+            _ if is_enum => {
+                let inner = self.token_index + 1..self.expression_end_after(self.token_index);
+                ("string", format!("[{}]", self.source(inner)))
+            }
+            first if is_alternative => {
+                let others = self.source(rest).trim_start_matches('|').replace(" |", ",");
+                ("string", format!("[{first},{others}]"))
+            }
+            _ => return None,
         };
+        let colon =
+            (self.cx.tokens.start..self.token_index).rev().find(|index| self.text_of(*index) == ":")?;
+        let mut name = self.text_of(colon.checked_sub(1)?);
+        if name == "?" {
+            name = self.text_of(colon.checked_sub(2)?);
+        }
         self.unexpected_token(
             message!("a type has no list of allowed values"),
-            message!("declare `{name}: string`, and test the values in a rule: `{name} in [{values}]`"),
+            message!("declare `{name}: {ty}`, and test the values in a rule: `{name} in {values}`"),
         )
     }
 
@@ -309,7 +315,7 @@ impl ParseFailure<'_, '_> {
         let span = self.span_of_tokens(self.token_index..equals);
         let message = message!("a definition has no type: the type follows from its value");
         let help = message!("remove `{}`", self.source(self.token_index..equals));
-        Some(super::unexpected_token(span, message, help).fix(span, ""))
+        Some(super::unexpected_token(self.span, message, help).fix(span, ""))
     }
 
     /// `list words = "a", "b"`.
@@ -366,9 +372,11 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let before = (self.cx.tokens.start..self.token_index).rev();
-        let word = before.map(|index| self.text_of(index)).find(|text| matches!(*text, "given" | "expect"))?;
+        let word =
+            before.map(|index| self.text_of(index)).find(|text| matches!(*text, "given" | "expect"))?;
         let message = message!("each `{word}` has one part");
-        let diagnostic = super::unexpected_token(self.span, message, message!("write `{word} {next} …` on its own"));
+        let diagnostic =
+            super::unexpected_token(self.span, message, message!("write `{word} {next} …` on its own"));
         Some(diagnostic.fix(self.span, format!(" {word}")))
     }
 }

@@ -228,7 +228,10 @@ fn helps_and_fixes_say_what_to_write() {
         ("route a when x -> handler h", "route a when x -> h"),
         ("route a when n => 3 -> h", "route a when n >= 3 -> h"),
         ("route a when x -> h else -> g", "route a when x -> h \ndefault -> g"),
-        ("test \"t\" { given a = 1, b = 2 expect none }", "test \"t\" { given a = 1 given b = 2 expect none }"),
+        (
+            "test \"t\" { given a = 1, b = 2 expect none }",
+            "test \"t\" { given a = 1 given b = 2 expect none }",
+        ),
     ] {
         let diagnostic = parse(Threads::All, FILE, text).diagnostics.remove(0);
         let fix = &diagnostic.fixes[0];
