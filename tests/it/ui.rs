@@ -281,6 +281,7 @@ fn wording_of_habits() {
         "narrowed",
         "vain",
         "newcomers",
+        "newcomers_more",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

@@ -167,8 +167,8 @@ pub(super) fn fields_read(program: &Program, cond: &Cond) -> Vec<SlotId> {
     program.field_reads(cond_part(cond)).into_iter().map(|(slot, _)| slot).collect()
 }
 
-/// True if a field is read as a type that the declared type does not ensure, as in `x as number` for
-/// a field of type `any`.
+/// True if a field is read as a type that the declared type does not ensure, as in `x as number`
+/// for a field of type `any`.
 fn is_read_as_other_type(record: &RecordType, path: &[std::sync::Arc<str>], kinds: KindSet) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };

@@ -34,7 +34,8 @@ files import is checked as part of them. A file `rulec.toml` next to the rules, 
 options for all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, `max-cost`. Options on the
 command line take precedence.")]
 pub struct Args {
-    /// Rule files, or folders with rule files; `-` reads standard input [default: the current folder]
+    /// Rule files, or folders with rule files; `-` reads standard input [default: the current
+    /// folder]
     #[arg(value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
     /// The output format
@@ -217,7 +218,7 @@ fn reported_findings<'a>(
 }
 
 /// Returns the findings of each file in the order of their severity: errors, denied warnings, and
-/// warnings about mistakes, about messages that rules may overlook, and about what is superfluous.
+/// warnings about mistakes, about messages that rules may overlook, and about superfluous parts.
 /// Unread fields are last.
 fn by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnostic<'a>> {
     let rank = |finding: &ReportedDiagnostic<'_>| match finding.diagnostic.code {

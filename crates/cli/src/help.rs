@@ -1,5 +1,5 @@
-//! The help pages in Chinese. clap writes headings, defaults and possible values in English, so this
-//! module replaces its template, and writes these parts into the texts of the arguments.
+//! The help pages in Chinese. clap writes headings, defaults and possible values in English, so
+//! this module replaces its template, and writes these parts into the texts of the arguments.
 
 use super::language::language;
 use clap::{Arg, Command};

@@ -6,7 +6,7 @@
 //! | `term`, `stdio` | standard input, output and error, colour, closed pipes |
 //! | `signals` | orderly shutdown on signals |
 //! | `panic` | panics, limited to the line or subcommand in which they happen |
-//! | `language`, `help`, `usage` | the language of all messages, localized help pages and usage errors |
+//! | `language`, `help`, `usage` | the language of all messages, help pages and usage errors |
 //! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |

@@ -35,14 +35,19 @@ impl LineChunk {
         (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
-    /// True if these are the first lines of the input, and their beginning is JSON that continues on
-    /// the next line.
+    /// True if these are the first lines of the input, and their beginning is JSON that continues
+    /// on the next line.
     pub fn begins_with_open_json(&self) -> bool {
-        let mut lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
-        let first = lines.find(|line| !line.is_empty()).filter(|_| self.first == 1);
-        first.is_some_and(|line| {
-            matches!(line, b"{" | b"[" | b"[{") || line.starts_with(b"[") && !line.ends_with(b"]")
-        })
+        let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
+        let mut lines = lines.filter(|line| !line.is_empty());
+        let (Some(first), Some(second)) = (lines.next().filter(|_| self.first == 1), lines.next()) else {
+            return false;
+        };
+        match first {
+            // If the next line is a message, the first line is a damaged one.
+            b"{" => !second.starts_with(b"{"),
+            _ => first.starts_with(b"[") && !first.ends_with(b"]"),
+        }
     }
 
     /// Records a complete line that begins at the byte `start`.

@@ -57,7 +57,7 @@ fn a_dry_run_shows_the_patch_and_writes_nothing() {
 
 #[test]
 fn guesses_are_not_applied_and_are_reported() {
-    let rules = "input { text: string }\nroute a when txt == \"x\" && text == \"y\" -> h\n";
+    let rules = "input { text: string, test: string }\nroute a when tezt == \"x\" && text == \"y\" -> h\n";
     let folder = Folder::with(rules);
     let ran = folder.rulec(&["check", "--fix", "--format", "concise", "a.rules"]).expect(1);
     assert_eq!(text(&folder, "a.rules"), rules.replace("&&", "and"));

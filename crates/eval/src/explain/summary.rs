@@ -151,7 +151,8 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
         let skipped = route.when.children.iter().filter(|node| node.note == Some(Note::LeftOut));
         failed_conditions.extend(skipped.filter(|_| has_only_skipped));
         if !failed_conditions.is_empty() {
-            let is_near_miss = !true_conditions.is_empty() || route.result == Mark::Unknown;
+            let is_near_miss =
+                !true_conditions.is_empty() || has_only_skipped || route.result == Mark::Unknown;
             missed_routes.push(MissedRoute { route, failed_conditions, is_near_miss });
         }
     }

@@ -42,8 +42,8 @@ impl<'a> Checker<'a> {
         Some((help, span, name))
     }
 
-    /// Warns of `ctx.a-b`, which is a subtraction: the field `a` of `ctx`, less the field `b` of the
-    /// message. With spaces around the `-` there is no warning.
+    /// Warns of `ctx.a-b`, which is a subtraction: the field `a` of `ctx`, less the field `b` of
+    /// the message. With spaces around the `-` there is no warning.
     pub(super) fn warn_hyphenated_name(&mut self, op: Op, right: &'a ast::Expr, span: Span) {
         let ast::ExprKind::Name(name) = &right.kind else { return };
         let is_field = self.fields.infers_types()
@@ -61,8 +61,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.likely_fix(span, replacement));
     }
 
-    /// Warns of `ctx.items.length`: a field that is a function here. A message may have such a field,
-    /// so there is no warning if `input` declares the fields.
+    /// Warns of `ctx.items.length`: a field that is a function here. A message may have such a
+    /// field, so there is no warning if `input` declares the fields.
     pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {
         let Some((name, name_span)) = path.segment(path.names.len() - 1) else { return };
         if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_look(name) {

@@ -180,8 +180,10 @@ impl<'a> Checker<'a> {
     ) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownField, name_span, message).label_declaration(declared);
         let hyphenated = self.hyphen_help(name_span).filter(|_| is_plain_name);
+        if let Some((help, span, name)) = hyphenated {
+            return self.report(diagnostic.help(help).likely_fix(span, name));
+        }
         self.report(match self.nearest(name, record.names()) {
-            _ if let Some((help, span, name)) = hyphenated => diagnostic.help(help).likely_fix(span, name),
             Some(near) if is_plain_name => {
                 let is_certain = is_single_slip(name, record.names());
                 diagnostic.did_you_mean(name_span, Some(near)).certain_if(is_certain)

@@ -164,6 +164,19 @@ impl<'a> Gaps<'a> {
         matches!(self.token_text(index - 1), "priority" | "rank") && self.is_plain_word(index - 1)
     }
 
+    /// True for a `-` between two names without spaces, as in `ctx.a-b`. The checker warns that it
+    /// subtracts, and a layout with spaces would hide the mistake.
+    fn is_hyphen(&self, index: usize) -> bool {
+        let is_word = |index: usize| self.token_kind(index) == Some(TokenKind::Word);
+        self.token_text(index) == "-"
+            && index > 0
+            && is_word(index - 1)
+            && is_word(index + 1)
+            && self.joining_precedence(index).is_some()
+            && self.gap_text(index).is_empty()
+            && self.gap_text(index + 1).is_empty()
+    }
+
     /// True if there should be a space between a token and the token before it.
     /// `brackets_are_lists` is true in statements where a bracket always begins a list, never an
     /// index.
@@ -185,6 +198,7 @@ impl<'a> Gaps<'a> {
                 false
             }
             _ if self.type_angles[index] || self.type_angles[index - 1] && previous_text == "<" => false,
+            _ if self.is_hyphen(index) || self.is_hyphen(index - 1) => false,
             _ if matches!(previous_text, "-" | "+") => self.joining_precedence(index - 1).is_some(),
             (_, OpenParen) => !self.is_name(index - 1),
             // There is no space between an indexed value and its index.

@@ -342,7 +342,12 @@ impl<'a> ParseFailure<'_, 'a> {
         {
             let message = message!("`?` must come after the field's name");
             if let Some((span, field)) = self.misplaced_mark() {
-                return Some(foreign::foreign_syntax_error(span, message, &field));
+                let diagnostic = unexpected_token(
+                    self.span,
+                    message,
+                    message!("write `{replacement}`", replacement = field),
+                );
+                return Some(diagnostic.fix(span, field));
             }
             return self.unexpected_token(message, message!("write `name?: type`"));
         }

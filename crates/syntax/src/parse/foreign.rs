@@ -18,10 +18,10 @@ pub(super) fn foreign_syntax_error(span: Span, message: impl Into<Message>, writ
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }
 
-/// True for an operator that yields a condition, other than `and` and `or`. Such operators take
-/// modifiers on their right.
+/// True for an operator that yields a condition, other than `and`, `or` and `unless`. Such
+/// operators take modifiers on their right.
 pub(super) fn is_condition_operator(op: Op) -> bool {
-    !matches!(op, Op::And | Op::Or)
+    !matches!(op, Op::And | Op::Or | Op::Unless)
         && op.info().forms.iter().any(|form| form.result == OperatorResult::Condition)
 }
 
@@ -80,8 +80,8 @@ pub(super) fn spoken_comparison(first: &str, second: &str, third: &str) -> Optio
     })
 }
 
-/// True if a word differs from an operator only by its case, or is listed as its spelling in another
-/// language. There is then only one remedy.
+/// True if a word differs from an operator only by its case, or is listed as its spelling in
+/// another language. There is then only one remedy.
 pub(super) fn has_one_meaning(word: &str) -> bool {
     let lower = word.to_lowercase();
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))

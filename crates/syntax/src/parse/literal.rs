@@ -195,8 +195,8 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     Ok(value)
 }
 
-/// True for a text with an escape of regular expressions, such as `\d`, and without the escapes that
-/// a raw text would change.
+/// True for a text with an escape of regular expressions, such as `\d`, and without the escapes
+/// that a raw text would change.
 pub(super) fn looks_like_regex(written: &str) -> bool {
     let escapes: Vec<char> = written.split('\\').skip(1).filter_map(|rest| rest.chars().next()).collect();
     let is_regex = |c: &char| "dwsbDWSB.+*?()[]{}|^$-".contains(*c);

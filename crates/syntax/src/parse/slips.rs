@@ -197,7 +197,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, &replacement))
     }
 
-    /// `and less than 10`: a comparison in words without its left side. The current piece is `than`.
+    /// `and less than 10`: a comparison in words without its left side. The current piece is
+    /// `than`.
     pub(super) fn spoken_without_left(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
@@ -323,8 +324,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(self.report(diagnostic.likely_fix(Span { end, ..base }, replacement)))
     }
 
-    /// `and not contains "x"`, `or < 5`: a comparison without its left side. `left` is the left side
-    /// of the comparison before it.
+    /// `and not contains "x"`, `or < 5`: a comparison without its left side. `left` is the left
+    /// side of the comparison before it.
     pub(super) fn missing_left_side(&self) -> Option<Diagnostic> {
         let mut first = self.position;
         let word = self.word_ahead(0)?;
@@ -385,8 +386,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// A list with `-` before each element, as in YAML. The current piece is the first `-`.
     pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
-        let is_list_statement = self.position == 0 && self.statement_word() == "list";
         let minus = self.piece_span(self.position);
+        // `list NAME = - …`: not the first element of a list in brackets.
+        let value = self.cx.sigs.get(self.cx.tokens.start + 3);
+        let is_list_statement =
+            self.statement_word() == "list" && value.is_some_and(|sig| sig.token.start == minus.start);
         let all = Span { end: self.end, ..minus };
         let elements = foreign::dashed_elements(self.span_text(all)).filter(|_| is_list_statement);
         if let Some(list) = elements {

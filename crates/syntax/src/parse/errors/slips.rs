@@ -1,5 +1,5 @@
-//! Diagnostics for slips where parsing fails, whose remedy contains the author's own words. They are
-//! tried before the diagnostics that name a habit of another language in general.
+//! Diagnostics for slips where parsing fails, whose remedy contains the author's own words. They
+//! are tried before the diagnostics that name a habit of another language in general.
 
 use super::super::{Rule, foreign};
 use super::ParseFailure;
@@ -61,7 +61,10 @@ impl ParseFailure<'_, '_> {
         let is_name = matches!(self.kind_of(after), Some(TokenKind::Word | TokenKind::Quoted))
             && !super::is_reserved(self.text_of(after));
         let is_reference = self.is_preceded_by("->") || self.is_preceded_by("goto");
-        if !expects_name || !is_keyword || !is_name || !is_reference {
+        // On a line of its own, or before `=`, the keyword begins the next statement.
+        let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
+        let begins_statement = begins_line || matches!(self.text_of(after + 1), "=" | "when" | "priority");
+        if !expects_name || !is_keyword || !is_name || !is_reference || begins_statement {
             return None;
         }
         let name = self.text_of(after);
@@ -174,7 +177,10 @@ impl ParseFailure<'_, '_> {
             Some(before) if is_arrow(before) && is_literal(self.token_index) => before,
             _ if is_arrow(self.token_index) && is_literal(self.token_index + 1) => self.token_index,
             // `when n => limit -> h`: a second arrow.
-            _ if self.found_text == "->" && self.rule == Rule::route_statement => {
+            _ if matches!(self.found_text, "->" | ".")
+                && self.rule == Rule::route_statement
+                && (self.token_index..self.cx.tokens.end).any(|index| self.text_of(index) == "->") =>
+            {
                 (self.cx.tokens.start..self.token_index).find(|index| is_arrow(*index))?
             }
             _ => return None,
@@ -289,7 +295,7 @@ impl ParseFailure<'_, '_> {
         let span = self.span_of_tokens(self.token_index..self.cx.tokens.end);
         let message = message!("the elements of a list are written in brackets");
         let diagnostic = super::unexpected_token(self.span, message, message!("write `= {list}`"));
-        Some(diagnostic.fix(span, format!("= {list}")))
+        Some(diagnostic.fix(span, format!(" = {list}")))
     }
 
     /// `expect check -> next[0]`: a place in a list where a test names nodes.

@@ -1,8 +1,7 @@
 //! Values as other languages write them: texts with a prefix, dates and addresses without quotes,
 //! lists with dashes, and ranges with `between`.
 
-use super::super::context::unexpected_token;
-use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -50,8 +49,13 @@ pub fn joined_template(template: &str) -> Option<String> {
 /// any other text.
 pub(in super::super) fn bare_literal_error(span: Span, text: &str) -> Option<Diagnostic> {
     let (message, replacement): (Message, String) = if let Some(date) = iso_date(text) {
-        let time = if date.contains('T') { String::new() } else { "T00:00:00Z".to_owned() };
-        (message!("a date is written as a text: `{text}` is arithmetic"), format!("\"{date}{time}\""))
+        match date.contains('T') {
+            true => (message!("a time is written as a text"), format!("\"{date}\"")),
+            false => (
+                message!("a date is written as a text: `{text}` is arithmetic"),
+                format!("\"{date}T00:00:00Z\""),
+            ),
+        }
     } else if is_address(text) {
         (message!("a network address is written as a text"), format!("\"{text}\""))
     } else if is_version(text) {
@@ -59,15 +63,16 @@ pub(in super::super) fn bare_literal_error(span: Span, text: &str) -> Option<Dia
     } else {
         return None;
     };
-    Some(unexpected_token(span, message, message!("write `{replacement}`")).likely_fix(span, replacement))
+    let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
+    Some(diagnostic.help(message!("write `{replacement}`")).likely_fix(span, replacement))
 }
 
 fn are_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns a date in the order of ISO 8601, with the time after it if there is one. Such a time gets
-/// the offset `Z` if it has none.
+/// Returns a date in the order of ISO 8601, with the time after it if there is one. Such a time
+/// gets the offset `Z` if it has none.
 fn iso_date(text: &str) -> Option<String> {
     let (date, time) = text.split_once('T').map_or((text, None), |(date, time)| (date, Some(time)));
     let separator = date.find(['-', '/', '.']).map(|at| &date[at..=at])?;

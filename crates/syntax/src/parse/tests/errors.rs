@@ -192,7 +192,7 @@ fn helps_and_fixes_say_what_to_write() {
     check("let a = f（1)", "`(`");
     check("let a = 1 < x < 5", "`1 < x and x < 5`");
     check("let a = 10x", "`ms`");
-    check("let a = \"x\\d\"", "r\"…\"");
+    check("let a = \"x\\d\"", "`r\"x\\d\"`");
     check("route -> h", "for example");
     for (text, fixed) in [
         ("let x = a && b", "let x = a and b"),
@@ -287,6 +287,7 @@ fn what_is_not_too_deep_is_read() {
     parse_clean(&format!("let a = b{}", " and b".repeat(100_000)));
     parse_clean(&format!("let a = b{}", " or not b == 1".repeat(20_000)));
     parse_clean(&format!("list a = [{}]", "\"w\", ".repeat(50_000)));
+    parse_clean("list a = [-1, -2]");
 }
 
 /// Regression test: the help text lists the words that begin statements. The list was written by
