@@ -153,6 +153,8 @@ impl<'a> Gaps<'a> {
             "or" if self.is_plain_word(index) => Some(1),
             "and" if self.is_plain_word(index) => Some(2),
             "??" => Some(3),
+            // A hyphen has no spaces, so a line cannot break there.
+            "-" if self.is_hyphen(index) => None,
             "+" | "-" if index > 0 && self.ends_value(index - 1) && !self.is_signed(index) => Some(4),
             _ => None,
         }
@@ -172,7 +174,7 @@ impl<'a> Gaps<'a> {
             && index > 0
             && is_word(index - 1)
             && is_word(index + 1)
-            && self.joining_precedence(index).is_some()
+            && self.ends_value(index - 1)
             && self.gap_text(index).is_empty()
             && self.gap_text(index + 1).is_empty()
     }
