@@ -351,6 +351,11 @@ fn branches_that_win_without_a_condition_are_found() {
     };
     check(&choice("s?: string, n: int", "s == \"paid\"; n > 0"), &[r#"W0217 `s == "paid"` by {"n":1}"#]);
     check(&choice("s: string, n: int", "s == \"paid\"; n > 0"), &[]);
+    check(
+        &choice("s: any, n: int", "s as string == \"paid\"; n > 0"),
+        &[r#"W0217 `s as string == "paid"` by {"n":1}"#],
+    );
+    check(&choice("s: string, n: int", "s as string == \"paid\"; n > 0"), &[]);
     check(&choice("s?: string, n: int", "s is present; s == \"paid\"; n > 0"), &[]);
 }
 

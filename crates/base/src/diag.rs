@@ -138,6 +138,16 @@ impl Diagnostic {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
+    /// If `is_certain`, a tool may apply the edits without asking.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn certain_if(mut self, is_certain: bool) -> Self {
+        if is_certain {
+            self.fixes.iter_mut().for_each(|fix| fix.applicability = Applicability::MachineApplicable);
+        }
+        self
+    }
+
     /// Adds an edit that is a likely guess at what the author meant.
     #[must_use]
     #[doc(hidden)]
@@ -224,6 +234,13 @@ pub fn is_typing_error(name: &str, other: &str) -> bool {
         && !is_plural(other, name)
 }
 
+/// True if exactly one candidate differs from `name` by one slip: a letter too many, a letter too
+/// few, another letter, or two letters in the wrong order.
+pub fn is_single_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut close = candidates.into_iter().filter(|candidate| strsim::osa_distance(name, candidate) == 1);
+    name.chars().count() > 2 && close.next().is_some() && close.next().is_none()
+}
+
 impl_codec!(struct Diagnostic { code, message, labels, help, fixes });
 impl_codec!(struct Label { span, text });
 impl_codec!(struct Fix { span, replacement, applicability });
@@ -231,7 +248,7 @@ impl_codec!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {
-    use super::{is_typing_error, nearest};
+    use super::{is_single_slip, is_typing_error, nearest};
 
     #[test]
     fn names_with_typing_errors() {
@@ -248,6 +265,15 @@ mod tests {
         ] {
             assert!(!is_typing_error(name, other) && !is_typing_error(other, name), "{name} {other}");
         }
+    }
+
+    #[test]
+    fn a_single_slip_has_one_remedy() {
+        assert!(is_single_slip("teir", ["tier", "total"]));
+        assert!(is_single_slip("ruote", ["route", "router"]));
+        assert!(!is_single_slip("tie", ["tier", "ties"]));
+        assert!(!is_single_slip("ab", ["abc"]));
+        assert!(!is_single_slip("tiger", ["total"]));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod fields;
 mod file_settings;
 mod flow;
 mod fraction;
+mod habits;
 mod known;
 mod locals;
 mod mismatch;
@@ -187,8 +188,7 @@ struct Checker<'a> {
     /// True while a choice is checked. In a choice, operands of types that cannot be compared cause
     /// only a warning, and regular expressions may be values of the message.
     is_in_choice: bool,
-    /// Inside a router: the name that the author gave the output parameter, and the message field
-    /// that this name reads.
+    /// Inside a router: the author's name of the output parameter, and the field that it reads.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
     /// Tests that the names in the current payload rule have values of their declared types.

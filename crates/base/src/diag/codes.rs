@@ -181,6 +181,8 @@ define_codes! {
     SameTestName = "W0104", "two tests have the same name";
     UnreadField = "W0105", "an input field that no rule reads";
     UnusedImport = "W0106", "an import is not used";
+    HyphenInName = "W0107", "a name with a hyphen is read as a subtraction";
+    FieldLikeFunction = "W0108", "a field is spelled like a function of another language";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

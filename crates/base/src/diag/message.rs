@@ -274,8 +274,11 @@ fn fill_placeholders<'t>(
 }
 
 /// Appends a piece with Chinese spacing: a space between Chinese characters and code or numbers,
-/// and no space between two Chinese characters.
+/// and no space between two Chinese characters. Inside backquotes, nothing changes.
 fn push_with_chinese_spacing(out: &mut String, piece: &str) {
+    if out.bytes().filter(|byte| *byte == b'`').count() % 2 == 1 {
+        return out.push_str(piece);
+    }
     let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     let is_code = |c: char| c.is_ascii_alphanumeric() || c == '`';
     let is_text = |text: &str| text.starts_with(is_han);

@@ -102,7 +102,7 @@ fn every_verb_speaks_chinese() {
         (&["prompt", "a.rules"], 2),
         (&["explain", "E9999"], 2),
         (&["workflow", "run", "a.rules", "--input", "{}"], 2),
-        (&["check"], 2),
+        (&["check"], 1),
         (&["chek", "a.rules"], 2),
         (&["check", "a.rules", "--forma", "json"], 2),
         (&["check", "a.rules", "--format", "yaml"], 2),
@@ -156,7 +156,7 @@ fn wrong_usage_is_told_in_chinese() {
         usage.contains("`yaml` 不是 `--format <FORMAT>` 可用的值") && usage.contains("可用的有 human、"),
         "{usage}"
     );
-    assert!(told(&["check", "--lang", "zh"]).contains("缺少参数：`<FILES|DIRS>...`"));
+    assert!(told(&["run", "--lang", "zh"]).contains("缺少参数：`<RULES>`"));
     assert!(told(&["chek"]).starts_with("error: unrecognized subcommand"));
 }
 

@@ -11,8 +11,8 @@ use super::body::{Body, TestTargets};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use memchr::arch::all::packedpair::Pair;
-use rulec_base::text::fold::{CaseEquals, case_equals};
 use rulec_base::text::TextMode;
+use rulec_base::text::fold::{CaseEquals, case_equals};
 use rulec_vm::bytecode::pools::KeywordMatcher;
 
 /// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.

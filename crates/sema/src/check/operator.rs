@@ -139,11 +139,7 @@ impl<'a> Checker<'a> {
             let full = is_prepared && fold && settings.full_case;
             self.setting_uses.record(if modifiers.case.is_none() || full { CASE } else { 0 });
             self.setting_uses.record(if is_prepared { FORM } else { 0 });
-            TextMode {
-                fold,
-                full,
-                form: if is_prepared { settings.form } else { NormalizationForm::None },
-            }
+            TextMode { fold, full, form: if is_prepared { settings.form } else { NormalizationForm::None } }
         } else {
             TextMode::default()
         };
@@ -221,6 +217,7 @@ impl<'a> Checker<'a> {
             .collect();
         if fitting.is_empty() {
             let mismatch = self.mismatch_error(row, binary, &left, &right);
+            let mismatch = self.with_hyphen_help(mismatch, [&left, &right]);
             if !self.is_in_choice {
                 return self.report(mismatch);
             }
@@ -262,7 +259,7 @@ impl<'a> Checker<'a> {
         right: Option<&'a ast::Expr>,
         span: Span,
     ) -> Checked<Expr> {
-        let row = op.node.info();
+        let (row, written_right) = (op.node.info(), right);
         // A condition may be unknown, so it is allowed here: `(x > 3) ?? false` is always present.
         let mut check_operand_term = |expr| {
             if op.node == Op::Coalesce { self.check_value(expr) } else { self.check_operand(expr, row) }
@@ -322,6 +319,9 @@ impl<'a> Checker<'a> {
             }
             _ => left.optional || right_optional,
         };
+        if let Some(written) = written_right {
+            self.warn_hyphenated_name(op.node, written, span);
+        }
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
         Ok(Expr { kind, ty, optional, span })
     }
