@@ -61,14 +61,12 @@ enum DrawingFormat {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
     let drawings = select_drawings(&rules, args.name.as_deref())?;
-    if args.format == DrawingFormat::Svg {
-        if drawings.len() > 1 {
-            let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
-            let names = names.join(", ");
-            return Err(CliError::usage(message!(
-                "an SVG picture can show only one drawing; choose it with `--name`: {names}"
-            )));
-        }
+    if args.format == DrawingFormat::Svg && drawings.len() > 1 {
+        let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(CliError::usage(message!(
+            "an SVG picture can show only one drawing; choose it with `--name`: {names}"
+        )));
     }
     let text = match args.format {
         DrawingFormat::Svg => drawings.iter().map(svg::render_svg).collect::<String>(),
