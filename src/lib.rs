@@ -57,9 +57,9 @@ pub mod prompt;
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit, Guard, HostArgument,
+    ArgsError, Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit, Guard, HostArgument,
     HostFunction, HostResult, Indexing, LiveRules, NextNodes, PreparedMessage, Rules, Session, TestOutcome,
-    Tier, TierUnavailable, UnknownEntry, UnknownStatement,
+    Tier, TierUnavailable, UnknownEntry, UnknownStatement, decide_async,
 };
 pub use files::DiskLoader;
 pub use rulec_analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};

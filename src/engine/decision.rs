@@ -3,6 +3,8 @@
 mod serialize;
 
 use super::set::RuleSetHandle;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_eval::decision::{Chosen, Details, TableTrail};
 use rulec_eval::host::HostFailure;
 use rulec_eval::trace;
@@ -233,6 +235,21 @@ impl Decision {
     /// Returns the violations of the `input` declaration in the message.
     pub fn breaches(&self) -> &[InputViolation] {
         self.details_list(|details| &details.breaches)
+    }
+
+    /// Returns why nothing was decided: the message is not an object. `None` if the message was
+    /// decided.
+    ///
+    /// ```
+    /// let rules = rulec::Rules::from_text("default -> chat")?;
+    /// let decision = rules.decide(&serde_json::json!(["hello"]));
+    /// assert_eq!((decision.target(), decision.is_default()), (None, false));
+    /// assert_eq!(decision.refusal().unwrap(), "a message must be an object, but this is of type list");
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    pub fn refusal(&self) -> Option<Message> {
+        let violation = self.breaches().iter().find(|violation| violation.path.is_empty())?;
+        Some(message!("a message must be an object, but this is of type {}", violation.found))
     }
 
     /// Returns the names of required handler arguments whose values were missing; these arguments

@@ -52,6 +52,9 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
+/// A number that is not the generation of any rules.
+const NO_GENERATION: u64 = 0;
+
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// Returns a new generation: a number greater than all earlier ones.
@@ -90,7 +93,8 @@ impl RuleSet {
             values,
             message,
             breaches: self.find_input_violations(message),
-            generation: self.generation,
+            // A message that is not an object is read as a tree, which refuses it.
+            generation: if message.is_object() { self.generation } else { NO_GENERATION },
         }
     }
 
@@ -104,6 +108,7 @@ impl RuleSet {
 
     fn find_input_violations(&self, message: &Json) -> Vec<InputViolation> {
         match &self.input_contract {
+            _ if !message.is_object() => vec![InputViolation::not_an_object(message)],
             Some(input_contract) if !input_contract.is_certainly_satisfied(message) => {
                 self.program.contract_violations(message)
             }
