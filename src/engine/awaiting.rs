@@ -181,9 +181,9 @@ fn known_result(key: &CallKey) -> Option<CallResult> {
         None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),
         Some(calls) => match calls.results.get(key) {
             Some(result) => Some(result.clone()),
-            None if calls.closed => {
-                Some(Err(format!("it was not called: async calls depended on others over {MAX_ROUNDS} times")))
-            }
+            None if calls.closed => Some(Err(format!(
+                "it was not called: async calls depended on others over {MAX_ROUNDS} times"
+            ))),
             None => calls.pending.contains_key(key).then_some(Ok(Json::Null)),
         },
     })

@@ -277,6 +277,7 @@ impl Decision {
 
 impl<'r> FlowHit<'r> {
     /// Returns the flow of a chosen statement; `None` if the statement is not a flow pattern.
+    #[doc(hidden)]
     pub fn from_choice(program: &'r Program, chosen: Chosen) -> Option<FlowHit<'r>> {
         match chosen.outcome(program)? {
             Outcome::Flow { flow, pattern } => {

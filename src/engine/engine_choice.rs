@@ -194,7 +194,9 @@ impl EngineChoice {
         let message = serde_json::to_value(message)?;
         if !message.is_object() {
             let found = InputViolation::not_an_object(&message).found;
-            return Err(serde::ser::Error::custom(format_args!("a message must be an object, but this is of type {found}")));
+            return Err(serde::ser::Error::custom(format_args!(
+                "a message must be an object, but this is of type {found}"
+            )));
         }
         let mut decision = None;
         without_lock(&mut || decision = Some(self.decide(rules, scratch, Input::Tree(&message))));

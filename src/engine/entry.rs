@@ -82,6 +82,7 @@ impl<'r> Entry<'r> {
     }
 
     /// Returns the id of the table in [`Rules::program`](super::Rules::program).
+    #[doc(hidden)]
     pub fn id(&self) -> TableId {
         self.table
     }

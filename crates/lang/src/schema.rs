@@ -114,6 +114,7 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
 impl InputViolation {
     /// Creates the violation of a message that is not an object. It is the only one with an empty
     /// path.
+    #[doc(hidden)]
     pub fn not_an_object(message: &Json) -> InputViolation {
         InputViolation {
             path: String::new(),

@@ -41,7 +41,9 @@ impl Arguments<'_> {
                      the rules, or make it an `Option`"
                 ),
                 (ProbeError::Unknown(name), None) => {
-                    message!("the rules give `{handler}` the argument `{name}`, which the program does not take")
+                    message!(
+                        "the rules give `{handler}` the argument `{name}`, which the program does not take"
+                    )
                 }
                 (ProbeError::Mismatch(expected), Some((name, ty))) => message!(
                     "the rules give `{handler}` the argument `{name}` of type {ty}, but the program takes \

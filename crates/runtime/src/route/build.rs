@@ -136,7 +136,8 @@ impl RouterBuilder {
             Err(error) => Box::pin(std::future::ready(Err(error.into()))),
         });
         let check_args: ArgsCheck = |rules, name| rules.check_args::<A>(name);
-        let registered = RegisteredHandler { check_args: Some(check_args), ..RegisteredHandler::new(function) };
+        let registered =
+            RegisteredHandler { check_args: Some(check_args), ..RegisteredHandler::new(function) };
         self.register(name.into(), registered)
     }
 
