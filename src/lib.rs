@@ -54,6 +54,7 @@ pub mod files;
 pub mod flow;
 pub mod payload;
 pub mod prompt;
+mod schema;
 
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};

@@ -3,7 +3,7 @@
 mod probe;
 
 use super::Rules;
-use crate::payload::{record_schema, type_schema};
+use crate::schema::{record_schema, type_schema};
 use probe::Arguments;
 use rulec_base::diag::{Message, nearest};
 use rulec_base::message;
@@ -75,8 +75,8 @@ impl<'r> HandlerArguments<'r> {
 }
 
 impl Rules {
-    /// Returns the JSON Schema (draft 2020-12) of messages: the declared `input`, or else the fields
-    /// that the rules read, all of them optional. A message that fits the schema has no
+    /// Returns the JSON Schema (draft 2020-12) of messages: the declared `input`, or else the
+    /// fields that the rules read, all of them optional. A message that fits the schema has no
     /// [`breaches`](super::Decision::breaches).
     ///
     /// ```
@@ -96,8 +96,8 @@ impl Rules {
     /// is missing is null; [`missing_args`](super::Decision::missing_args) lists it.
     ///
     /// ```
-    /// let rules = rulec::Rules::from_text("handler list(limit: int)\ndefault -> list(limit: 20)")?;
-    /// let schema = rules.args_schema("list").unwrap();
+    /// let rules = rulec::Rules::from_text("handler files(limit: int)\ndefault -> files(limit:
+    /// 20)")?; let schema = rules.args_schema("files").unwrap();
     /// assert_eq!(schema["properties"]["limit"]["type"], "integer");
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
@@ -128,13 +128,13 @@ impl Rules {
         Some(with_dialect(schema))
     }
 
-    /// Checks that the arguments that the rules give to a handler fit a type of the program, so that
-    /// [`Decision::args_as`](super::Decision::args_as) succeeds. Call it at start-up.
+    /// Checks that the arguments that the rules give to a handler fit a type of the program, so
+    /// that [`Decision::args_as`](super::Decision::args_as) succeeds. Call it at start-up.
     ///
     /// The check finds missing and unknown arguments and wrong kinds of values. It does not find
-    /// values that the type's own code refuses, such as a text that is no variant of an enum. If the
-    /// rules declare the handler, each declared type must fit completely. Otherwise an inferred type
-    /// must fit partly, because it may be wider than its values.
+    /// values that the type's own code refuses, such as a text that is no variant of an enum. If
+    /// the rules declare the handler, each declared type must fit completely. Otherwise an inferred
+    /// type must fit partly, because it may be wider than its values.
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
@@ -143,11 +143,11 @@ impl Rules {
     ///     limit: u32,
     /// }
     ///
-    /// let rules = rulec::Rules::from_text("handler list(limit: string)\ndefault -> list(limit: \"all\")")?;
-    /// let error = rules.check_args::<Listing>("list").unwrap_err();
+    /// let rules = rulec::Rules::from_text("handler files(limit: string)\ndefault -> files(limit:
+    /// \"all\")")?; let error = rules.check_args::<Listing>("files").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "the rules give `list` the argument `limit` of type string, but the program takes u32"
+    ///     "the rules give `files` the argument `limit` of type string, but the program takes u32"
     /// );
     /// # Ok::<(), rulec::CompileError>(())
     /// ```

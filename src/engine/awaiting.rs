@@ -1,5 +1,5 @@
-//! Async host functions. A condition cannot wait, so a decision only notes which calls it lacks. The
-//! calls are then awaited, and the decision is made again with their results.
+//! Async host functions. A condition cannot wait, so a decision only notes which calls it lacks.
+//! The calls are then awaited, and the decision is made again with their results.
 
 use super::host_registry::{HostFunction, HostResult, unfit_result};
 use rulec_eval::host::{HostFn, panic_text};
@@ -49,10 +49,10 @@ thread_local! {
 /// Makes a decision that may call async host functions, and awaits their results.
 ///
 /// `decide` is any code that decides without waiting: [`Rules::decide`](super::Rules::decide),
-/// [`LiveRules::decide_in`](super::LiveRules::decide_in), an explanation, or a payload's validation.
-/// It is called once, and once more after the calls that it lacked were awaited. A call whose
-/// arguments depend on another call adds a round. So `decide` should have no other effects, and a
-/// function may be called that the final decision does not need. Equal calls are made once.
+/// [`LiveRules::decide_in`](super::LiveRules::decide_in), an explanation, or a payload's
+/// validation. It is called once, and once more after the calls that it lacked were awaited. A call
+/// whose arguments depend on another call adds a round. So `decide` should have no other effects,
+/// and a function may be called that the final decision does not need. Equal calls are made once.
 ///
 /// At most 32 calls run at the same time. Set time limits inside the functions, or around the
 /// returned future. The future needs no particular async runtime.

@@ -1,5 +1,6 @@
 //! The compiler: runs every stage from a file or a text to [`Rules`], or to the list of errors.
 
+use super::awaiting::awaited;
 use super::host_registry::{HostFunction, HostRegistry, HostResult};
 use super::set::{RuleSet, SharedRuleSet};
 use super::{Indexing, Rules, Tier};
@@ -32,7 +33,8 @@ use std::sync::Arc;
 ///         "extern fn score(text: string) -> int
 ///          route long when score(text) > 10 -> essay_handler",
 ///     )?;
-/// assert_eq!(rules.decide(&serde_json::json!({"text": "a rather long text"})).chosen(), Some("long"));
+/// assert_eq!(rules.decide(&serde_json::json!({"text": "a rather long text"})).chosen(),
+/// Some("long"));
 /// # Ok::<(), rulec::CompileError>(())
 /// ```
 #[derive(Clone, Default)]
@@ -79,7 +81,7 @@ impl Compiler {
         F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
         R: HostResult,
     {
-        self.registry.add_async(name, function);
+        self.registry.add_async::<Args, F, R>(name, awaited(function));
         self
     }
 
@@ -394,7 +396,8 @@ impl CompileError {
     ///
     /// ```
     /// let error = rulec::Rules::from_text("let a = 1\nlet a = 2").unwrap_err();
-    /// assert!(error.render().contains("2 │ let a = 2\n   ·     ┬\n   ·     ╰── declared again\n"));
+    /// assert!(error.render().contains("2 │ let a = 2\n   ·     ┬\n   ·     ╰── declared
+    /// again\n"));
     /// ```
     pub fn render(&self) -> String {
         let rendered: Vec<String> =

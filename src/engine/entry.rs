@@ -125,8 +125,8 @@ impl<'r> Entry<'r> {
         self.rules.set.backend(self.tier, self.indexing, self.table, !prepared)
     }
 
-    /// Evaluates the entry for a message and returns the decision. A message that is not an object is
-    /// refused: nothing is chosen, not even a default, and [`Decision::refusal`] says why.
+    /// Evaluates the entry for a message and returns the decision. A message that is not an object
+    /// is refused: nothing is chosen, not even a default, and [`Decision::refusal`] says why.
     pub fn decide(&self, message: &Json) -> Decision {
         self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.decide(rules, scratch, Input::Tree(message))

@@ -1,6 +1,5 @@
 //! Registration of host functions, and type checks against their declarations in the rules.
 
-use super::awaiting::awaited;
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_eval::host::{Host, HostFn};
@@ -15,8 +14,8 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 
 /// A Rust type that a host function can take as an argument: `bool`, an integer of any width,
-/// `f32`, `f64`, `String`, `&str`, `time::OffsetDateTime`, `serde_json::Value`, or a `Vec` of these.
-/// An integer outside the range of its type is a failure of the call.
+/// `f32`, `f64`, `String`, `&str`, `time::OffsetDateTime`, `serde_json::Value`, or a `Vec` of
+/// these. An integer outside the range of its type is a failure of the call.
 #[diagnostic::on_unimplemented(
     message = "a host function cannot take `{Self}` as an argument",
     label = "not a type that a rule value converts to",
@@ -301,15 +300,14 @@ impl HostRegistry {
         self.functions.insert(name.to_owned(), registered);
     }
 
-    /// Adds a function whose result is awaited; see [`decide_async`](super::decide_async).
-    pub(super) fn add_async<Args, F, R>(&mut self, name: &str, function: F)
-    where
-        F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
-        R: HostResult,
-    {
+    /// Adds an async function with the types of `F`, in the form that the engines call.
+    pub(super) fn add_async<Args, F: HostFunction<Args>, R: HostResult>(
+        &mut self,
+        name: &str,
+        function: HostFn,
+    ) {
         let args = Some(Cow::Borrowed(F::ARGS));
-        let registered = RegisteredHost { args, result: R::KINDS, function: awaited(function) };
-        self.functions.insert(name.to_owned(), registered);
+        self.functions.insert(name.to_owned(), RegisteredHost { args, result: R::KINDS, function });
     }
 
     /// Adds a function without static types. `arity` is the number of arguments; `None` accepts any

@@ -350,7 +350,6 @@ struct Nested {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "only deserialized")]
 enum Mode {
     Fast,
     Slow,

@@ -1,5 +1,5 @@
-//! Deserializes a type from the types of arguments instead of values. `serde` asks for each field in
-//! turn; a request that the argument's type cannot meet is an error.
+//! Deserializes a type from the types of arguments instead of values. `serde` asks for each field
+//! in turn; a request that the argument's type cannot meet is an error.
 
 use super::ArgsError;
 use rulec_base::message;
@@ -12,7 +12,7 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// What is checked: the arguments of a handler.
+/// The arguments of a handler, which are checked.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments<'a> {
     pub handler: &'a str,
@@ -21,8 +21,8 @@ pub(super) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Checks that `T` takes these arguments. An argument that cannot be decided is left out, and the
-    /// others are checked again.
+    /// Checks that `T` takes these arguments. An argument that cannot be decided is left out, and
+    /// the others are checked again.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();

@@ -88,8 +88,8 @@ impl RouterBuilder {
     }
 
     /// Registers the handler of a target: an `async fn(Request)`, or a closure that returns a
-    /// future. The future's output is a JSON value, a [`Reply`](super::Reply) of any `Serialize`, or
-    /// a `Result` of one. `rulec_http::handler` makes a handler that calls a service.
+    /// future. The future's output is a JSON value, a [`Reply`](super::Reply) of any `Serialize`,
+    /// or a `Result` of one. `rulec_http::handler` makes a handler that calls a service.
     pub fn handler<F, Fut>(self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -149,8 +149,8 @@ impl RouterBuilder {
     }
 
     /// Registers the handler of all targets that have no handler of their own.
-    /// [`Request::handler`] is the target's name. A policy for such a target applies to its calls. A
-    /// fallback must be registered by name.
+    /// [`Request::handler`] is the target's name. A policy for such a target applies to its calls.
+    /// A fallback must be registered by name.
     pub fn otherwise<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,

@@ -123,7 +123,7 @@ pub enum HandlerOutcome {
     },
     /// The message was not decided, because it is not an object or JSON cannot represent it.
     Invalid {
-        /// What is wrong with the message.
+        /// The reason, as text.
         error: String,
     },
     /// No route matched and there is no default.
@@ -173,8 +173,8 @@ impl HandlerOutcome {
         matches!(self, HandlerOutcome::Handled(_))
     }
 
-    /// Returns `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open`, `invalid` or
-    /// `no_route`.
+    /// Returns `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open`, `invalid`
+    /// or `no_route`.
     pub fn kind(&self) -> &'static str {
         match self {
             HandlerOutcome::Handled(_) => "handled",
@@ -188,7 +188,7 @@ impl HandlerOutcome {
         }
     }
 
-    /// Returns the handler's error or panic message, or what is wrong with the message.
+    /// Returns the handler's error or panic message, or the reason why the message was not decided.
     pub fn error(&self) -> Option<&str> {
         match self {
             HandlerOutcome::Failed { error, .. } | HandlerOutcome::Invalid { error } => Some(error),

@@ -119,8 +119,8 @@ impl Router {
     /// does not compile or targets an unregistered handler is refused with a warning, and the last
     /// good version stays active.
     ///
-    /// The file may also be an artifact of up to 64 MiB, the result of `rulec build`. A compiler that
-    /// [trusts](Compiler::trust) keys accepts only artifacts that one of the keys signed.
+    /// The file may also be an artifact of up to 64 MiB, the result of `rulec build`. A compiler
+    /// that [trusts](Compiler::trust) keys accepts only artifacts that one of the keys signed.
     ///
     /// Edits of the active rules are lost when a new version loads: the files are authoritative.
     /// Rules from an artifact cannot be edited.

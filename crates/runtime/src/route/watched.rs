@@ -17,8 +17,9 @@ use tokio::sync::watch;
 /// program acts on the decisions itself. Cheap to clone; clones share everything except what
 /// [`WatchedRules::changed`] has returned.
 ///
-/// A file is a rule text or an artifact, and is watched as by [`Router::watch`](super::Router::watch):
-/// a version that cannot be loaded is refused, and the last good version stays active.
+/// A file is a rule text or an artifact, and is watched as by
+/// [`Router::watch`](super::Router::watch): a version that cannot be loaded is refused, and the
+/// last good version stays active.
 ///
 /// ```
 /// use rulec::Compiler;
@@ -29,8 +30,8 @@ use tokio::sync::watch;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("support.rules");
-/// std::fs::write(&path, "route refund when text contains \"refund\" -> billing\ndefault -> chat")?;
-/// let rules = WatchedRules::open(Compiler::new(), &path).await?;
+/// std::fs::write(&path, "route refund when text contains \"refund\" -> billing\ndefault ->
+/// chat")?; let rules = WatchedRules::open(Compiler::new(), &path).await?;
 /// assert_eq!(rules.decide(&json!({"text": "a refund"})).target(), Some("billing"));
 /// assert_eq!((rules.status().loaded, rules.stats().messages.decided), (1, 1));
 /// # Ok(())

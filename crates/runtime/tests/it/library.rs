@@ -39,14 +39,16 @@ fn order(text: &str) -> Order {
 async fn values_are_routed_and_replied() {
     let rules = compile_rules(
         "handler big() requires permission \"sell\"
+         handler small()
+         handler listing()
          route big when total > 10 -> big
          route small when total is present -> small
-         default -> list",
+         default -> listing",
     );
     let router = Router::builder(rules)
         .handler("big", async |_: Request| Reply(order("big")))
         .handler("small", async |_: Request| Ok::<_, String>(Some(order("small"))))
-        .handler("list", async |_: Request| Reply(["a", "b"]))
+        .handler("listing", async |_: Request| Reply(["a", "b"]))
         .build()
         .unwrap();
     let outcome = router.route_value(&order("x")).await;
@@ -109,8 +111,9 @@ async fn one_handler_takes_all_other_targets() {
 
 #[tokio::test]
 async fn arguments_are_checked_when_rules_become_active() {
-    let typed = |text: &str| Router::builder(compile_rules(text)).typed_handler("list", list_files).build();
-    let router = typed("route none when n == 0 -> list(limit: 0)\ndefault -> list(limit: n)").unwrap();
+    let typed =
+        |text: &str| Router::builder(compile_rules(text)).typed_handler("listing", list_files).build();
+    let router = typed("route empty when n == 0 -> listing(limit: 0)\ndefault -> listing(limit: n)").unwrap();
     let outcome = router.route(json!({"n": 3})).await;
     assert_eq!(outcome.reply(), Some(&json!({"text": "default", "total": 2.5})));
     assert_eq!(router.route(json!({"n": 0})).await.result.error(), Some("nothing to list"));
@@ -118,11 +121,11 @@ async fn arguments_are_checked_when_rules_become_active() {
     let outcome = router.route(json!({"n": 300})).await;
     assert!(outcome.result.error().unwrap().contains("expected u8"), "{outcome:?}");
 
-    let expected = "the rules give `list` the argument `limit` of type string, but the program takes u8";
-    let wrong = "default -> list(limit: \"all\")";
+    let expected = "the rules give `listing` the argument `limit` of type string, but the program takes u8";
+    let wrong = "default -> listing(limit: \"all\")";
     assert_eq!(typed(wrong).unwrap_err().to_string(), expected);
     assert_eq!(router.swap(compile_rules(wrong)).unwrap_err().to_string(), expected);
-    assert!(router.shadow(compile_rules("default -> list(limt: 3)")).is_err());
+    assert!(router.shadow(compile_rules("default -> listing(limt: 3)")).is_err());
 }
 
 #[tokio::test]
