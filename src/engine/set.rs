@@ -85,6 +85,9 @@ impl SlotTree {
     }
 }
 
+/// A number that is not the generation of any rules.
+const NO_GENERATION: u64 = 0;
+
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// Returns a new generation: a number greater than all earlier ones.
@@ -124,7 +127,8 @@ impl RuleSet {
             values,
             message,
             breaches: self.find_input_violations(message),
-            generation: self.generation,
+            // A message that is not an object is read as a tree, which refuses it.
+            generation: if message.is_object() { self.generation } else { NO_GENERATION },
         }
     }
 
@@ -156,6 +160,7 @@ impl RuleSet {
 
     fn find_input_violations(&self, message: &Json) -> Vec<InputViolation> {
         match &self.input_contract {
+            _ if !message.is_object() => vec![InputViolation::not_an_object(message)],
             Some(input_contract) if !input_contract.is_certainly_satisfied(message) => {
                 self.program.contract_violations(message)
             }

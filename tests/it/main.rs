@@ -39,6 +39,7 @@ mod golden;
 mod house;
 mod index;
 mod language;
+mod library;
 mod limits;
 mod live;
 mod live_statements;

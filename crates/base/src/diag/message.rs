@@ -94,6 +94,7 @@ static CHINESE_TEMPLATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 impl Message {
     /// Creates a message from a template and the values of its placeholders. `message!` expands to
     /// a call of this function if the template has placeholders or braces.
+    #[doc(hidden)]
     pub fn new(template: &'static str, args: Vec<Arg>) -> Message {
         let english = fill_placeholders(template, template, push_fn_for(Language::English), |index| {
             localized_arg(&args, index, Language::English)
