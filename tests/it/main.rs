@@ -24,6 +24,7 @@ mod worst_cases;
 
 mod analysis;
 mod analysis_programs;
+mod analysis_steps;
 mod artifact;
 mod classifier_clinc150;
 mod clinc150;
