@@ -48,6 +48,7 @@ mod messages;
 mod payload;
 mod payload_differential;
 mod payload_schema;
+mod presence;
 mod public;
 mod regressions;
 mod regressions_of_systems;

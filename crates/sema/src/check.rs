@@ -20,6 +20,7 @@ mod operator;
 mod path;
 mod pattern;
 mod payload;
+mod presence;
 mod read;
 mod reason;
 mod request;

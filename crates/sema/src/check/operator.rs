@@ -5,6 +5,7 @@
 use super::constant::NULL_HELP;
 use super::fields::NarrowingReason;
 use super::file_settings::{CASE, FORM};
+use super::presence::is_nonzero_constant;
 use super::read::{typed_read, union_of_kinds};
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
@@ -312,11 +313,7 @@ impl<'a> Checker<'a> {
         let optional = match op.node {
             Op::Coalesce => right_optional,
             // Division by a nonzero constant never makes the result missing.
-            Op::Div | Op::Rem => {
-                let divisor = right.as_ref().and_then(Expr::as_const);
-                let number = divisor.and_then(|constant| constant.value().to_json().as_f64());
-                left.optional || number.is_none_or(|number| number == 0.0)
-            }
+            Op::Div | Op::Rem => left.optional || !right.as_ref().is_some_and(is_nonzero_constant),
             _ => left.optional || right_optional,
         };
         if let Some(written) = written_right {
