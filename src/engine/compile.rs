@@ -396,8 +396,7 @@ impl CompileError {
     ///
     /// ```
     /// let error = rulec::Rules::from_text("let a = 1\nlet a = 2").unwrap_err();
-    /// assert!(error.render().contains("2 │ let a = 2\n   ·     ┬\n   ·     ╰── declared
-    /// again\n"));
+    /// assert!(error.render().contains("2 │ let a = 2\n   ·     ┬\n   ·     ╰── declared again\n"));
     /// ```
     pub fn render(&self) -> String {
         let rendered: Vec<String> =

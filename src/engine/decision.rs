@@ -244,8 +244,8 @@ impl Decision {
     /// let rules = rulec::Rules::from_text("default -> chat")?;
     /// let decision = rules.decide(&serde_json::json!(["hello"]));
     /// assert_eq!((decision.target(), decision.is_default()), (None, false));
-    /// assert_eq!(decision.refusal().unwrap(), "a message must be an object, but this is of type
-    /// list");
+    /// let reason = "a message must be an object, but this is of type list";
+    /// assert_eq!(decision.refusal().unwrap(), reason);
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
     pub fn refusal(&self) -> Option<Message> {

@@ -1,5 +1,5 @@
-//! The steps that the analysis takes grow in proportion to long lists and large conditions, and stop
-//! at their limit.
+//! The steps that the analysis takes grow in proportion to long lists and large conditions. The
+//! steps stop at their limit.
 
 use rulec::{AnalysisOptions, Rules};
 use rulec_lang::limits::MAX_ANALYSIS_STEPS;

@@ -446,7 +446,8 @@ fn arguments_are_checked_against_types_before_the_first_message() {
     );
 }
 
-/// The check never refuses arguments that the type takes: what is given deserializes.
+/// The check never refuses arguments that the type takes. The arguments of each decision
+/// deserialize.
 #[test]
 fn arguments_that_a_type_takes_pass_the_check() {
     for (text, message) in [

@@ -155,8 +155,8 @@ impl Module {
     }
 }
 
-/// The names in public signatures that are not items of these crates: from the standard library, and
-/// from `serde`, `serde_json`, `smallvec` and `tokio`.
+/// The names in public signatures that are not items of these crates. They are from the standard
+/// library, `serde`, `serde_json`, `smallvec` and `tokio`.
 const OTHER_NAMES: &str =
     "Arc AsRef BTreeMap BTreeSet Box Clone Cow Deserialize DeserializeOwned Duration Error
     File Fn FnMut FnOnce Future Into IntoIterator Item Iterator JoinError Json Map MutexGuard Option Output
@@ -166,8 +166,8 @@ const OTHER_NAMES: &str =
 /// The names of generic parameters.
 const GENERIC_NAMES: [&str; 2] = ["Args", "Fut"];
 
-/// Returns the names of types in the public signatures of an item: its fields, variants and methods,
-/// and the traits that it names.
+/// Returns the names of types in the public signatures of an item. The signatures are its fields,
+/// variants and methods, and the traits that it names.
 fn signature_names(code: &str, item: &str) -> BTreeSet<String> {
     let mut signatures = String::new();
     let mut lines = code.lines();
@@ -285,7 +285,7 @@ fn the_public_items_are_those_of_the_list() {
     golden::assert_file(&project_root().join(LIST_PATH), &list);
 }
 
-/// A program can write each type that it gets or gives, without a crate behind these.
+/// A program can write each type that it gets or gives, and depends only on these crates.
 #[test]
 fn types_in_public_signatures_are_public_themselves() {
     let items = Items::of_all_crates();

@@ -116,8 +116,8 @@ impl<'t> Privacy<'t> {
         Some(if field.private { Privacy::Private(Some(&field.ty)) } else { Privacy::of_type(&field.ty) })
     }
 
-    /// Replaces the private parts of a value by [`MASK`], keys of private dicts included. Null stays
-    /// null. Nothing is truncated.
+    /// Replaces the private parts of a value by [`MASK`], keys of private dicts included. Null is
+    /// not replaced. Nothing is truncated.
     pub fn mask(self, json: Json) -> Json {
         match (self, json) {
             (Privacy::Public, json) => json,
