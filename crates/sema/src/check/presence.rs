@@ -197,8 +197,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the goal is present whenever the `let` has the truth value `truth`. `None` stands
-    /// for any truth value.
+    /// True if the goal is present whenever the `let` has the truth value `truth`. `None` means
+    /// any truth value.
     fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: Goal<'_>) -> bool {
         match (self.program.let_body(id), truth) {
             (Term::Expr(value), _) => self.presence_proves(value, goal),
@@ -266,7 +266,8 @@ impl<'p> PresenceProof<'p> {
             }
             ExprKind::Read(inner, kinds) => {
                 let (path, inner_kinds) = self.field_path(inner)?;
-                Some((path, kinds.intersect(accepted_kinds(inner_kinds))))
+                // A read as a float accepts an int.
+                Some((path, accepted_kinds(*kinds).intersect(inner_kinds)))
             }
             ExprKind::Field(base, name) => {
                 let (mut path, _) = self.field_path(base)?;
