@@ -150,6 +150,22 @@ fn a_condition_that_may_be_true_without_a_value_proves_nothing() {
     assert_eq!(found.iter().filter(|code| **code == Code::MaybeMissing).count(), 2, "{found:?}");
 }
 
+/// An int is a float too, so a float argument takes it without a proof of its type.
+#[test]
+fn an_int_field_fits_a_float_argument() {
+    for (input, condition, proven) in [
+        ("n: int", "true", true),
+        ("n?: int", "n > 3", true),
+        ("n?: int", "true", false),
+        ("n: number", "n > 3", true),
+    ] {
+        let source = format!("input {{ {input} }}\nhandler h(v: float)\nroute r when {condition} -> h(v: n)");
+        let is_proven = !codes(&source).contains(&Code::MaybeMissing);
+        // A number may be an int, which a float argument takes.
+        assert_eq!(is_proven, proven, "{source}");
+    }
+}
+
 /// A read as another type is proven only by a condition about this type.
 #[test]
 fn a_typed_read_needs_a_proof_of_its_type() {

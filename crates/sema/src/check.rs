@@ -66,8 +66,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// Checks all files. Also returns the types of the message's fields, and for each route the fields
-/// that the route uses.
+/// Checks all files. Also returns the fields of the message, and the fields that each route uses.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));

@@ -1,4 +1,4 @@
-//! Tests of what programs give to a router and get from it: values and types of their own, a handler
+//! Tests of programs that use a router with values and types of their own. They also cover a handler
 //! for all other targets, async host functions, and watched rules without handlers.
 
 use rulec::{Compiler, Rules};
@@ -60,7 +60,7 @@ async fn values_are_routed_and_replied() {
     let outcome = router.route_value_as(&big, &Permissions::all()).await;
     assert_eq!(outcome.reply(), Some(&json!({"text": "big", "total": 2.5})));
 
-    // What is no message reaches no handler, not even the default's, and is counted.
+    // A value that is no message reaches no handler, not even the default's, and is counted.
     for outcome in [
         router.route_value("text").await,
         router.route(json!(["text"])).await,
