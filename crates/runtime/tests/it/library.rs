@@ -1,5 +1,5 @@
-//! Tests of programs that use a router with values and types of their own. They also cover a handler
-//! for all other targets, async host functions, and watched rules without handlers.
+//! Tests of programs that use a router with values and types of their own. The tests also cover a
+//! handler for all other targets, async host functions, and watched rules without handlers.
 
 use rulec::{Compiler, Rules};
 use rulec_runtime::route::{HandlerOutcome, Permissions, Policy, Reply, Request, Router};
