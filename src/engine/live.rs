@@ -28,7 +28,7 @@ use arc_swap::ArcSwap;
 use base::Base;
 use edit::ParsedEdit;
 use rulec_base::diag::Message;
-use rulec_base::json::JsonError;
+use rulec_base::json::{ExactPlaces, JsonError};
 use rulec_base::parallel::Threads;
 use rulec_eval::explain::Explanation;
 use rulec_sema::check::{CountedFields, CountedUses};
@@ -181,6 +181,12 @@ impl LiveRules {
     /// [`Entry::decide_line`](super::Entry::decide_line).
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         decide::decide_line_in_snapshot(&self.shared.snapshot.load(), TableId(0), text)
+    }
+
+    /// Returns the places in messages where numbers keep their digits. Unstable.
+    #[doc(hidden)]
+    pub fn exact_places(&self) -> ExactPlaces {
+        decide::exact_places(&self.shared.snapshot.load())
     }
 
     /// Decides with the entry of this name.

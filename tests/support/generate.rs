@@ -197,7 +197,7 @@ impl<'r> Generator<'r> {
             self.out.push_str(INPUT);
         }
         if self.random.chance(25) {
-            let case = self.random.pick(&["sensitive", "insensitive"]);
+            let case = self.random.pick(&["sensitive", "insensitive", "full"]);
             let form = self.random.pick(&["none", "nfc", "nfkc", "visible", "strict_nfkc"]);
             let _ = writeln!(self.out, "settings {{ case: {case}, normalize: {form} }}");
         }

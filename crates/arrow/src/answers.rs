@@ -3,13 +3,14 @@
 //! out.
 
 use crate::build::{AnswerType, ColumnBuilder, DictionaryTexts};
+use crate::decimal::argument_scale;
 use crate::rows::RowError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use rulec::{Decision, Entry, Language, Rules, TableKind};
 use rulec_eval::decision::Chosen;
-use rulec_lang::ty::KindSet;
-use rulec_sema::hir::{Outcome, Program};
+use rulec_lang::ty::{Kind, KindSet};
+use rulec_sema::hir::{Expr, Outcome, Program};
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -400,23 +401,34 @@ fn argument_type(program: &Program) -> Option<AnswerType> {
     for outcome in all_outcomes(program) {
         let Outcome::Handler { args, .. } = outcome else { continue };
         for argument in args {
-            let kinds = program
+            let ty = program
                 .values
                 .get(argument.value.index())
-                .map_or(KindSet::EVERY_KIND, |value| value.ty.kinds);
-            let ty = type_for_kinds(kinds);
+                .map_or(AnswerType::Json, |value| type_for_value(program, value));
             types
                 .entry(&argument.name)
-                .and_modify(|column_type| {
-                    if *column_type != ty {
-                        *column_type = AnswerType::Json
+                .and_modify(|column_type| match (&*column_type, &ty) {
+                    (AnswerType::Decimal(a), AnswerType::Decimal(b)) => {
+                        *column_type = AnswerType::Decimal(*a.max(b));
                     }
+                    (a, b) if a == b => {}
+                    _ => *column_type = AnswerType::Json,
                 })
                 .or_insert(ty);
         }
     }
     let fields = types.into_iter().map(|(name, ty)| (name.to_owned(), ty));
     Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty()).map(AnswerType::Record)
+}
+
+/// Returns the column type for an argument. A decimal of unknown scale is written as JSON.
+fn type_for_value(program: &Program, value: &Expr) -> AnswerType {
+    match value.ty.kinds {
+        kinds if kinds.has(Kind::Decimal) && kinds.is_subset(KindSet::EXACT) => {
+            argument_scale(program, value).map_or(AnswerType::Json, AnswerType::Decimal)
+        }
+        kinds => type_for_kinds(kinds),
+    }
 }
 
 /// Returns the column type for values of the given kinds. Lists and dicts are written as JSON,

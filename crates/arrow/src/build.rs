@@ -1,12 +1,15 @@
 //! Builders of typed answer columns. A value is appended as JSON or, in a column with few distinct
 //! texts, as a dictionary key.
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder};
+use crate::decimal::scaled;
+use arrow_array::builder::{
+    BooleanBuilder, Decimal128Builder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
+};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, ListArray, StringArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::extension::Json as JsonType;
-use arrow_schema::{DataType, Field, FieldRef, Fields};
+use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef, Fields};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,6 +25,8 @@ pub(crate) enum AnswerType {
     Int,
     Count,
     Float,
+    /// Decimal numbers with this number of digits after the point.
+    Decimal(u8),
     Text,
     /// JSON text, for values of several types.
     Json,
@@ -95,6 +100,7 @@ impl AnswerType {
             AnswerType::Int => DataType::Int64,
             AnswerType::Count => DataType::UInt64,
             AnswerType::Float => DataType::Float64,
+            AnswerType::Decimal(scale) => DataType::Decimal128(DECIMAL128_MAX_PRECISION, *scale as i8),
             AnswerType::Text | AnswerType::Json => DataType::Utf8,
             AnswerType::DictionaryTexts(_) => {
                 DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
@@ -119,6 +125,7 @@ pub(crate) enum ColumnBuilder {
     Int(Int64Builder),
     Count(UInt64Builder),
     Float(Float64Builder),
+    Decimal(Decimal128Builder, u8),
     Text(StringBuilder),
     Json(StringBuilder),
     DictionaryTexts(Arc<DictionaryTexts>, ArrayRef, KeyBuilder),
@@ -167,6 +174,10 @@ impl ColumnBuilder {
             AnswerType::Int => ColumnBuilder::Int(Int64Builder::new()),
             AnswerType::Count => ColumnBuilder::Count(UInt64Builder::new()),
             AnswerType::Float => ColumnBuilder::Float(Float64Builder::new()),
+            AnswerType::Decimal(scale) => {
+                let builder = Decimal128Builder::new().with_data_type(ty.data_type());
+                ColumnBuilder::Decimal(builder, *scale)
+            }
             AnswerType::Text => ColumnBuilder::Text(StringBuilder::new()),
             AnswerType::Json => ColumnBuilder::Json(StringBuilder::new()),
             AnswerType::DictionaryTexts(names) => {
@@ -196,6 +207,9 @@ impl ColumnBuilder {
             ColumnBuilder::Int(builder) => builder.append_option(value.and_then(Json::as_i64)),
             ColumnBuilder::Count(builder) => builder.append_option(value.and_then(Json::as_u64)),
             ColumnBuilder::Float(builder) => builder.append_option(value.and_then(Json::as_f64)),
+            ColumnBuilder::Decimal(builder, scale) => {
+                builder.append_option(value.and_then(|value| scaled(value, *scale)));
+            }
             ColumnBuilder::Text(builder) => builder.append_option(value.and_then(Json::as_str)),
             ColumnBuilder::Json(builder) => builder.append_option(value.map(Json::to_string)),
             ColumnBuilder::DictionaryTexts(names, _, builder) => {
@@ -230,6 +244,7 @@ impl ColumnBuilder {
             ColumnBuilder::Int(builder) => builder.append_nulls(count),
             ColumnBuilder::Count(builder) => builder.append_nulls(count),
             ColumnBuilder::Float(builder) => builder.append_nulls(count),
+            ColumnBuilder::Decimal(builder, _) => builder.append_nulls(count),
             ColumnBuilder::Text(builder) | ColumnBuilder::Json(builder) => builder.append_nulls(count),
             ColumnBuilder::DictionaryTexts(_, _, builder) => builder.push_nulls(count),
             ColumnBuilder::List { ends, nulls, .. } => {
@@ -296,6 +311,7 @@ impl ColumnBuilder {
             ColumnBuilder::Int(builder) => Arc::new(builder.finish()),
             ColumnBuilder::Count(builder) => Arc::new(builder.finish()),
             ColumnBuilder::Float(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Decimal(builder, _) => Arc::new(builder.finish()),
             ColumnBuilder::Text(builder) | ColumnBuilder::Json(builder) => Arc::new(builder.finish()),
             ColumnBuilder::DictionaryTexts(_, texts, builder) => {
                 // All keys are valid, because `DictionaryTexts` created them.
@@ -349,6 +365,7 @@ mod tests {
         check(AnswerType::Int, json!([1, null, -5]));
         check(AnswerType::Count, json!([u64::MAX, null, 0]));
         check(AnswerType::Float, json!([1.5, null, -2.0]));
+        check(AnswerType::Decimal(2), json!([19.9, null, -0.01, 9_007_199_254_740_993_i64]));
         check(AnswerType::Text, json!(["", null, "x"]));
         check(AnswerType::Json, json!([{"a": [1, 2.0, null]}, null, "text", 7]));
         check(AnswerType::DictionaryTexts(Arc::new(names)), json!(["b", null, "a", "b"]));

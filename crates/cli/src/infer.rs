@@ -7,6 +7,7 @@ use super::{CliError, files, stdio};
 use rulec_base::message;
 use rulec_lang::value::parse_datetime;
 use rulec_syntax::format::format;
+use rulec_syntax::write;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -291,21 +292,16 @@ impl InferredRecord {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
             && self.samples >= MIN_SAMPLES_FOR_RARE
             && self.fields.values().all(|field| field.present_in * 2 < self.samples);
-        let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_field_name(key)) || all_rare;
+        let is_data =
+            self.fields.is_empty() || self.fields.keys().any(|key| !write::is_name(key)) || all_rare;
         let value =
             || self.fields.values().map(|field| field.ty.clone()).fold(InferredType::Unknown, join_types);
         is_data.then(|| format!("dict<{}>", value().to_source()))
     }
 }
 
-fn is_field_name(key: &str) -> bool {
-    let mut letters = key.chars();
-    letters.next().is_some_and(|c| c.is_alphabetic() || c == '_')
-        && letters.all(|c| c.is_alphanumeric() || c == '_')
-}
-
 /// Returns a field name, in backquotes if it is not a valid name. Reserved words need no
 /// backquotes, because a colon follows the field name.
 fn quote_field_name(name: &str) -> String {
-    if is_field_name(name) { name.to_owned() } else { format!("`{name}`") }
+    if write::is_name(name) { name.to_owned() } else { format!("`{name}`") }
 }

@@ -106,14 +106,23 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
     let mut violations = Vec::new();
     match message {
         Json::Object(map) => find_record_violations(input, map, false, &mut SmallVec::new(), &mut violations),
-        other => violations.push(InputViolation {
-            path: String::new(),
-            expected: "an object".to_owned(),
-            found: json_kind_name(other),
-            hint: None,
-        }),
+        other => violations.push(InputViolation::not_an_object(other)),
     }
     violations
+}
+
+impl InputViolation {
+    /// Creates the violation of a message that is not an object. It is the only one with an empty
+    /// path.
+    #[doc(hidden)]
+    pub fn not_an_object(message: &Json) -> InputViolation {
+        InputViolation {
+            path: String::new(),
+            expected: "an object".to_owned(),
+            found: if message.is_null() { "null".to_owned() } else { json_kind_name(message) },
+            hint: None,
+        }
+    }
 }
 
 /// Adds the violations in a record to `violations`; `path` is the path of the record in the

@@ -1,6 +1,7 @@
 //! Decisions and explanations.
 
 use super::error::library_error;
+use super::message::args_to_python;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::RenderOptions;
@@ -41,7 +42,7 @@ impl Decision {
 
     #[getter]
     fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, self.0.args())?)
+        args_to_python(py, self.0.args(), &self.0.exact_args())
     }
 
     #[getter]

@@ -6,6 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use pyo3::{create_exception, intern};
+use pythonize::pythonize;
+use rulec_base::decimal::Decimal;
 use rulec_base::json::{ExactPlaces, MAX_DEPTH};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
@@ -135,6 +137,44 @@ pub fn object(value: &Bound<'_, PyAny>, places: &ExactPlaces) -> PyResult<Json> 
                 "a message has fields, and this is a value of type `{found}`; {help}"
             )))
         }
+    }
+}
+
+/// Converts the arguments of a handler to a Python dict. At the given places, numbers become
+/// `decimal.Decimal`.
+pub fn args_to_python<'py>(
+    py: Python<'py>,
+    args: &Map<String, Json>,
+    places: &ExactPlaces,
+) -> PyResult<Bound<'py, PyAny>> {
+    if places.is_empty() {
+        return Ok(pythonize(py, args)?);
+    }
+    let dict = PyDict::new(py);
+    for (name, value) in args {
+        let places = places.field(name).unwrap_or(ExactPlaces::none());
+        dict.set_item(name, exact_to_python(py, value, places)?)?;
+    }
+    Ok(dict.into_any())
+}
+
+fn exact_to_python<'py>(py: Python<'py>, value: &Json, places: &ExactPlaces) -> PyResult<Bound<'py, PyAny>> {
+    let decimal = match value {
+        Json::Object(fields) => return args_to_python(py, fields, places),
+        Json::Array(items) if !places.is_empty() => {
+            let places = places.elements().unwrap_or(ExactPlaces::none());
+            let items = items.iter().map(|item| exact_to_python(py, item, places));
+            return Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any());
+        }
+        Json::Number(number) if places.has_number() => Decimal::parse(&number.to_string()),
+        Json::String(text) if places.has_number() => Decimal::parse(text),
+        _ => None,
+    };
+    match decimal {
+        Some(decimal) => {
+            py.import(intern!(py, "decimal"))?.call_method1(intern!(py, "Decimal"), (decimal.to_string(),))
+        }
+        None => Ok(pythonize(py, value)?),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::decision::json_text;
 use super::error::{RulecError, exception_text};
-use super::message::{as_dict, mapping_entries, object, tree};
+use super::message::{args_to_python, as_dict, mapping_entries, object, tree};
 use super::rules::Rules;
 use super::shutdown::{attached, start_future, without_gil};
 use pyo3::create_exception;
@@ -12,7 +12,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
-use rulec_base::json::ExactPlaces;
 use rulec_runtime::route::{self, DecisionLog, HandlerError, Permissions};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
@@ -193,7 +192,7 @@ impl Request {
 
     #[getter]
     fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize::<Map<String, Json>>(py, &self.request.args)?)
+        args_to_python(py, &self.request.args, &self.request.exact_args)
     }
 
     #[getter]
@@ -363,7 +362,7 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = message.py();
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
-        let message_json = Arc::new(object(&as_dict(message)?, ExactPlaces::none())?);
+        let message_json = Arc::new(object(&as_dict(message)?, &self.router.rules().exact_places())?);
         let call =
             Arc::new(RoutedMessage { locals, message: message.clone().unbind(), raised: Mutex::default() });
         self.calls.with_lock(|calls| calls.insert(address(&message_json), call.clone()));

@@ -8,8 +8,10 @@ mod decide;
 mod decimal;
 mod expr;
 mod fields;
+mod file_settings;
 mod flow;
 mod fraction;
+mod habits;
 mod known;
 mod locals;
 mod mismatch;
@@ -19,6 +21,7 @@ mod operator;
 mod path;
 mod pattern;
 mod payload;
+mod presence;
 mod read;
 mod reason;
 mod request;
@@ -40,12 +43,11 @@ pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
 use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
 use crate::resolve::{Definition, Symbols, duplicate_error};
 use fields::MessageFields;
+use file_settings::{FileSettings, SettingUses};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Label, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
-use rulec_base::text::NormalizationForm;
-use rulec_lang::operators::Case;
 use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
@@ -65,8 +67,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// Checks all files. Also returns the types of the message's fields, and for each route the fields
-/// that the route uses.
+/// Checks all files. Also returns the fields of the message, and the fields that each route uses.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
@@ -160,14 +161,6 @@ const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
 
-#[derive(Clone)]
-struct FileSettings {
-    case: Case,
-    form: NormalizationForm,
-    /// The default time zone for clock functions that are called without one.
-    zone: Option<Arc<str>>,
-}
-
 struct Checker<'a> {
     loaded: &'a Loaded,
     symbols: &'a Symbols<'a>,
@@ -176,6 +169,8 @@ struct Checker<'a> {
     fields: MessageFields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, FileSettings>,
+    setting_uses: SettingUses<'a>,
+    /// The `version` setting of each file.
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
     used: HashSet<&'a str>,
@@ -194,8 +189,7 @@ struct Checker<'a> {
     /// True while a choice is checked. In a choice, operands of types that cannot be compared cause
     /// only a warning, and regular expressions may be values of the message.
     is_in_choice: bool,
-    /// Inside a router: the name that the author gave the output parameter, and the message field
-    /// that this name reads.
+    /// Inside a router: the author's name of the output parameter, and the field that it reads.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
     /// Tests that the names in the current payload rule have values of their declared types.
@@ -219,6 +213,7 @@ impl<'a> Checker<'a> {
             fields: MessageFields::default(),
             types: HashMap::new(),
             settings: HashMap::new(),
+            setting_uses: SettingUses::default(),
             versions: HashMap::new(),
             definitions: HashMap::new(),
             used: HashSet::new(),
@@ -338,6 +333,7 @@ impl<'a> Checker<'a> {
 
     fn reset_pass(&mut self) {
         self.definitions.clear();
+        self.setting_uses = SettingUses::default();
         self.entries.clear();
         self.payload = payload::PayloadState::default();
         self.remaining_comparisons.set(MAX_NAME_COMPARISONS);
@@ -355,8 +351,10 @@ impl<'a> Checker<'a> {
         self.read_settings();
         self.declare_analysis();
         for symbol in order {
-            let checked = self.check_definition(symbol.name, &symbol.node).ok();
-            self.definitions.insert(&symbol.name.node, checked);
+            let name = symbol.name.node.as_str();
+            let check = |checker: &mut Self| checker.check_definition(symbol.name, &symbol.node).ok();
+            let checked = self.recording_settings(name, check);
+            self.definitions.insert(name, checked);
         }
         self.fill_analysis();
         self.check_tables();
@@ -379,11 +377,6 @@ impl<'a> Checker<'a> {
 
     fn statements(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
         self.loaded.units.iter().flat_map(|unit| &unit.statements)
-    }
-
-    fn settings_of(&self, file: FileId) -> FileSettings {
-        let defaults = || FileSettings { case: Case::Match, form: NormalizationForm::None, zone: None };
-        self.settings.get(&file).cloned().unwrap_or_else(defaults)
     }
 
     fn check_definition(

@@ -92,6 +92,14 @@ pub enum Feature {
     Lexicon(usize),
 }
 
+impl Feature {
+    /// True if the result may be missing although the text is present. Keywords and scores are
+    /// present for every text.
+    pub fn may_find_nothing(self) -> bool {
+        matches!(self, Feature::Intent | Feature::Entity(_))
+    }
+}
+
 /// The name under which rules read the analysis, as in `request.intent`.
 pub const REQUEST_ROOT: &str = "request";
 /// The name of the field that contains the intent, if one intent is clear enough.

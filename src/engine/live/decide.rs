@@ -8,7 +8,7 @@ use crate::engine::Rules;
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
-use rulec_base::json::{self, JsonError};
+use rulec_base::json::{self, ExactPlaces, JsonError};
 use rulec_eval::decision::{self, Choice, Chosen, Details, TableTrail};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
@@ -50,7 +50,8 @@ fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
 
 pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
-    if !may_have_edits(snapshot, entry) {
+    // The base refuses a message that is not an object.
+    if !may_have_edits(snapshot, entry) || !message.is_object() {
         return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
     }
     with_segment_vms(snapshot, message, |machines, thread| {
@@ -93,6 +94,13 @@ fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> 
     violations
 }
 
+/// Returns the places in messages where numbers keep their digits.
+pub(super) fn exact_places(snapshot: &Snapshot) -> ExactPlaces {
+    let mut places = snapshot.base.rules.rule_set().exact_places.clone();
+    snapshot.segments.iter().for_each(|segment| places.merge(segment.rules.rule_set().exact_places.clone()));
+    places
+}
+
 pub(super) fn decide_line_in_snapshot(
     snapshot: &Snapshot,
     entry: TableId,
@@ -102,9 +110,7 @@ pub(super) fn decide_line_in_snapshot(
         let decision = snapshot.base.rules.table(entry).decide_line(text)?;
         return Ok(Decision { generation: snapshot.generation, ..decision });
     }
-    let mut places = snapshot.base.rules.rule_set().exact_places.clone();
-    snapshot.segments.iter().for_each(|segment| places.merge(segment.rules.rule_set().exact_places.clone()));
-    let message = json::parse_object_bytes_exact(text, &places);
+    let message = json::parse_object_bytes_exact(text, &exact_places(snapshot));
     let message = message.map_err(|error| snapshot.base.rules.masked_error(error))?;
     Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message)))
 }
@@ -123,7 +129,7 @@ fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>)
 /// Returns the names of all routes of a table whose conditions hold, in evaluation order.
 pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
     let rules = &snapshot.base.rules;
-    if !may_have_edits(snapshot, entry) {
+    if !may_have_edits(snapshot, entry) || !message.is_object() {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
     let mut matches: Vec<(RouteOrder, &str)> = Vec::new();

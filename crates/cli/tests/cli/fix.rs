@@ -24,6 +24,20 @@ fn safe_suggestions_are_applied_and_the_result_is_checked() {
     assert!(ran.err.starts_with("0 repairs made in 0 files\n"), "{}", ran.err);
 }
 
+/// Each of these slips has exactly one remedy.
+#[test]
+fn slips_with_one_remedy_are_repaired() {
+    let rules = "input { text: string, ctx: { tier: string, vip: bool } }\n\
+                 ruote gold when ctx.teir == \"gold\" -> h\n\
+                 route known when ctx.vip == True and text.lower() in (\"a\") h\n";
+    let repaired = "input { text: string, ctx: { tier: string, vip: bool } }\n\
+                    route gold when ctx.tier == \"gold\" -> h\n\
+                    route known when ctx.vip == true and lower(text) in [\"a\"] -> h\n";
+    let folder = Folder::with(rules);
+    folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    assert_eq!(text(&folder, "a.rules"), repaired);
+}
+
 #[test]
 fn a_dry_run_shows_the_patch_and_writes_nothing() {
     let folder = Folder::with(FOREIGN);
@@ -43,7 +57,7 @@ fn a_dry_run_shows_the_patch_and_writes_nothing() {
 
 #[test]
 fn guesses_are_not_applied_and_are_reported() {
-    let rules = "input { text: string }\nroute a when txt == \"x\" && text == \"y\" -> h\n";
+    let rules = "input { text: string, test: string }\nroute a when tezt == \"x\" && text == \"y\" -> h\n";
     let folder = Folder::with(rules);
     let ran = folder.rulec(&["check", "--fix", "--format", "concise", "a.rules"]).expect(1);
     assert_eq!(text(&folder, "a.rules"), rules.replace("&&", "and"));

@@ -327,3 +327,12 @@ n > 2
     );
     assert!(ran.out.contains("why: nothing was chosen"), "a text is a message: {}", ran.out);
 }
+
+#[test]
+fn a_drawing_is_written_to_a_file() {
+    let folder = Folder::with(super::SMALL);
+    let drawn = folder.rulec(&["graph", "a.rules"]).expect(0).out;
+    let ran = folder.rulec(&["graph", "a.rules", "-o", "a.mmd"]).expect(0);
+    assert_eq!(ran.out, "");
+    assert_eq!(std::fs::read_to_string(folder.path("a.mmd")).expect("the drawing"), drawn);
+}

@@ -35,10 +35,9 @@ impl Checker<'_> {
             }
             (Function::Bucket, "hash") if is_constant => self.check_hash(text, span)?,
             (Function::Version, _) if is_constant => drop(self.check_version(text, span)?),
-            (Function::Bucket, "hash") => {}
-            _ => return Ok(false),
+            _ => {}
         }
-        Ok(!is_constant)
+        Ok(must_be_valid(function, param) && !is_constant)
     }
 
     pub(super) fn check_zone(&mut self, name: &str, span: Span) -> Checked<()> {
@@ -118,4 +117,10 @@ impl Checker<'_> {
             None => finding.help(message!("the hashes are {}", names.join(", "))),
         })
     }
+}
+
+/// True for a parameter whose text or number must be valid: a time zone, a version, a hash or a
+/// number of buckets. Such an argument that is not constant may be invalid at run time.
+pub(super) fn must_be_valid(function: Function, param: &str) -> bool {
+    matches!((function, param), (_, "zone") | (Function::Bucket, "hash" | "of") | (Function::Version, _))
 }

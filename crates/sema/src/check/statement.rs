@@ -1,7 +1,7 @@
 //! Checks routes, tables and their targets.
 
 use super::{AlreadyReported, Checked, Checker, join_names};
-use crate::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES_TABLE, TableId, TableKind};
+use crate::hir::{self, Argument, Cond, CondKind, MAX_JUMPS, Outcome, ROUTES_TABLE, TableId, TableKind};
 use crate::resolve::{duplicate_error, topological_sort};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
                         );
                     }
                     default.get_or_insert(statement.span);
-                    if let Ok(outcome) = self.lower_target(target, table) {
+                    if let Ok(outcome) = self.lower_target(target, table, None) {
                         self.program.tables[table.index()].default.get_or_insert(outcome);
                     }
                 }
@@ -102,7 +102,9 @@ impl<'a> Checker<'a> {
         self.fields.begin_route();
         let condition_and_outcome = self.with_locals(&route.locals, |this| {
             let condition = this.check_rule_cond(&route.condition);
-            let outcome = this.lower_target(&route.target, table);
+            // After an error in the condition, no argument is reported as possibly missing.
+            let never = Cond { kind: CondKind::Const(false), span: statement.span };
+            let outcome = this.lower_target(&route.target, table, Some(condition.as_ref().unwrap_or(&never)));
             Ok((condition?, outcome?))
         });
         self.fields.end_route(statement.span);
@@ -119,7 +121,13 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn lower_target(&mut self, target: &'a Target, source_table: TableId) -> Checked<Outcome> {
+    /// Lowers the target of a route or a `default`. `condition` is the condition of the route.
+    fn lower_target(
+        &mut self,
+        target: &'a Target,
+        source_table: TableId,
+        condition: Option<&Cond>,
+    ) -> Checked<Outcome> {
         match target {
             Target::Goto { table, span } => {
                 let target_table =
@@ -148,7 +156,7 @@ impl<'a> Checker<'a> {
             }
             Target::Handler { name, args, metadata, .. } => {
                 let params = self.handler_params(name)?;
-                let args = self.check_handler_args(name, args, params.as_ref());
+                let args = self.check_handler_args(name, args, params.as_ref(), condition);
                 let metadata = match metadata.as_slice() {
                     [] => Ok(self.no_metadata.clone()),
                     entries => self.constant_map(entries).map(Arc::new),
@@ -198,12 +206,13 @@ impl<'a> Checker<'a> {
         handler: &Ident,
         written_args: &'a [(Ident, ast::Expr)],
         params: Option<&(Arc<RecordType>, Span)>,
+        condition: Option<&Cond>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
         let unique = self.without_duplicates(message!("argument"), written_args, |(name, _)| name);
         let mut result = if unique.len() == written_args.len() { Ok(()) } else { Err(AlreadyReported) };
         for (name, value) in unique {
-            match self.check_handler_arg(handler, name, value, params) {
+            match self.check_handler_arg(handler, (name, value), params, condition) {
                 Ok(arg) => args.push(arg),
                 Err(AlreadyReported) => result = Err(AlreadyReported),
             }
@@ -232,9 +241,9 @@ impl<'a> Checker<'a> {
     fn check_handler_arg(
         &mut self,
         handler: &Ident,
-        name: &Ident,
-        value: &'a ast::Expr,
+        (name, value): (&Ident, &'a ast::Expr),
         params: Option<&(Arc<RecordType>, Span)>,
+        condition: Option<&Cond>,
     ) -> Checked<Argument> {
         let value = self.check_value(value)?;
         let Some((params, declared)) = params else {
@@ -253,11 +262,12 @@ impl<'a> Checker<'a> {
             return self.report(diagnostic.suggest_or_help(name.span, similar, help));
         };
         let value = self.check_argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
-        if !param.optional && value.optional && !self.fields.infers_types() {
+        if !param.optional && !self.fields.infers_types() && self.may_be_missing(&value, condition) {
             let (name, ty) = (&param.name, &param.ty);
             let message = message!("`{}` needs `{name}`, but this value may be missing", handler.node);
             let help = message!(
-                "give a fallback value with `??`, or declare the argument optional: `{name}?: {ty}`"
+                "test in the condition that it `is present`, give a fallback value with `??`, or declare the \
+                argument optional: `{name}?: {ty}`"
             );
             let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
                 .here(message!("may be missing"))

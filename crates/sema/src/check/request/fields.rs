@@ -79,8 +79,7 @@ impl<'a> Checker<'a> {
             externs.push(hir::Extern { name, params, result: ty.clone(), feature: Some(feature), span });
             ExternId(externs.len() as u32 - 1)
         });
-        // Keywords and scores are present for every text.
-        let optional = text.optional || matches!(feature, Feature::Intent | Feature::Entity(_));
+        let optional = text.optional || feature.may_find_nothing();
         Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, optional, span })
     }
 

@@ -1,0 +1,332 @@
+//! Proves that a value is present wherever a condition is true. The arguments of a route are
+//! computed only after the condition of the route was true, so such a value needs no `??`.
+//!
+//! The proof follows the three-valued logic. A comparison that is true or false has all its
+//! operands, because a missing operand makes it unknown.
+
+use super::Checker;
+use super::fields::{MessageFields, field_of_type};
+use super::known::must_be_valid;
+use super::read::accepted_kinds;
+use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, MAX_NODES, Part, Predicate, Program, Term};
+use crate::request::Feature;
+use rulec_base::decimal::Decimal;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::value::Value;
+use std::sync::Arc;
+
+/// The greatest number of steps of one proof. After it, nothing more is proven.
+const MAX_STEPS: u64 = 2 * MAX_NODES;
+
+impl Checker<'_> {
+    /// True if a value may be missing although the message satisfies the `input` contract and
+    /// `condition` is true.
+    pub(super) fn may_be_missing(&self, value: &Expr, condition: Option<&Cond>) -> bool {
+        let known = condition.into_iter().collect();
+        let mut proof = PresenceProof { program: &self.program, fields: &self.fields, known, steps: 0 };
+        proof.may_be_missing(value)
+    }
+}
+
+/// A search for a proof that values are present.
+struct PresenceProof<'p> {
+    program: &'p Program,
+    fields: &'p MessageFields,
+    /// The conditions that are true where the value is computed.
+    known: Vec<&'p Cond>,
+    steps: u64,
+}
+
+/// What a proof must show to be present.
+#[derive(Clone, Copy)]
+enum Goal<'g> {
+    /// The message field at this path, as a value of one of these kinds.
+    Field(&'g [Arc<str>], KindSet),
+    /// The value of an equal expression.
+    Value(&'g Expr),
+}
+
+impl<'p> PresenceProof<'p> {
+    /// True if neither the `input` contract nor the known conditions make the value present.
+    fn may_be_missing(&mut self, value: &'p Expr) -> bool {
+        if !self.takes_step() {
+            return true;
+        }
+        match &value.kind {
+            ExprKind::Const(_) | ExprKind::List(_) | ExprKind::Var(_) => return false,
+            ExprKind::Let(id) => return self.part_may_be_missing(self.program.let_body(*id).part()),
+            ExprKind::Slot(_) | ExprKind::Cond(_) | ExprKind::If { .. } => {}
+            ExprKind::Op(Op::Coalesce, left, right) => {
+                return self.may_be_missing(left)
+                    && right.as_ref().is_none_or(|right| self.may_be_missing(right));
+            }
+            _ if self.is_proven(Goal::Value(value)) => return false,
+            _ => {}
+        }
+        if let Some((path, kinds)) = self.field_path(value) {
+            return self.field_may_be_missing(&path, kinds);
+        }
+        match &value.kind {
+            ExprKind::Field(base, name) => {
+                self.may_be_missing(base) || member_is_optional(&base.ty, name, KindSet::EVERY_KIND)
+            }
+            ExprKind::Read(inner, kinds) => match &inner.kind {
+                ExprKind::Field(base, name) => {
+                    self.may_be_missing(base) || member_is_optional(&base.ty, name, *kinds)
+                }
+                // `read_as_declared` added this read. Elements have their declared types.
+                ExprKind::Call(function, _) if function.info().returns_elements() => {
+                    self.may_be_missing(inner)
+                }
+                _ => !inner.ty.kinds.is_subset(accepted_kinds(*kinds)) || self.may_be_missing(inner),
+            },
+            ExprKind::Op(op, left, right) => {
+                let may_divide_by_zero = matches!(op, Op::Div | Op::Rem)
+                    && right.as_deref().is_none_or(|divisor| !is_nonzero_constant(divisor));
+                may_divide_by_zero
+                    || self.may_be_missing(left)
+                    || right.as_ref().is_some_and(|right| self.may_be_missing(right))
+            }
+            ExprKind::Call(function, args) => {
+                let params = function.info().params;
+                function.info().missing_result_reason().is_some()
+                    || args.iter().enumerate().any(|(index, arg)| {
+                        let (param, _) = params[index.min(params.len() - 1)];
+                        (must_be_valid(*function, param) && arg.as_const().is_none())
+                            || self.may_be_missing(arg)
+                    })
+            }
+            ExprKind::Extern(id, args) => {
+                let feature = self.program.externs[id.index()].feature;
+                feature.is_none_or(Feature::may_find_nothing)
+                    || args.iter().any(|arg| self.may_be_missing(arg))
+            }
+            ExprKind::Count { list, .. } => self.may_be_missing(list),
+            ExprKind::Cond(cond) => self.may_be_unknown(cond),
+            ExprKind::If { cond, then, other } => {
+                self.known.push(cond);
+                let then_may_be_missing = self.may_be_missing(then);
+                self.known.pop();
+                then_may_be_missing || self.may_be_missing(other)
+            }
+            _ => true,
+        }
+    }
+
+    /// Counts a step; false if the proof has taken too many.
+    fn takes_step(&mut self) -> bool {
+        self.steps += 1;
+        self.steps <= MAX_STEPS
+    }
+
+    fn part_may_be_missing(&mut self, part: Part<'p>) -> bool {
+        match part {
+            Part::Cond(cond) => self.may_be_unknown(cond),
+            Part::Expr(value) => self.may_be_missing(value),
+            Part::Let(id) => self.part_may_be_missing(self.program.let_body(id).part()),
+        }
+    }
+
+    /// True if neither the `input` contract nor the known conditions make the condition true or
+    /// false.
+    fn may_be_unknown(&mut self, cond: &'p Cond) -> bool {
+        let is_presence_test = matches!(&cond.kind, CondKind::Test(test) if is_presence_test(test));
+        let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));
+        !is_never_unknown && cond.parts().into_iter().any(|part| self.part_may_be_missing(part))
+    }
+
+    /// True if a field of the message may be missing, or may have another kind than `kinds`.
+    fn field_may_be_missing(&mut self, path: &[Arc<str>], kinds: KindSet) -> bool {
+        let Some(input) = &self.fields.input else { return !self.is_proven(Goal::Field(path, kinds)) };
+        let mut ty = input.ty.clone();
+        for length in 1..=path.len() {
+            let Ok(field) = field_of_type(&ty, &path[length - 1]) else { return true };
+            ty = field.ty;
+            let is_last = length == path.len();
+            // The contract promises the declared kinds. Only a read as fewer kinds needs a proof.
+            let has_read_kinds = ty.kinds.is_subset(accepted_kinds(kinds));
+            let wanted = if is_last && !has_read_kinds { kinds } else { KindSet::EVERY_KIND };
+            let needs_proof = field.optional || wanted != KindSet::EVERY_KIND;
+            if needs_proof && !self.is_proven(Goal::Field(&path[..length], wanted)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn is_proven(&mut self, goal: Goal<'_>) -> bool {
+        (0..self.known.len()).any(|index| self.proves(self.known[index], true, goal))
+    }
+
+    /// True if the goal is present whenever the condition has the truth value `truth`.
+    fn proves(&mut self, cond: &'p Cond, truth: bool, goal: Goal<'_>) -> bool {
+        if !self.takes_step() {
+            return false;
+        }
+        match &cond.kind {
+            // The condition never has the other truth value.
+            CondKind::Const(value) => *value != truth,
+            CondKind::Not(inner) => self.proves(inner, !truth, goal),
+            CondKind::NotTrue(inner) => !truth && self.proves(inner, true, goal),
+            CondKind::And(parts) | CondKind::Or(parts) => {
+                // One operand that is false makes a conjunction false, and one that is true makes
+                // a disjunction true. It is not known which operand it is.
+                let all_have_the_truth = matches!(cond.kind, CondKind::And(_)) == truth;
+                let mut parts = parts.iter();
+                match all_have_the_truth {
+                    true => parts.any(|part| self.proves(part, truth, goal)),
+                    false => parts.all(|part| self.proves(part, truth, goal)),
+                }
+            }
+            CondKind::Test(test) => match test.op {
+                Some(Op::IsPresent | Op::IsMissing) => {
+                    let finds_present = (test.op == Some(Op::IsPresent)) == (truth != test.negated);
+                    finds_present && self.presence_proves(&test.left, goal)
+                }
+                // A range is false if one of its bounds excludes the value, so only a true range
+                // has both bounds.
+                Some(Op::In) if truth == test.negated => self.presence_proves(&test.left, goal),
+                _ => test.operands().any(|operand| self.presence_proves(operand, goal)),
+            },
+            // Without an element, `any` is false and `all` is true.
+            CondKind::Quantifier { all, list, body, .. } => {
+                self.presence_proves(list, goal) || (*all != truth && self.proves(body, truth, goal))
+            }
+            CondKind::Let(id) => self.let_proves(*id, Some(truth), goal),
+            CondKind::Call(_, body) => self.proves(body, truth, goal),
+            CondKind::Branch { .. } => false,
+        }
+    }
+
+    /// True if the goal is present whenever the `let` has the truth value `truth`. `None` means
+    /// any truth value.
+    fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: Goal<'_>) -> bool {
+        match (self.program.let_body(id), truth) {
+            (Term::Expr(value), _) => self.presence_proves(value, goal),
+            (Term::Cond(cond), Some(truth)) => self.proves(cond, truth, goal),
+            (Term::Cond(cond), None) => [true, false].into_iter().all(|truth| self.proves(cond, truth, goal)),
+        }
+    }
+
+    /// True if the goal is present whenever this value is present.
+    fn presence_proves(&mut self, value: &'p Expr, goal: Goal<'_>) -> bool {
+        if !self.takes_step() {
+            return false;
+        }
+        if self.reaches(value, goal) {
+            return true;
+        }
+        match &value.kind {
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.presence_proves(inner, goal),
+            ExprKind::Index(base, index) => {
+                self.presence_proves(base, goal) || self.presence_proves(index, goal)
+            }
+            ExprKind::Op(Op::Coalesce, left, Some(right)) => {
+                self.presence_proves(left, goal) && self.presence_proves(right, goal)
+            }
+            ExprKind::Op(_, left, right) => {
+                self.presence_proves(left, goal)
+                    || right.as_ref().is_some_and(|right| self.presence_proves(right, goal))
+            }
+            ExprKind::Call(_, args) | ExprKind::Extern(_, args) => {
+                args.iter().any(|arg| self.presence_proves(arg, goal))
+            }
+            ExprKind::Count { list, .. } => self.presence_proves(list, goal),
+            ExprKind::Cond(cond) => [true, false].into_iter().all(|truth| self.proves(cond, truth, goal)),
+            ExprKind::If { cond, then, other } => {
+                (self.presence_proves(then, goal) || self.proves(cond, true, goal))
+                    && self.presence_proves(other, goal)
+            }
+            ExprKind::Let(id) => self.let_proves(*id, None, goal),
+            ExprKind::Const(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Var(_)
+            | ExprKind::Param(_)
+            | ExprKind::List(_) => false,
+        }
+    }
+
+    /// True if the value is the goal, or is read from the goal.
+    fn reaches(&self, value: &Expr, goal: Goal<'_>) -> bool {
+        match goal {
+            Goal::Value(wanted) => same_value(value, wanted),
+            Goal::Field(wanted, wanted_kinds) => self.field_path(value).is_some_and(|(path, kinds)| {
+                let kinds = if path.len() > wanted.len() { KindSet::DICT } else { kinds };
+                path.starts_with(wanted) && kinds.is_subset(accepted_kinds(wanted_kinds))
+            }),
+        }
+    }
+
+    /// Returns the path of the message field that an expression reads, and the kinds that the read
+    /// accepts. `None` for any other expression.
+    fn field_path(&self, value: &Expr) -> Option<(Vec<Arc<str>>, KindSet)> {
+        match &value.kind {
+            ExprKind::Slot(id) => {
+                let slot = self.fields.slot(*id);
+                slot.root.is_none().then(|| (slot.path.clone(), slot.kinds))
+            }
+            ExprKind::Read(inner, kinds) => {
+                let (path, inner_kinds) = self.field_path(inner)?;
+                // A read as a float accepts an int.
+                Some((path, accepted_kinds(*kinds).intersect(accepted_kinds(inner_kinds))))
+            }
+            ExprKind::Field(base, name) => {
+                let (mut path, _) = self.field_path(base)?;
+                path.push(name.clone());
+                Some((path, KindSet::EVERY_KIND))
+            }
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.field_path(body),
+                Term::Cond(_) => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// True if a member of a value may be missing, or may have another kind than `kinds`.
+fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
+    field_of_type(base, name)
+        .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(accepted_kinds(kinds)))
+}
+
+fn is_presence_test(test: &Predicate) -> bool {
+    matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
+}
+
+/// True for a constant divisor, by which every number can be divided.
+pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
+    match divisor.as_const().map(Const::value) {
+        Some(Value::Decimal(number)) => number != Decimal::ZERO,
+        Some(number) => number.to_json().as_f64().is_some_and(|number| number != 0.0),
+        None => false,
+    }
+}
+
+/// True if both expressions surely have the same value. An element of a quantifier has no value
+/// outside the quantifier, so expressions that read elements are never the same.
+fn same_value(a: &Expr, b: &Expr) -> bool {
+    let all_same =
+        |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b));
+    match (&a.kind, &b.kind) {
+        (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
+        (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
+        (ExprKind::Let(a), ExprKind::Let(b)) => a == b,
+        (ExprKind::Field(a, name), ExprKind::Field(b, other)) => name == other && same_value(a, b),
+        (ExprKind::Read(a, kinds), ExprKind::Read(b, other)) => kinds == other && same_value(a, b),
+        (ExprKind::Index(a, i), ExprKind::Index(b, j)) => same_value(a, b) && same_value(i, j),
+        (ExprKind::List(a), ExprKind::List(b)) => all_same(a, b),
+        (ExprKind::Op(op, a, c), ExprKind::Op(other, b, d)) => {
+            op == other
+                && same_value(a, b)
+                && match (c, d) {
+                    (Some(c), Some(d)) => same_value(c, d),
+                    (c, d) => c.is_none() && d.is_none(),
+                }
+        }
+        (ExprKind::Call(f, a), ExprKind::Call(g, b)) => f == g && all_same(a, b),
+        (ExprKind::Extern(f, a), ExprKind::Extern(g, b)) => f == g && all_same(a, b),
+        _ => false,
+    }
+}
