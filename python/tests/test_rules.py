@@ -127,6 +127,25 @@ def test_what_stands_for_json(value: Any, json_value: Any) -> None:
     assert echo.prepare({"x": value}).to_dict() == {"x": json_value}
 
 
+def test_decimals_keep_their_digits() -> None:
+    rules = Rules.from_text("""
+        input { price: decimal, count: int, rate?: any, parts?: list<decimal> }
+        handler pay(due: decimal, parts?: list<decimal>, rate?: any)
+        route due when price * count == 0.3 -> pay(due: price * count, parts: parts, rate: rate)
+        default -> pay(due: price)
+    """)
+    tenth = decimal.Decimal("0.1")
+    decision = rules.decide({"price": tenth, "count": 3, "rate": tenth, "parts": [tenth, 2]})
+    assert decision.chosen == "due"
+    assert decision.args == {"due": decimal.Decimal("0.3"), "parts": [tenth, decimal.Decimal(2)], "rate": 0.1}
+    assert [type(value) for value in decision.args["parts"]] == [decimal.Decimal] * 2
+    assert type(decision.args["rate"]) is float
+    long = decimal.Decimal("12345678901234567.890123456789")
+    decision = rules.decide({"price": long, "count": 1})
+    assert decision.args == {"due": long}
+    assert decision.to_dict()["args"] == {"due": str(long)}
+
+
 def nested(depth: int) -> dict[str, Any]:
     message: dict[str, Any] = {"text": "x"}
     for _ in range(depth):

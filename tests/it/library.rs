@@ -414,6 +414,12 @@ fn arguments_are_checked_against_types_before_the_first_message() {
         "the rules give `h` the argument `limit` of type number, but the program takes u32",
     );
     check_args::<Listing>("default -> h(limit: n ?? 20)", "");
+    // A decimal is a number or a text, so the type must take both.
+    check_args::<std::collections::BTreeMap<String, Json>>("default -> h(limit: decimal(\"0.1\"))", "");
+    check_args::<Listing>(
+        "handler h(limit: decimal)\ndefault -> h(limit: 5)",
+        "the rules give `h` the argument `limit` of type decimal, but the program takes u32",
+    );
     check_args::<Listing>("default -> other", "no route leads to `h`");
     check_args::<Vec<String>>(
         "default -> h(limit: 1)",

@@ -7,7 +7,7 @@ use rulec::{Code, Rules};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 
-const INPUT: &str = "input { a?: int, b?: int, s?: string, l?: list<int>, u?: { n: int, m?: int }, d?: dict<int> }\n\
+const INPUT: &str = "input { a?: int, b?: int, s?: string, l?: list<int>, u?: { n: int, m?: int, c?: decimal }, d?: dict<int>, c?: decimal }\n\
                      list words = [\"x\", \"y\"]\n\
                      let a_known = a > 0 and b > 0\n\
                      let double = a * 2\n\
@@ -35,6 +35,10 @@ fn a_condition_that_needs_a_value_proves_it() {
     for (condition, value) in [
         ("a > 3", "a"),
         ("3 < a", "a"),
+        ("c > 1.5", "c"),
+        ("c > 1.5", "round(c / 3, 2)"),
+        ("u.c > 1.5", "u.c"),
+        ("s as decimal > 1.5", "s as decimal"),
         ("a != 3", "a"),
         ("a is present", "a"),
         ("not (a is missing)", "a"),
@@ -108,6 +112,9 @@ fn a_condition_that_may_be_true_without_a_value_proves_nothing() {
     for (condition, value) in [
         ("true", "a"),
         ("a is missing", "a"),
+        ("c > 1.5", "u.c"),
+        ("c > 1.5", "c as int"),
+        ("s is present", "s as decimal"),
         ("not (a is present)", "a"),
         ("a > 3", "b"),
         ("a > 3 or b > 3", "a"),

@@ -31,13 +31,16 @@ pub(crate) fn decimal_cell(value: i128, scale: i8) -> CellValue<'static> {
     format!("{value}e-{scale}").parse().map_or(CellValue::Null, float_cell)
 }
 
-/// Returns the cell of a decimal number, or its digits if the cell is a float that loses some.
-pub(crate) fn exact_cell(cell: CellValue<'static>, value: i128, scale: i8) -> CellValue<'static> {
-    match cell {
-        CellValue::Float(float) if Decimal::from_parts(value, scale.into()) != Decimal::from_float(float) => {
-            CellValue::Digits(value, scale)
-        }
-        cell => cell,
+/// Converts a decimal number as [`decimal_cell`] does, but loses no digits: a number without a
+/// fraction is an integer, and a number that a float does not keep is its digits.
+pub(crate) fn exact_cell(value: i128, scale: i8) -> CellValue<'static> {
+    let CellValue::Float(float) = decimal_cell(value, scale) else { return decimal_cell(value, scale) };
+    let decimal = Decimal::from_parts(value, scale.into());
+    match decimal.and_then(Decimal::to_integer).map(Value::from_integer) {
+        Some(Value::Int(int)) => CellValue::Int(int),
+        Some(Value::Wide(int)) => CellValue::Wide(int),
+        _ if decimal == Decimal::from_float(float) => CellValue::Float(float),
+        _ => CellValue::Digits(value, scale),
     }
 }
 
@@ -67,6 +70,9 @@ fn scale_of(program: &Program, expr: &Expr) -> Option<u32> {
     match &expr.kind {
         _ if expr.ty.kinds == KindSet::INT => Some(0),
         ExprKind::Const(constant) => constant.value().to_decimal().map(Decimal::scale),
+        ExprKind::Call(Function::Decimal, args) => {
+            args.first()?.as_const()?.value().to_decimal().map(Decimal::scale)
+        }
         ExprKind::Call(Function::Round, args) => match args.get(1)?.as_const()?.value() {
             Value::Int(places) => u32::try_from(places).ok(),
             _ => None,

@@ -2,6 +2,8 @@
 
 use crate::cell::{CellValue, TextFormat, TypedColumn};
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field};
+use rulec_base::json::ExactPlaces;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{self, Write};
 
@@ -18,7 +20,11 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
         .fields()
         .iter()
         .zip(answers.columns())
-        .map(|(field, column)| (field.name().as_str(), TypedColumn::new(column, field, TextFormat::Text)))
+        .map(|(field, column)| {
+            let mut column = TypedColumn::new(column, field, TextFormat::Text);
+            column.keep_digits(&decimal_places(field));
+            (field.name().as_str(), column)
+        })
         .collect();
     for row in 0..answers.num_rows() {
         let line = AnswerLine { columns: &columns, row, number: first + row as u64 };
@@ -26,6 +32,19 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// Returns the places of decimal numbers in a column of answers.
+fn decimal_places(column: &Field) -> ExactPlaces {
+    let mut places = ExactPlaces::default();
+    match column.data_type() {
+        DataType::Decimal128(..) => places.add_number(),
+        DataType::Struct(fields) => {
+            fields.iter().for_each(|field| places.add_field(&field.name().as_str().into(), decimal_places(field)));
+        }
+        _ => {}
+    }
+    places
 }
 
 /// The answer of one row.

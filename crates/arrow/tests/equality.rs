@@ -6,6 +6,7 @@ mod convert;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
+use arrow_schema::DataType;
 use convert::{MixedTypes, limit_ints, remove_conflicts, remove_nulls, to_batch};
 use rulec::{Compiler, Rules};
 use rulec_arrow::{Decider, Options, write_lines};
@@ -133,6 +134,38 @@ fn the_reference_evaluator_decides_columns_as_well() {
     for mixed in [MixedTypes::Union, MixedTypes::Json] {
         let found = decide_columns(&reference, "routes", &messages, mixed, &Options::default());
         assert_eq!(found, expected_lines(&rules, "routes", &messages, false));
+    }
+}
+
+/// A decimal argument is a column of decimals if its number of digits after the point is known.
+#[test]
+fn decimal_arguments_keep_their_digits() {
+    let rules = compile(
+        "input { total: decimal }\n\
+         route large when total > 100 -> pay(all: total, amount: round(total, 2), long: round(total, 20))\n\
+         default -> pay(amount: decimal(\"0.5\") * 3)",
+    );
+    let messages = [
+        r#"{"total": 99.99}"#,
+        r#"{"total": 250}"#,
+        r#"{"total": 123.455}"#,
+        r#"{"total": "12345678901234567890.125"}"#,
+        r#"{"total": "36893488147419103232"}"#,
+    ];
+    let messages = messages.map(|text| json::parse(text).expect("JSON"));
+    let expected = expected_lines(&rules, "routes", &messages, false);
+    assert!(expected.contains(r#""amount":1.5}"#) && expected.contains(r#""amount":250,"#), "{expected}");
+    assert!(expected.contains(r#""amount":"12345678901234567890.13""#), "{expected}");
+    for mixed in [MixedTypes::Union, MixedTypes::Json] {
+        assert_eq!(decide_columns(&rules, "routes", &messages, mixed, &Options::default()), expected);
+        let batch = to_batch(&messages, mixed);
+        let decider = Decider::new(&rules, None, batch.schema(), &Options::default()).expect("it binds");
+        let schema = decider.schema();
+        let DataType::Struct(args) = schema.field_with_name("args").expect("it has arguments").data_type() else {
+            panic!("{schema}");
+        };
+        let types = ["all", "amount", "long"].map(|name| args.find(name).expect("an argument").1.data_type());
+        assert_eq!(types, [&DataType::Utf8, &DataType::Decimal128(38, 2), &DataType::Utf8]);
     }
 }
 
