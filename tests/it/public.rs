@@ -77,8 +77,10 @@ impl Module {
         for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
             let indent = &line[..line.len() - line.trim_start().len()];
             match &hidden {
-                // A hidden item ends at its closing brace, or at a semicolon.
-                Some(of) if of == indent && (line.trim() == "}" || line.ends_with(';')) => hidden = None,
+                // A hidden item ends at its closing brace, or at a semicolon, and a field at a comma.
+                Some(of) if of == indent && (line.trim() == "}" || line.ends_with([';', ','])) => {
+                    hidden = None;
+                }
                 Some(_) => {}
                 None if line.trim() == "#[doc(hidden)]" => hidden = Some(indent.to_owned()),
                 None => {

@@ -331,13 +331,10 @@ impl AtomTable {
                 self.possible_kinds(normal, *then).union(self.possible_kinds(normal, *other))
             }
             NExpr::Op(op, left, right) => {
-                let operands = [Some(*left), *right].into_iter().flatten();
-                let has_decimals = operands
-                    .map(|operand| self.possible_kinds(normal, operand))
-                    .any(|kinds| kinds.overlaps(KindSet::DECIMAL));
+                let right_kinds = right.map_or(KindSet::EMPTY, |right| self.possible_kinds(normal, right));
+                let operand_kinds = self.possible_kinds(normal, *left).union(right_kinds);
                 let results = op.info().forms.iter().map(|form| match form.result {
-                    OperatorResult::Decimal if has_decimals => KindSet::DECIMAL,
-                    OperatorResult::Decimal => KindSet::EMPTY,
+                    OperatorResult::Decimal => operand_kinds.intersect(KindSet::DECIMAL),
                     OperatorResult::Float => KindSet::FLOAT,
                     OperatorResult::Number => KindSet::NUMBER,
                     OperatorResult::DateTime => KindSet::DATETIME,

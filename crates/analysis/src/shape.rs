@@ -158,8 +158,8 @@ fn constant_to_json(constant: &Const) -> Option<Json> {
     }
 }
 
-/// True if a constant has so few digits that its neighbouring floats lie between it and every other
-/// such constant, and can be read as decimals.
+/// True if a constant has so few digits that floats separate it from every other such constant.
+/// Its neighbouring floats can then be read as decimals.
 pub(super) fn is_short_decimal(constant: &Json) -> bool {
     const MAX_MANTISSA: u128 = 10_u128.pow(15);
     const MAX_SCALE: u32 = 10;

@@ -3,8 +3,8 @@
 //! out.
 
 use crate::build::{AnswerType, ColumnBuilder, DictionaryTexts};
-use crate::decimal::argument_scale;
 use crate::rows::RowError;
+use crate::scale::argument_scale;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use rulec::{Decision, Entry, Language, Rules, TableKind};

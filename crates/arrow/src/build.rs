@@ -1,7 +1,7 @@
 //! Builders of typed answer columns. A value is appended as JSON or, in a column with few distinct
 //! texts, as a dictionary key.
 
-use crate::decimal::scaled;
+use crate::scale::scaled;
 use arrow_array::builder::{
     BooleanBuilder, Decimal128Builder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
 };

@@ -345,7 +345,11 @@ impl<'b> ColumnValues<'b> {
             ColumnValues::F32(values) => float_cell(values[row].into()),
             ColumnValues::F64(values) => float_cell(values[row]),
             ColumnValues::Decimal(values, scale, is_exact) => {
-                if *is_exact { exact_cell(values[row], *scale) } else { decimal_cell(values[row], *scale) }
+                if *is_exact {
+                    exact_cell(values[row], *scale)
+                } else {
+                    decimal_cell(values[row], *scale)
+                }
             }
             ColumnValues::Text(strings, text_format) => text_format.to_cell(match strings {
                 StringColumn::Small(array) => array.value(row),

@@ -1,13 +1,8 @@
 //! Decimal numbers of columns.
 
 use crate::cell::{CellValue, float_cell};
-use rulec_base::decimal::{Decimal, MAX_DIGITS};
-use rulec_lang::builtins::Function;
-use rulec_lang::operators::Op;
-use rulec_lang::ty::KindSet;
+use rulec_base::decimal::Decimal;
 use rulec_lang::value::Value;
-use rulec_sema::hir::{Expr, ExprKind, Program, Term};
-use serde_json::Value as Json;
 
 /// Converts a decimal number: to an integer if its scale is not positive, otherwise to the nearest
 /// float.
@@ -48,48 +43,6 @@ pub(crate) fn exact_cell(value: i128, scale: i8) -> CellValue<'static> {
 pub(crate) fn digits(value: i128, scale: i8) -> String {
     let decimal = Decimal::from_parts(value, scale.into());
     decimal.map_or_else(|| format!("{value}e{}", -i16::from(scale)), |decimal| decimal.to_string())
-}
-
-/// Returns a decimal argument as an integer: the number times 10^`scale`. `None` if the number has
-/// more digits after its point.
-pub(crate) fn scaled(argument: &Json, scale: u8) -> Option<i128> {
-    let decimal = Value::from_json(argument).to_decimal()?;
-    let zeros = u32::from(scale).checked_sub(decimal.scale())?;
-    decimal.mantissa().checked_mul(10_i128.checked_pow(zeros)?)
-}
-
-/// Returns the greatest number of digits that a decimal argument can have after its point. `None`
-/// if the rules do not say it, or if a column of 38 digits cannot hold all such decimals.
-pub(crate) fn argument_scale(program: &Program, argument: &Expr) -> Option<u8> {
-    let max_scale = usize::from(arrow_schema::DECIMAL128_MAX_PRECISION) - MAX_DIGITS;
-    let scale = scale_of(program, argument)?;
-    u8::try_from(scale).ok().filter(|scale| usize::from(*scale) <= max_scale)
-}
-
-fn scale_of(program: &Program, expr: &Expr) -> Option<u32> {
-    match &expr.kind {
-        _ if expr.ty.kinds == KindSet::INT => Some(0),
-        ExprKind::Const(constant) => constant.value().to_decimal().map(Decimal::scale),
-        ExprKind::Call(Function::Decimal, args) => {
-            args.first()?.as_const()?.value().to_decimal().map(Decimal::scale)
-        }
-        ExprKind::Call(Function::Round, args) => match args.get(1)?.as_const()?.value() {
-            Value::Int(places) => u32::try_from(places).ok(),
-            _ => None,
-        },
-        ExprKind::Op(Op::Add | Op::Sub | Op::Coalesce, left, Some(right)) => {
-            Some(scale_of(program, left)?.max(scale_of(program, right)?))
-        }
-        ExprKind::Op(Op::Mul, left, Some(right)) => {
-            scale_of(program, left)?.checked_add(scale_of(program, right)?)
-        }
-        ExprKind::If { then, other, .. } => Some(scale_of(program, then)?.max(scale_of(program, other)?)),
-        ExprKind::Let(id) => match program.let_body(*id) {
-            Term::Expr(body) => scale_of(program, body),
-            Term::Cond(_) => None,
-        },
-        _ => None,
-    }
 }
 
 #[cfg(test)]

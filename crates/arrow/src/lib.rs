@@ -21,6 +21,7 @@ mod kinds;
 mod lines;
 mod moment;
 mod rows;
+mod scale;
 mod typed_columns;
 
 pub use arrow_array::RecordBatch;

@@ -40,7 +40,9 @@ fn decimal_places(column: &Field) -> ExactPlaces {
     match column.data_type() {
         DataType::Decimal128(..) => places.add_number(),
         DataType::Struct(fields) => {
-            fields.iter().for_each(|field| places.add_field(&field.name().as_str().into(), decimal_places(field)));
+            fields
+                .iter()
+                .for_each(|field| places.add_field(&field.name().as_str().into(), decimal_places(field)));
         }
         _ => {}
     }

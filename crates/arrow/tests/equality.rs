@@ -161,7 +161,8 @@ fn decimal_arguments_keep_their_digits() {
         let batch = to_batch(&messages, mixed);
         let decider = Decider::new(&rules, None, batch.schema(), &Options::default()).expect("it binds");
         let schema = decider.schema();
-        let DataType::Struct(args) = schema.field_with_name("args").expect("it has arguments").data_type() else {
+        let DataType::Struct(args) = schema.field_with_name("args").expect("it has arguments").data_type()
+        else {
             panic!("{schema}");
         };
         let types = ["all", "amount", "long"].map(|name| args.find(name).expect("an argument").1.data_type());

@@ -113,6 +113,14 @@ impl KindSet {
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
+    /// Returns the set extended by the kinds that are accepted as its kinds. An int is accepted as a
+    /// float and as a decimal, and a decimal as a value of any kind.
+    #[must_use]
+    pub const fn with_accepted_kinds(self) -> KindSet {
+        let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
+        let with_ints = if accepts_ints { self.union(KindSet::INT) } else { self };
+        if KindSet::ALL.is_subset(self) { with_ints.union(KindSet::DECIMAL) } else { with_ints }
+    }
     /// Returns the set extended by the kinds that are comparable with its kinds. Ints and floats
     /// are comparable with each other, and so are ints and decimals. A set with decimals is not
     /// extended by floats. Every other kind is comparable only with itself.
@@ -278,12 +286,9 @@ impl Ty {
         }
     }
     /// True if every value of this type is also a value of `other`. Element types and fields are
-    /// compared only if they are known for both types. An `int` is accepted for a `float` and for a
-    /// `decimal`.
+    /// compared only if they are known for both types.
     pub fn is_subtype_of(&self, other: &Ty) -> bool {
-        let accepts_ints = other.kinds.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
-        let accepted_kinds = if accepts_ints { other.kinds.union(KindSet::INT) } else { other.kinds };
-        if !self.kinds.is_subset(accepted_kinds) {
+        if !self.kinds.is_subset(other.kinds.with_accepted_kinds()) {
             return false;
         }
         match (&self.inner, &other.inner) {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 impl Value<'_> {
     /// Returns the decimal that a number is, or that a text writes. A float is the decimal that its
-    /// shortest spelling stands for. `None` for other values, or if there are too many digits.
+    /// shortest spelling writes. `None` for other values, or if there are too many digits.
     #[must_use]
     pub fn to_decimal(self) -> Option<Decimal> {
         match self {

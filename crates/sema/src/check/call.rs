@@ -5,7 +5,7 @@ use super::decimal::number_kinds;
 use super::fields::NarrowingReason;
 use super::file_settings::ZONE;
 use super::path::read_as_declared;
-use super::read::{accepted_kinds, typed_read};
+use super::read::typed_read;
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
 use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -285,7 +285,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Expr> {
         let arg = self.constant_as_datetime(arg, param_type.kinds)?;
         let arg = self.constants_beside(arg, number_kinds(param_type))?;
-        let accepted = accepted_kinds(param_type.kinds);
+        let accepted = param_type.kinds.with_accepted_kinds();
         let inner_fits = match (&arg.ty.inner, &param_type.inner) {
             (InnerType::Unknown, _) | (_, InnerType::Unknown) => true,
             _ => arg.ty.is_subtype_of(param_type),

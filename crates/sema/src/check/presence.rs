@@ -7,7 +7,6 @@
 use super::Checker;
 use super::fields::{MessageFields, field_of_type};
 use super::known::must_be_valid;
-use super::read::accepted_kinds;
 use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, MAX_NODES, Part, Predicate, Program, Term};
 use crate::request::Feature;
 use rulec_base::decimal::Decimal;
@@ -79,7 +78,7 @@ impl<'p> PresenceProof<'p> {
                 ExprKind::Call(function, _) if function.info().returns_elements() => {
                     self.may_be_missing(inner)
                 }
-                _ => !inner.ty.kinds.is_subset(accepted_kinds(*kinds)) || self.may_be_missing(inner),
+                _ => !inner.ty.kinds.is_subset(kinds.with_accepted_kinds()) || self.may_be_missing(inner),
             },
             ExprKind::Op(op, left, right) => {
                 let may_divide_by_zero = matches!(op, Op::Div | Op::Rem)
@@ -145,7 +144,7 @@ impl<'p> PresenceProof<'p> {
             ty = field.ty;
             let is_last = length == path.len();
             // The contract promises the declared kinds. Only a read as fewer kinds needs a proof.
-            let has_read_kinds = ty.kinds.is_subset(accepted_kinds(kinds));
+            let has_read_kinds = ty.kinds.is_subset(kinds.with_accepted_kinds());
             let wanted = if is_last && !has_read_kinds { kinds } else { KindSet::EVERY_KIND };
             let needs_proof = field.optional || wanted != KindSet::EVERY_KIND;
             if needs_proof && !self.is_proven(Goal::Field(&path[..length], wanted)) {
@@ -253,7 +252,7 @@ impl<'p> PresenceProof<'p> {
             Goal::Value(wanted) => same_value(value, wanted),
             Goal::Field(wanted, wanted_kinds) => self.field_path(value).is_some_and(|(path, kinds)| {
                 let kinds = if path.len() > wanted.len() { KindSet::DICT } else { kinds };
-                path.starts_with(wanted) && kinds.is_subset(accepted_kinds(wanted_kinds))
+                path.starts_with(wanted) && kinds.is_subset(wanted_kinds.with_accepted_kinds())
             }),
         }
     }
@@ -269,7 +268,7 @@ impl<'p> PresenceProof<'p> {
             ExprKind::Read(inner, kinds) => {
                 let (path, inner_kinds) = self.field_path(inner)?;
                 // A read as a float accepts an int.
-                Some((path, accepted_kinds(*kinds).intersect(accepted_kinds(inner_kinds))))
+                Some((path, kinds.with_accepted_kinds().intersect(inner_kinds.with_accepted_kinds())))
             }
             ExprKind::Field(base, name) => {
                 let (mut path, _) = self.field_path(base)?;
@@ -288,7 +287,7 @@ impl<'p> PresenceProof<'p> {
 /// True if a member of a value may be missing, or may have another kind than `kinds`.
 fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
     field_of_type(base, name)
-        .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(accepted_kinds(kinds)))
+        .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
 }
 
 fn is_presence_test(test: &Predicate) -> bool {

@@ -4,16 +4,10 @@
 use crate::hir::{Expr, ExprKind};
 use rulec_lang::ty::{KindSet, Ty};
 
-/// Returns the kinds that a read accepts: an int is also accepted as a float or as a decimal.
-pub(super) fn accepted_kinds(kinds: KindSet) -> KindSet {
-    let accepts_ints = kinds.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
-    if accepts_ints { kinds.union(KindSet::INT) } else { kinds }
-}
-
 /// Returns the kinds with which a message holds a value of the wanted kinds. A message writes times
 /// as texts, and decimals as numbers or texts.
 pub(super) fn readable_kinds(wanted: KindSet) -> KindSet {
-    let mut readable = accepted_kinds(wanted);
+    let mut readable = wanted.with_accepted_kinds();
     if wanted.overlaps(KindSet::DATETIME.union(KindSet::DECIMAL)) {
         readable = readable.union(KindSet::STRING);
     }
@@ -28,13 +22,13 @@ pub(super) fn union_of_kinds(kinds: impl Iterator<Item = KindSet>) -> KindSet {
     kinds.fold(KindSet::EMPTY, KindSet::union)
 }
 
-/// Wraps a value in a typed read, unless the kinds of its type are a subset of the wanted kinds.
+/// Wraps a value in a typed read, unless any kind is wanted, or each kind of its type.
 pub(super) fn typed_read(expr: Expr, wanted_type: &Ty) -> Expr {
-    if expr.ty.kinds.is_subset(wanted_type.kinds) {
+    if KindSet::ALL.is_subset(wanted_type.kinds) || expr.ty.kinds.is_subset(wanted_type.kinds) {
         return expr;
     }
     let (span, optional) =
-        (expr.span, expr.optional || !expr.ty.kinds.is_subset(accepted_kinds(wanted_type.kinds)));
+        (expr.span, expr.optional || !expr.ty.kinds.is_subset(wanted_type.kinds.with_accepted_kinds()));
     Expr { kind: ExprKind::Read(Box::new(expr), wanted_type.kinds), ty: wanted_type.clone(), optional, span }
 }
 

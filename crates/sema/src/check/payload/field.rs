@@ -1,7 +1,6 @@
 //! Lowers payload fields: the rules that a field declaration implies.
 
 use super::super::constant::{constant_expr, constant_json_of};
-use super::super::read::accepted_kinds;
 use super::super::{Binding, Checked, Checker};
 use super::each::EachElements;
 use super::shape::{describe_accepted_value, describe_shape};
@@ -296,7 +295,7 @@ impl<'a> Checker<'a> {
         let value = self.program.value(id).clone();
         let value = self.constants_beside(value, ty.kinds)?;
         self.program.values[id.index()] = value.clone();
-        if !value.ty.kinds.overlaps(accepted_kinds(ty.kinds)) {
+        if !value.ty.kinds.overlaps(ty.kinds.with_accepted_kinds()) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
             let message =
                 message!("the default of `{}` is {given}, but the field is {wanted}", field.name.node);
