@@ -3,7 +3,7 @@
 
 use crate::block::Cells;
 use crate::build::JSON_TEXTS_KEY;
-use crate::decimal::{decimal_cell, digits, exact_cell};
+use crate::decimal::{digits, exact_number, nearest_number};
 use crate::moment::{Zone, format_day};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -344,13 +344,7 @@ impl<'b> ColumnValues<'b> {
             ColumnValues::F16(values) => float_cell(values[row].to_f64()),
             ColumnValues::F32(values) => float_cell(values[row].into()),
             ColumnValues::F64(values) => float_cell(values[row]),
-            ColumnValues::Decimal(values, scale, is_exact) => {
-                if *is_exact {
-                    exact_cell(values[row], *scale)
-                } else {
-                    decimal_cell(values[row], *scale)
-                }
-            }
+            ColumnValues::Decimal(values, scale, is_exact) => decimal_cell(values[row], *scale, *is_exact),
             ColumnValues::Text(strings, text_format) => text_format.to_cell(match strings {
                 StringColumn::Small(array) => array.value(row),
                 StringColumn::Large(array) => array.value(row),
@@ -422,8 +416,20 @@ fn unsigned_cell(value: u64) -> CellValue<'static> {
 }
 
 /// Converts a float; JSON has no non-finite numbers, so they become null.
-pub(crate) fn float_cell(value: f64) -> CellValue<'static> {
+fn float_cell(value: f64) -> CellValue<'static> {
     if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
+}
+
+/// Converts a decimal number. If `is_exact` is true, it loses no digits.
+fn decimal_cell(value: i128, scale: i8, is_exact: bool) -> CellValue<'static> {
+    let number = if is_exact { exact_number(value, scale) } else { Some(nearest_number(value, scale)) };
+    match number {
+        Some(Value::Int(int)) => CellValue::Int(int),
+        Some(Value::Wide(int)) => CellValue::Wide(int),
+        Some(Value::Float(float)) => CellValue::Float(float),
+        Some(_) => CellValue::Null,
+        None => CellValue::Digits(value, scale),
+    }
 }
 
 fn timestamp_values(array: &dyn Array, unit: TimeUnit) -> &[i64] {

@@ -1,41 +1,35 @@
 //! Decimal numbers of columns.
 
-use crate::cell::{CellValue, float_cell};
 use rulec_base::decimal::Decimal;
 use rulec_lang::value::Value;
 
 /// Converts a decimal number: to an integer if its scale is not positive, otherwise to the nearest
-/// float.
-pub(crate) fn decimal_cell(value: i128, scale: i8) -> CellValue<'static> {
+/// float. Missing if the number is too large.
+pub(crate) fn nearest_number(value: i128, scale: i8) -> Value<'static> {
+    let finite = |float: f64| if float.is_finite() { Value::Float(float) } else { Value::Missing };
     if scale <= 0 {
-        let value =
-            10_i128.checked_pow(scale.unsigned_abs().into()).and_then(|factor| value.checked_mul(factor));
-        return match value.map(|value| (i64::try_from(value), u64::try_from(value), value)) {
-            Some((Ok(value), ..)) => CellValue::Int(value),
-            Some((_, Ok(value), _)) => CellValue::Wide(value),
-            Some((.., value)) => float_cell(value as f64),
-            None => CellValue::Null,
-        };
+        let factor = 10_i128.checked_pow(scale.unsigned_abs().into());
+        let Some(value) = factor.and_then(|factor| value.checked_mul(factor)) else { return Value::Missing };
+        let int = Value::from_integer(value);
+        return if int.is_missing() { finite(value as f64) } else { int };
     }
     // If both operands are exact as floats, the quotient is rounded only once.
     const MAX_EXACT_INT: u128 = 1 << f64::MANTISSA_DIGITS;
     const MAX_EXACT_POWER: u8 = 22;
     if value.unsigned_abs() < MAX_EXACT_INT && scale.unsigned_abs() <= MAX_EXACT_POWER {
-        return CellValue::Float(value as f64 / 10_f64.powi(scale.into()));
+        return Value::Float(value as f64 / 10_f64.powi(scale.into()));
     }
-    format!("{value}e-{scale}").parse().map_or(CellValue::Null, float_cell)
+    format!("{value}e-{scale}").parse().map_or(Value::Missing, finite)
 }
 
-/// Converts a decimal number as [`decimal_cell`] does, but loses no digits: a number without a
-/// fraction is an integer, and a number that a float does not keep is its digits.
-pub(crate) fn exact_cell(value: i128, scale: i8) -> CellValue<'static> {
-    let CellValue::Float(float) = decimal_cell(value, scale) else { return decimal_cell(value, scale) };
+/// Converts a decimal number to an integer if it has no fraction, otherwise to a float. `None` if
+/// the float loses digits.
+pub(crate) fn exact_number(value: i128, scale: i8) -> Option<Value<'static>> {
+    let Value::Float(float) = nearest_number(value, scale) else { return Some(nearest_number(value, scale)) };
     let decimal = Decimal::from_parts(value, scale.into());
     match decimal.and_then(Decimal::to_integer).map(Value::from_integer) {
-        Some(Value::Int(int)) => CellValue::Int(int),
-        Some(Value::Wide(int)) => CellValue::Wide(int),
-        _ if decimal == Decimal::from_float(float) => CellValue::Float(float),
-        _ => CellValue::Digits(value, scale),
+        Some(int @ (Value::Int(_) | Value::Wide(_))) => Some(int),
+        _ => (decimal == Decimal::from_float(float)).then_some(Value::Float(float)),
     }
 }
 
@@ -52,7 +46,7 @@ mod tests {
     #[test]
     fn a_decimal_is_the_number_that_its_text_is() {
         let check = |value: i128, scale: i8, expected: &str| {
-            let found = serde_json::to_string(&decimal_cell(value, scale)).expect("a number");
+            let found = nearest_number(value, scale).to_json().to_string();
             assert_eq!(found, expected, "{value} {scale}");
         };
         check(1250, 2, "12.5");

@@ -113,8 +113,8 @@ impl KindSet {
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
-    /// Returns the set extended by the kinds that are accepted as its kinds. An int is accepted as a
-    /// float and as a decimal, and a decimal as a value of any kind.
+    /// Returns the set extended by the kinds that are accepted as its kinds. An int is accepted as
+    /// a float and as a decimal, and a decimal as a value of any kind.
     #[must_use]
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
