@@ -77,7 +77,7 @@ impl Module {
         for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
             let indent = &line[..line.len() - line.trim_start().len()];
             match &hidden {
-                // A hidden item ends at its closing brace or semicolon, and a hidden field at its comma.
+                // A hidden item ends at its closing brace or semicolon, a hidden field at a comma.
                 Some(of) if of == indent && (line.trim() == "}" || line.ends_with([';', ','])) => {
                     hidden = None;
                 }
