@@ -4,6 +4,7 @@
 
 use super::budget::StepBudget;
 use super::lift::{self, NormalToHir};
+use super::possible_kinds::PossibleKinds;
 use super::prepared::PreparedTest;
 use super::quantifier_shape::quantifier_shape;
 use super::shape::{PredicateShape, predicate_shape};
@@ -12,8 +13,8 @@ use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::HostCalls;
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
-use rulec_lang::operators::{Op, OperatorResult};
-use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::operators::Op;
+use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
 use rulec_sema::normal::{CondId, ExprId, NExpr, Normal, Part, PredId};
@@ -262,7 +263,7 @@ impl AtomTable {
         if let Some(existing_term) = self.by_expr.get(&expr) {
             return *existing_term;
         }
-        let kinds = self.possible_kinds(normal, expr);
+        let kinds = PossibleKinds::new(&self.slot_program.slots, &self.extern_kinds).of(normal, expr);
         let slots = &mut self.slot_program.slots;
         let value_slot = *self.value_slots.entry(kinds).or_insert_with(|| {
             slots.push(Slot { root: None, path: vec![TERM_VALUE_FIELD.into()], kinds, private: false });
@@ -314,40 +315,6 @@ impl AtomTable {
                 }
             }
             _ => None,
-        }
-    }
-
-    /// Returns the kinds of value that an expression may have.
-    fn possible_kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
-        match normal.expr(expr) {
-            NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::single),
-            NExpr::Slot(slot) => self.slot_program.slots[slot.index()].kinds,
-            NExpr::Read(_, kinds) => *kinds,
-            NExpr::List(_) => KindSet::LIST,
-            NExpr::Count { .. } => KindSet::INT,
-            NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
-            NExpr::Extern(id, _) => self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::EVERY_KIND),
-            NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
-                self.possible_kinds(normal, *then).union(self.possible_kinds(normal, *other))
-            }
-            NExpr::Op(op, left, right) => {
-                let right_kinds = right.map_or(KindSet::EMPTY, |right| self.possible_kinds(normal, right));
-                let operand_kinds = self.possible_kinds(normal, *left).union(right_kinds);
-                let results = op.info().forms.iter().map(|form| match form.result {
-                    OperatorResult::Decimal => operand_kinds.intersect(KindSet::DECIMAL),
-                    OperatorResult::Float => KindSet::FLOAT,
-                    OperatorResult::Number => KindSet::NUMBER,
-                    OperatorResult::DateTime => KindSet::DATETIME,
-                    _ => KindSet::EVERY_KIND,
-                });
-                results.fold(KindSet::EMPTY, KindSet::union)
-            }
-            NExpr::Call(function, args) => {
-                let args: Vec<Ty> =
-                    args.iter().map(|arg| Ty::from_kinds(self.possible_kinds(normal, *arg))).collect();
-                function.info().result_ty(&args).kinds
-            }
-            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::EVERY_KIND,
         }
     }
 

@@ -30,6 +30,7 @@ mod orders;
 pub mod overlaps;
 mod pairing;
 mod place;
+mod possible_kinds;
 mod prepared;
 mod promise;
 mod quantifier_shape;

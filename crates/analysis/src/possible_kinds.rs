@@ -1,0 +1,60 @@
+//! The kinds of value that an expression may have.
+
+use hashbrown::HashMap;
+use rulec_lang::operators::{Op, OperatorResult};
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_sema::hir::Slot;
+use rulec_sema::normal::{ExprId, NExpr, Normal};
+
+/// A search for the kinds of expressions. Expressions share their parts, so each part is visited
+/// once.
+pub(super) struct PossibleKinds<'p> {
+    slots: &'p [Slot],
+    /// The kinds of the results of host functions.
+    extern_kinds: &'p [KindSet],
+    known: HashMap<ExprId, KindSet>,
+}
+
+impl<'p> PossibleKinds<'p> {
+    pub fn new(slots: &'p [Slot], extern_kinds: &'p [KindSet]) -> PossibleKinds<'p> {
+        PossibleKinds { slots, extern_kinds, known: HashMap::new() }
+    }
+
+    /// Returns the kinds of value that an expression may have.
+    pub fn of(&mut self, normal: &Normal, expr: ExprId) -> KindSet {
+        if let Some(kinds) = self.known.get(&expr) {
+            return *kinds;
+        }
+        let kinds = match normal.expr(expr) {
+            NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::single),
+            NExpr::Slot(slot) => self.slots[slot.index()].kinds,
+            NExpr::Read(_, kinds) => *kinds,
+            NExpr::List(_) => KindSet::LIST,
+            NExpr::Count { .. } => KindSet::INT,
+            NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
+            NExpr::Extern(id, _) => self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::EVERY_KIND),
+            NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
+                self.of(normal, *then).union(self.of(normal, *other))
+            }
+            NExpr::Op(op, left, right) => {
+                let right_kinds = right.map_or(KindSet::EMPTY, |right| self.of(normal, right));
+                let operand_kinds = self.of(normal, *left).union(right_kinds);
+                let results = op.info().forms.iter().map(|form| match form.result {
+                    OperatorResult::Decimal => operand_kinds.intersect(KindSet::DECIMAL),
+                    OperatorResult::Float => KindSet::FLOAT,
+                    OperatorResult::Number => KindSet::NUMBER,
+                    OperatorResult::DateTime => KindSet::DATETIME,
+                    _ => KindSet::EVERY_KIND,
+                });
+                results.fold(KindSet::EMPTY, KindSet::union)
+            }
+            NExpr::Call(function, args) => {
+                let args: Vec<Ty> = args.iter().map(|arg| Ty::from_kinds(self.of(normal, *arg))).collect();
+                function.info().result_ty(&args).kinds
+            }
+            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::EVERY_KIND,
+        };
+        self.known.insert(expr, kinds);
+        kinds
+    }
+}
