@@ -112,6 +112,9 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
         types.retain(|name| *name != "integer");
     }
     let mut schema = json!({"type": if types.len() == 1 { json!(types[0]) } else { json!(types) }});
+    if let Some(values) = ty.values() {
+        schema["enum"] = json!(values.values());
+    }
     if ty.kinds == KindSet::DATETIME {
         schema["format"] = json!("date-time");
     }

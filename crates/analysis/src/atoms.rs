@@ -12,7 +12,7 @@ use rulec_eval::host::HostCalls;
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, OperatorResult};
-use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::ty::{Enumeration, KindSet, Ty};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
 use rulec_sema::normal::{CondId, ExprId, NExpr, Normal, Part, PredId};
@@ -79,6 +79,8 @@ pub(super) struct TermInfo {
     pub range: ResultRange,
     /// Whether the operand is a message field itself, not a value computed from fields.
     pub is_slot: bool,
+    /// The only texts that the operand may have, if it is a field of an enumeration.
+    pub values: Option<Enumeration>,
     pub paths: SmallVec<[usize; 2]>,
     /// Slot that is missing exactly when the operand is missing; `None` if there is no such slot.
     pub missing_with: Option<SlotId>,
@@ -250,16 +252,21 @@ impl AtomTable {
         let kinds = self.possible_kinds(normal, expr);
         let slots = &mut self.slot_program.slots;
         let value_slot = *self.value_slots.entry(kinds).or_insert_with(|| {
-            slots.push(Slot { root: None, path: vec![TERM_VALUE_FIELD.into()], kinds, private: false });
+            let path = vec![TERM_VALUE_FIELD.into()];
+            slots.push(Slot { root: None, path, kinds, values: None, private: false });
             SlotId(slots.len() as u32 - 1)
         });
         let mut reads = SlotReads::default();
         reads.add_reads_of(normal, Part::Expr(expr.0));
         let is_slot = matches!(normal.expr(expr), NExpr::Slot(_));
+        let values = match normal.expr(expr) {
+            NExpr::Slot(slot) => self.slot_program.slots[slot.index()].values.clone(),
+            _ => None,
+        };
         let paths = self.path_ids(&reads.slots);
         let missing_with = self.slot_missing_with(normal, expr);
         let range = result_range(normal.expr(expr));
-        self.terms.push(TermInfo { expr, kinds, range, is_slot, paths, missing_with, value_slot });
+        self.terms.push(TermInfo { expr, kinds, range, is_slot, values, paths, missing_with, value_slot });
         self.by_expr.insert(expr, self.terms.len() - 1);
         self.terms.len() - 1
     }

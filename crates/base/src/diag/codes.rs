@@ -109,6 +109,8 @@ define_codes! {
     ConstantWanted = "E0309", "expected a constant";
     ModifierMisplaced = "E0310", "a modifier that does not fit the operator";
     ListWanted = "E0311", "expected a list";
+    NotInEnumeration = "E0316", "a text that the enumeration does not have";
+    EnumerationMisplaced = "E0317", "an enumeration that cannot be used here";
 
     BadRegex = "E0401", "an invalid regular expression";
     RegexLookAround = "E0402", "look-around or a back-reference in a regular expression";
@@ -181,6 +183,8 @@ define_codes! {
     SameTestName = "W0104", "two tests have the same name";
     UnreadField = "W0105", "an input field that no rule reads";
     UnusedImport = "W0106", "an import is not used";
+    LooksLikePattern = "W0110", "a plain text that looks like a pattern";
+    NotATextInList = "W0111", "an element that is no text is searched for in a text";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

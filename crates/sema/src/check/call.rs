@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
         result: &'a ast::TypeExpr,
     ) -> Checked<CheckedDefinition> {
         let record = self.resolve_record(params);
-        let ty = self.resolve_type(result)?;
+        let ty = self.resolve_type_without_enumerations(result)?;
         let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
         let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
         if composite(ty.kinds) || composite(element) {
@@ -105,6 +105,7 @@ impl<'a> Checker<'a> {
                 let Substitution { substituted_predicates, substituted_args, .. } = substitution;
                 for (op, mode, left, right) in substituted_predicates {
                     self.check_text_operand(op, mode, &right)?;
+                    self.check_enumeration((op, mode), &left, &right, None)?;
                     // A constant left operand was already checked with the `def` itself.
                     if left.as_const().is_none() {
                         self.warn_useless_constant(op, mode, &left, &right);
@@ -277,6 +278,7 @@ impl<'a> Checker<'a> {
         declared: Option<Span>,
     ) -> Checked<Expr> {
         let arg = self.constant_as_datetime(arg, param_type.kinds)?;
+        self.check_enumeration_argument(&arg, param_type)?;
         let accepted = accepted_kinds(param_type.kinds);
         let inner_fits = match (&arg.ty.inner, &param_type.inner) {
             (InnerType::Unknown, _) | (_, InnerType::Unknown) => true,

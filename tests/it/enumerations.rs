@@ -1,0 +1,132 @@
+//! Tests of enumerations, such as `tier: "free" | "gold"`: errors, input violations and analyses.
+//! `tests/conformance/enumerations.jsonl` has their truth tables for every engine.
+
+use crate::findings::codes;
+use rulec::{Code, Rules};
+use serde_json::json;
+
+const INPUT: &str = "input { tier: \"free\" | \"gold\" | \"team\", tiers?: list<\"free\" | \"gold\"> }\n";
+
+fn findings(text: &str) -> Vec<(Code, String)> {
+    let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let found = rules.analyse();
+    found.iter().map(|finding| (finding.diagnostic.code, finding.diagnostic.message.to_string())).collect()
+}
+
+#[test]
+fn a_text_that_the_enumeration_lacks_is_an_error() {
+    for (condition, is_error) in [
+        ("tier == \"gold\"", false),
+        ("tier == \"golden\"", true),
+        ("\"golden\" == tier", true),
+        ("tier != \"golden\"", true),
+        ("tier == \"GOLD\"", true),
+        ("tier == \"GOLD\" ignoring case", false),
+        ("tier in [\"gold\", \"team\"]", false),
+        ("tier in [\"gold\", \"tema\"]", true),
+        ("tier not in [\"gold\", \"tema\"]", true),
+        ("tier starts_with \"go\"", false),
+        ("tier starts_with \"og\"", true),
+        ("tier not contains \"e\"", false),
+        ("tier not contains \"x\"", true),
+        ("tier contains any [\"x\", \"e\"]", false),
+        ("tier contains any [\"x\", \"y\"]", true),
+        ("tier contains none [\"x\", \"y\"]", true),
+        ("tier matches r\"^g\"", false),
+        ("tier matches r\"^x\"", true),
+        ("tier like \"*m\"", false),
+        ("tier like \"x*\"", true),
+        ("tiers contains \"gold\"", false),
+        ("tiers contains \"golden\"", true),
+        ("\"golden\" in tiers", true),
+        ("tiers contains any [\"free\", \"golden\"]", true),
+        ("any t in tiers: t == \"golden\"", true),
+        ("is_tier(tier, \"golden\")", true),
+        ("is_tier(tier, \"gold\")", false),
+        ("(tier ?? \"none\") == \"none\"", false),
+        ("lower(tier) == \"golden\"", false),
+    ] {
+        let text = format!(
+            "{INPUT}def is_tier(t: \"free\" | \"gold\" | \"team\", name: string) = t == name\n\
+             route r when {condition} -> h"
+        );
+        let expected = if is_error { vec![Code::NotInEnumeration] } else { Vec::new() };
+        let found: Vec<Code> =
+            codes(&text).into_iter().filter(|code| !code.as_str().starts_with('W')).collect();
+        assert_eq!(found, expected, "{condition}");
+    }
+    let error =
+        Rules::from_text(&format!("{INPUT}route r when tier == \"golden\" -> h")).expect_err("an error");
+    let shown = error.to_string();
+    assert!(shown.contains("did you mean \"gold\"?") && shown.contains("declared here"), "{shown}");
+}
+
+#[test]
+fn arguments_are_compared_with_their_enumeration() {
+    for (value, expected) in [
+        ("\"gold\"", &[][..]),
+        ("\"golden\"", &[Code::NotInEnumeration]),
+        ("tier", &[Code::ArgumentType]),
+        ("other", &[]),
+    ] {
+        let text = format!(
+            "{INPUT}input {{ other: \"gold\" }}\nhandler h(tier: \"free\" | \"gold\")\n\
+             route r when tier == \"team\" -> h(tier: {value})"
+        );
+        assert_eq!(codes(&text), expected, "{value}");
+    }
+}
+
+#[test]
+fn an_enumeration_has_its_place() {
+    for text in [
+        "route r when (ctx.x as \"a\" | \"b\") == \"a\" -> h",
+        "extern fn f(x: string) -> \"a\" | \"b\"\nroute r when f(text) == \"a\" -> h",
+        "payload p rank 1 { kind: \"a\" | \"b\" }",
+    ] {
+        assert_eq!(codes(text), [Code::EnumerationMisplaced], "{text}");
+    }
+    assert_eq!(codes("input { x: \"a\" | \"b\" | \"a\" }\nroute r when x == \"a\" -> h"), [Code::Duplicate]);
+}
+
+#[test]
+fn another_text_violates_the_input() {
+    let rules = Rules::from_text(&format!("{INPUT}route r when tier == \"gold\" -> h")).expect("it compiles");
+    let decision = rules.decide(&json!({ "tier": "platinum" }));
+    let breaches: Vec<_> =
+        decision.breaches().iter().map(|breach| (&*breach.path, &*breach.expected, &*breach.found)).collect();
+    assert_eq!(breaches, [("tier", "\"free\" | \"gold\" | \"team\"", "another text")]);
+    let line = br#"{"tier":"platinum"}"#;
+    let main = rules.main();
+    let decision = main.decide_line(line).expect("it is JSON");
+    assert_eq!(decision.breaches().len(), 1, "a line is checked like a tree");
+    assert_eq!(main.decide_line(br#"{"tier":"gold"}"#).expect("it is JSON").breaches(), []);
+    let shown = rules.explain(&json!({ "tier": "platinum" })).to_string();
+    assert!(shown.contains("tier is \"platinum\", but one of"), "{shown}");
+}
+
+#[test]
+fn the_analyses_know_all_values() {
+    let incomplete =
+        findings(&format!("{INPUT}route a when tier == \"free\" -> h\nroute b when tier == \"gold\" -> h"));
+    assert!(
+        incomplete.iter().any(|(code, text)| *code == Code::NoDefault && text.contains("team")),
+        "{incomplete:?}"
+    );
+    let complete = findings(&format!(
+        "{INPUT}route a when tier in [\"free\", \"team\"] -> h\nroute b when tier == \"gold\" -> h"
+    ));
+    assert!(!complete.iter().any(|(_, text)| text.contains("other")), "{complete:?}");
+    let unsatisfiable = findings(&format!(
+        "{INPUT}route a when tier != \"free\" and tier != \"gold\" and tier != \"team\" -> h\ndefault -> h"
+    ));
+    assert!(unsatisfiable.iter().any(|(code, _)| *code == Code::Contradiction), "{unsatisfiable:?}");
+    let satisfiable = findings(&format!(
+        "{INPUT}route a when tier != \"free\" and tier not contains \"gol\" -> h\ndefault -> h"
+    ));
+    assert!(!satisfiable.iter().any(|(code, _)| *code == Code::Contradiction), "{satisfiable:?}");
+    let hidden = findings(&format!(
+        "{INPUT}route a when tier in [\"free\", \"gold\", \"team\"] -> h\nroute b when tier starts_with \"g\" -> h"
+    ));
+    assert!(hidden.iter().any(|(code, _)| *code == Code::RouteHidden), "{hidden:?}");
+}
