@@ -19,7 +19,8 @@
 #[cfg(feature = "signatures")]
 pub(crate) mod signature;
 
-use rulec_base::codec::{Codec, DecodeError, EncodedParts, IndexedTable, Reader, TableCounts, Writer};
+pub use rulec_base::codec::DecodeError;
+use rulec_base::codec::{Codec, EncodedParts, IndexedTable, Reader, TableCounts, Writer};
 use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::source::SourceMap;
@@ -35,7 +36,7 @@ pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Maximum size of an artifact. An artifact of a million rules needs a tenth of this limit.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Format number; increase it whenever the meaning of the bytes changes.
-const FORMAT_VERSION: u32 = 13;
+const FORMAT_VERSION: u32 = 15;
 /// Length of a SHA-256 hash in bytes.
 const HASH_BYTES: usize = 32;
 
@@ -99,6 +100,7 @@ impl From<DecodeError> for ArtifactError {
 }
 
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Contents {
     pub program: Program,
     pub sources: SourceMap,
@@ -136,6 +138,7 @@ struct ArtifactSections<'a> {
 
 /// Encodes an artifact. `strip` leaves out the texts of the sources. `sign` receives the bytes to
 /// sign and returns the signature, or `None` for an unsigned artifact.
+#[doc(hidden)]
 pub fn write(
     program: &Program,
     sources: &SourceMap,
@@ -182,6 +185,7 @@ pub fn write(
 }
 
 /// Decodes an artifact after checking its hash, and verifies the decoded program.
+#[doc(hidden)]
 pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let ArtifactSections { hash, body, .. } = split_sections(artifact)?;
     if Sha256::digest(body)[..] != hash[..] {
@@ -249,6 +253,7 @@ fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError
 /// # Errors
 /// If the file is not an artifact of this version, or if keys are given and none of them signed it.
 #[cfg(feature = "signatures")]
+#[doc(hidden)]
 pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result<bool, ArtifactError> {
     if keys.is_empty() {
         return Ok(false);

@@ -2,7 +2,9 @@
 //! any thread. [`LiveRules`] are rules that can be edited while they serve.
 
 mod analyse;
+mod args;
 mod artifact;
+mod awaiting;
 mod backend;
 mod batch;
 mod compile;
@@ -23,6 +25,8 @@ mod tests;
 mod tier_up;
 mod workspace;
 
+pub use args::ArgsError;
+pub use awaiting::decide_async;
 pub use backend::Backend;
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
@@ -93,7 +97,8 @@ impl Rules {
     }
 
     /// Decides with the top-level routes, outside any table. A message that violates the `input`
-    /// declaration is decided too; [`Decision::breaches`] lists the violations.
+    /// declaration is decided too; [`Decision::breaches`] lists the violations. A message that is
+    /// not an object is refused; see [`Decision::refusal`].
     pub fn decide(&self, message: &Json) -> Decision {
         self.main().decide(message)
     }
@@ -106,7 +111,7 @@ impl Rules {
     /// Decides for any value that serializes to a JSON object; see [`Entry::decide_value`].
     ///
     /// # Errors
-    /// If the value cannot be represented as JSON.
+    /// If the value cannot be represented as JSON, or is not an object.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
         self.main().decide_value(message)
     }

@@ -49,17 +49,19 @@ pub mod bundled;
 pub mod choice;
 pub mod condition;
 mod engine;
+pub mod explanation;
 pub mod files;
 pub mod flow;
 pub mod payload;
 pub mod prompt;
+mod schema;
 
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit, Guard, HostArgument,
-    HostFunction, HostResult, Indexing, LiveRules, NextNodes, PreparedMessage, Rules, Session, TestOutcome,
-    Tier, TierUnavailable, UnknownEntry, UnknownStatement,
+    ArgsError, Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit, Guard,
+    HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, PreparedMessage, Rules, Session,
+    TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownStatement, decide_async,
 };
 pub use files::DiskLoader;
 pub use rulec_analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};
@@ -69,13 +71,14 @@ pub use rulec_base::diag::{
 pub use rulec_base::json::{JsonError, JsonErrorKind};
 pub use rulec_base::source::{Position, SourceFile, SourceMap};
 pub use rulec_base::span::{FileId, Span};
+pub use rulec_eval::decision::{Choice, Chosen};
 pub use rulec_eval::explain::{Explanation, RenderOptions};
 pub use rulec_eval::host::HostFailure;
 pub use rulec_eval::trace::SkippedCondition;
-pub use rulec_lang::limits::Exceeded;
+pub use rulec_lang::limits::{Exceeded, Limit};
 pub use rulec_lang::schema::InputViolation;
 pub use rulec_nlu as classifier;
-pub use rulec_sema::hir::TableKind;
+pub use rulec_sema::hir::{RuleId, TableId, TableKind};
 pub use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
 
 /// Runs every `test` block: tests of decisions by tables, of the validation of payloads, and of the

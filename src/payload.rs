@@ -42,7 +42,6 @@ pub use arbitrate::{Arbitration, arbitrate};
 pub use compare::{Change, changes};
 pub use judgement::{Applied, Judgement, Outcome, Unchecked, Violation};
 pub use schema::schema;
-pub(crate) use schema::type_schema;
 pub use test::run_tests;
 pub use why::Why;
 

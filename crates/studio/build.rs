@@ -8,7 +8,7 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_ASSETS").is_none() {
         return;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studio/dist");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
     println!("cargo::rerun-if-changed={}", folder.display());
     for file in ["index.html", "report.html"] {
         if !folder.join(file).is_file() {

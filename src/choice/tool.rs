@@ -3,8 +3,8 @@
 
 use super::{Question, UnknownChoice, find_choice};
 use crate::engine::Rules;
-use crate::payload::type_schema;
 use crate::prompt::tool_definition;
+use crate::schema::type_schema;
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::{ExprKind, Part, Program, Table};
 use serde_json::{Map, Value as Json, json};

@@ -10,8 +10,12 @@ use rulec_analysis::why_not::{WhyNot, WhyNotQuery, explain_why_not};
 use rulec_analysis::{self, Analysis, AnalysisOptions, AnalysisSubject, Finding};
 use rulec_eval::decision::Choice;
 use rulec_sema::hir::{RuleId, TableId};
+use rulec_vm::index::TablePlan;
 use serde_json::Value as Json;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+
+/// For tables with fewer rules than this, the cost of a decision is not estimated.
+const MIN_PLANNED_RULES: usize = 200;
 
 /// A session that decides by one table after another. Its working memory has the size of the rules,
 /// so each analysis has only one.
@@ -103,6 +107,18 @@ impl Rules {
             let names = self.table(table).matched(message);
             names.into_iter().filter_map(|name| ids.get(&(table, name)).copied()).collect()
         };
+        let plans = OnceCell::new();
+        let decision_cost = |table: TableId| -> f64 {
+            if set.program.tables[table.index()].order.len() < MIN_PLANNED_RULES {
+                return 0.0;
+            }
+            let plans: &Vec<TablePlan> = plans.get_or_init(|| self.plan());
+            plans.iter().find(|plan| plan.table == table.0).map_or(0.0, |plan| match plan.indexed {
+                true => plan.index_cost,
+                // The model counts no calls, which each rule needs if it is tried alone.
+                false => 4.0 * plan.linear_cost,
+            })
+        };
         let warnings = [&*set.warnings, set.allows.suppressed()].concat();
         let subject = AnalysisSubject {
             program: &set.program,
@@ -110,6 +126,7 @@ impl Rules {
             warnings: &warnings,
             decide: &decide,
             matched: &matched,
+            decision_cost: &decision_cost,
             options,
         };
         ask(&subject)

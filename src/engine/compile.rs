@@ -1,6 +1,7 @@
 //! The compiler: runs every stage from a file or a text to [`Rules`], or to the list of errors.
 
-use super::host_registry::{HostFunction, HostRegistry};
+use super::awaiting::awaited;
+use super::host_registry::{HostFunction, HostRegistry, HostResult};
 use super::set::{RuleSet, SharedRuleSet};
 use super::{Indexing, Rules, Tier};
 use crate::files::DiskLoader;
@@ -19,6 +20,7 @@ use rulec_syntax::loader::{self, LoadError, Loaded, Loader, MemoryLoader};
 use rulec_vm::bytecode::{self, LowerError};
 use rulec_vm::index::{self, Index};
 use serde_json::Value as Json;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,7 +33,8 @@ use std::sync::Arc;
 ///         "extern fn score(text: string) -> int
 ///          route long when score(text) > 10 -> essay_handler",
 ///     )?;
-/// assert_eq!(rules.decide(&serde_json::json!({"text": "a rather long text"})).chosen(), Some("long"));
+/// assert_eq!(rules.decide(&serde_json::json!({"text": "a rather long text"})).chosen(),
+/// Some("long"));
 /// # Ok::<(), rulec::CompileError>(())
 /// ```
 #[derive(Clone, Default)]
@@ -56,10 +59,29 @@ impl Compiler {
     }
 
     /// Registers a host function, which the rules declare with `extern fn`. Compilation fails if a
-    /// declared function is not registered, or is registered with other types.
+    /// declared function is not registered, or is registered with other types. [`HostArgument`] and
+    /// [`HostResult`] list the types that it may take and return.
+    ///
+    /// [`HostArgument`]: super::HostArgument
     #[must_use]
-    pub fn function<Args>(mut self, name: &str, function: impl HostFunction<Args>) -> Self {
+    pub fn function<Args, F>(mut self, name: &str, function: F) -> Self
+    where
+        F: HostFunction<Args, Output: HostResult>,
+    {
         self.registry.add(name, function);
+        self
+    }
+
+    /// Registers an async host function. A decision with it is made inside
+    /// [`decide_async`](super::decide_async), which awaits the calls. Any other decision counts its
+    /// results as missing and reports a failure. The routers of `rulec-runtime` await it.
+    #[must_use]
+    pub fn async_function<Args, F, R>(mut self, name: &str, function: F) -> Self
+    where
+        F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
+        R: HostResult,
+    {
+        self.registry.add_async::<Args, F, R>(name, awaited(function));
         self
     }
 
@@ -318,7 +340,10 @@ fn complexity_diagnostic(error: &dyn Argument) -> Diagnostic {
 }
 
 /// The reason why rules did not compile: all errors and warnings, with the source texts.
-#[derive(Clone, Debug, thiserror::Error)]
+///
+/// The `Debug` form shows the findings with their source lines, for a `main` that ends with `?`. It
+/// shows at most twenty findings, the errors first.
+#[derive(Clone, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct CompileError {
     diagnostics: Vec<Diagnostic>,
@@ -377,6 +402,25 @@ impl CompileError {
         let rendered: Vec<String> =
             self.diagnostics.iter().map(|diagnostic| diagnostic.render(&self.sources)).collect();
         rendered.join("\n")
+    }
+}
+
+/// Maximum number of findings that the `Debug` form of a [`CompileError`] shows.
+const MAX_DEBUG_FINDINGS: usize = 20;
+
+impl fmt::Debug for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            self.diagnostics.iter().partition(|diagnostic| diagnostic.is_error());
+        f.write_str("the rules do not compile\n")?;
+        let count = errors.len() + warnings.len();
+        for diagnostic in errors.into_iter().chain(warnings).take(MAX_DEBUG_FINDINGS) {
+            write!(f, "\n{}", diagnostic.render(&self.sources))?;
+        }
+        match count.saturating_sub(MAX_DEBUG_FINDINGS) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 mod serialize;
 
 use super::set::RuleSetHandle;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_eval::decision::{Chosen, Details, TableTrail};
 use rulec_eval::host::HostFailure;
 use rulec_eval::trace;
@@ -235,6 +237,22 @@ impl Decision {
         self.details_list(|details| &details.breaches)
     }
 
+    /// Returns why nothing was decided: the message is not an object. `None` if the message was
+    /// decided.
+    ///
+    /// ```
+    /// let rules = rulec::Rules::from_text("default -> chat")?;
+    /// let decision = rules.decide(&serde_json::json!(["hello"]));
+    /// assert_eq!((decision.target(), decision.is_default()), (None, false));
+    /// let reason = "a message must be an object, but this is of type list";
+    /// assert_eq!(decision.refusal().unwrap(), reason);
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    pub fn refusal(&self) -> Option<Message> {
+        let violation = self.breaches().iter().find(|violation| violation.path.is_empty())?;
+        Some(message!("a message must be an object, but this is of type {}", violation.found))
+    }
+
     /// Returns the names of required handler arguments whose values were missing; these arguments
     /// are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
@@ -260,6 +278,7 @@ impl Decision {
 
 impl<'r> FlowHit<'r> {
     /// Returns the flow of a chosen statement; `None` if the statement is not a flow pattern.
+    #[doc(hidden)]
     pub fn from_choice(program: &'r Program, chosen: Chosen) -> Option<FlowHit<'r>> {
         match chosen.outcome(program)? {
             Outcome::Flow { flow, pattern } => {

@@ -9,6 +9,7 @@ use rulec_base::json::{self, JsonError};
 use rulec_eval::decision::{Choice, Details};
 #[cfg(feature = "jit")]
 use rulec_jit::EntryCode;
+use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{RuleId, TableId};
 use rulec_vm::input::{InputPlan, SlotFiller};
 use rulec_vm::vm::{Message, Scratch, Vm};
@@ -90,7 +91,10 @@ impl EngineChoice {
     ) -> Decision {
         let (entry, breaches) = (self.table, rules.input_violations(input));
         let decide = |engine: &mut dyn Engine| engine.decide_with_details(entry, &rules.program);
-        let (choice, mut details) = self.run_with_engine(rules, scratch, input, decide);
+        let (choice, mut details) = match input.is_refused() {
+            true => (Choice::none_chosen(), None),
+            false => self.run_with_engine(rules, scratch, input, decide),
+        };
         Details::add_breaches(&mut details, breaches);
         let tables = choice.visited_tables(&rules.program, entry);
         let (chosen, generation) = (choice.chosen, rules.generation);
@@ -143,6 +147,9 @@ impl EngineChoice {
         if matches!(input, Input::Slots(..)) && self.backend(rules, false) == Backend::Jit {
             self.code = rules.machine_code().and_then(|code| EntryCode::new(code, table));
         }
+        if input.is_refused() {
+            return Choice::none_chosen();
+        }
         self.run_with_engine(rules, scratch, input, |engine| engine.decide(table))
     }
 
@@ -185,6 +192,12 @@ impl EngineChoice {
             return Ok(decision);
         }
         let message = serde_json::to_value(message)?;
+        if !message.is_object() {
+            let found = InputViolation::not_an_object(&message).found;
+            return Err(serde::ser::Error::custom(format_args!(
+                "a message must be an object, but this is of type {found}"
+            )));
+        }
         let mut decision = None;
         without_lock(&mut || decision = Some(self.decide(rules, scratch, Input::Tree(&message))));
         Ok(decision.unwrap_or_else(|| self.decide(rules, scratch, Input::Tree(&message))))
@@ -208,6 +221,9 @@ impl EngineChoice {
     /// Returns every route of the entry whose condition holds, in evaluation order.
     pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
         let table = self.table;
+        if input.is_refused() {
+            return Vec::new();
+        }
         self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
     }
 

@@ -82,6 +82,7 @@ impl<'r> Entry<'r> {
     }
 
     /// Returns the id of the table in [`Rules::program`](super::Rules::program).
+    #[doc(hidden)]
     pub fn id(&self) -> TableId {
         self.table
     }
@@ -124,7 +125,8 @@ impl<'r> Entry<'r> {
         self.rules.set.backend(self.tier, self.indexing, self.table, !prepared)
     }
 
-    /// Evaluates the entry for a message and returns the decision.
+    /// Evaluates the entry for a message and returns the decision. A message that is not an object
+    /// is refused: nothing is chosen, not even a default, and [`Decision::refusal`] says why.
     pub fn decide(&self, message: &Json) -> Decision {
         self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.decide(rules, scratch, Input::Tree(message))
@@ -146,7 +148,7 @@ impl<'r> Entry<'r> {
     /// The value may be serialized twice.
     ///
     /// # Errors
-    /// If the value cannot be represented as JSON.
+    /// If the value cannot be represented as JSON, or is not an object.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
         self.decide_value_without_lock(message, |decide| decide())
     }
@@ -196,7 +198,7 @@ impl<'r> Entry<'r> {
     /// if the entry is not a choice. Each condition is also logged as a `tracing` warning with the
     /// target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
-        if self.kind() != TableKind::Choice {
+        if self.kind() != TableKind::Choice || !message.is_object() {
             return Vec::new();
         }
         let set = &self.rules.set;
@@ -214,6 +216,9 @@ impl<'r> Entry<'r> {
     /// the first route whose condition is true. A jump counts as all handlers of its table. The
     /// names are sorted, without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
+        if !message.is_object() {
+            return Vec::new();
+        }
         let possible_choices =
             self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible_choices(self.table));
         let handlers =

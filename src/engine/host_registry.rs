@@ -13,34 +13,67 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// A Rust type that a host function can take as an argument.
-pub trait HostArgument: Sized {
-    /// The kinds of rule values that convert to this Rust type.
+/// A Rust type that a host function can take as an argument: `bool`, an integer of any width,
+/// `f32`, `f64`, `String`, `&str`, `time::OffsetDateTime`, `serde_json::Value`, or a `Vec` of
+/// these. An integer outside the range of its type is a failure of the call.
+#[diagnostic::on_unimplemented(
+    message = "a host function cannot take `{Self}` as an argument",
+    label = "not a type that a rule value converts to",
+    note = "it takes `bool`, integers, floats, `String`, `&str`, `OffsetDateTime`, `serde_json::Value`, or a `Vec` of these"
+)]
+pub trait HostArgument {
+    /// This type, for a value that lives as long as `'v`.
+    #[doc(hidden)]
+    type Given<'v>;
+    /// The kinds of rule values that convert to this type.
+    #[doc(hidden)]
     const KINDS: KindSet;
-    /// Converts a rule value to this Rust type; `None` if the value is of another kind.
-    fn from_value(value: Value<'_>) -> Option<Self>;
+    /// Converts a rule value to this type.
+    #[doc(hidden)]
+    fn from_value(value: Value<'_>) -> Result<Self::Given<'_>, Unfit>;
 }
 
-/// A Rust type that a host function can return. An `Err` counts as a missing value and is reported
-/// with the decision. `None` is a missing value.
+/// The reason why a rule value does not convert to a Rust type.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Unfit {
+    /// The value is of another kind. For example, it is a list element that is not of the declared
+    /// element type. The result of the call is then missing.
+    Kind,
+    /// The number is outside the range of this Rust type.
+    Range(&'static str),
+}
+
+/// A Rust type that a host function can return: `bool`, an integer of any width, `f32`, `f64`,
+/// `String`, `&'static str`, `time::OffsetDateTime`, `serde_json::Value`, a `Vec` or an `Option` of
+/// these, or a `Result` with any error. `None` is a missing value. An `Err` counts as a missing
+/// value and is reported with the decision. A `serde_json::Value` that is not of the declared type
+/// counts as missing.
+#[diagnostic::on_unimplemented(
+    message = "a host function cannot return `{Self}`",
+    label = "not a type that converts to a rule value",
+    note = "it returns `bool`, an integer, a float, `String`, `&'static str`, `OffsetDateTime`, `serde_json::Value`, or a `Vec`, `Option` or `Result` of these",
+    note = "an async function is registered with `Compiler::async_function`"
+)]
 pub trait HostResult {
-    /// The kinds of rule values to which this Rust type converts.
+    /// The kinds of rule values to which this type converts; empty if they are known only after the
+    /// call.
+    #[doc(hidden)]
     const KINDS: KindSet;
-    /// Converts the result to JSON.
-    ///
-    /// # Errors
-    /// If the function failed; the error is the function's own error as text.
+    /// Converts the result to JSON; the error is the function's own error as text.
+    #[doc(hidden)]
     fn into_json(self) -> Result<Json, String>;
 }
 
 macro_rules! scalars {
     ($($ty:ty, $kinds:expr, $pattern:pat => $value:expr, |$result:ident| $json:expr;)*) => {$(
         impl HostArgument for $ty {
+            type Given<'v> = $ty;
             const KINDS: KindSet = $kinds;
-            fn from_value(value: Value<'_>) -> Option<Self> {
+            fn from_value(value: Value<'_>) -> Result<$ty, Unfit> {
                 match value {
-                    $pattern => Some($value),
-                    _ => None,
+                    $pattern => Ok($value),
+                    _ => Err(Unfit::Kind),
                 }
             }
         }
@@ -57,41 +90,100 @@ macro_rules! scalars {
 
 scalars! {
     bool, KindSet::BOOL, Value::Bool(value) => value, |result| result.into();
-    i64, KindSet::INT, Value::Int(value) => value, |result| result.into();
     String, KindSet::STRING, Value::Str(value) => value.to_owned(), |result| result.into();
     OffsetDateTime, KindSet::DATETIME, Value::DateTime(value) => value, |result| format_datetime(result).into();
 }
 
-impl HostArgument for f64 {
-    const KINDS: KindSet = KindSet::NUMBER;
-    fn from_value(value: Value<'_>) -> Option<Self> {
+macro_rules! integers {
+    ($($ty:ident)*) => {$(
+        impl HostArgument for $ty {
+            type Given<'v> = $ty;
+            const KINDS: KindSet = KindSet::INT;
+            fn from_value(value: Value<'_>) -> Result<$ty, Unfit> {
+                let fitting = match value {
+                    Value::Int(int) => $ty::try_from(int).ok(),
+                    Value::Wide(int) => $ty::try_from(int).ok(),
+                    _ => return Err(Unfit::Kind),
+                };
+                fitting.ok_or(Unfit::Range(stringify!($ty)))
+            }
+        }
+
+        impl HostResult for $ty {
+            const KINDS: KindSet = KindSet::INT;
+            fn into_json(self) -> Result<Json, String> {
+                Ok(self.into())
+            }
+        }
+    )*};
+}
+
+integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
+
+macro_rules! floats {
+    ($($ty:ident)*) => {$(
+        impl HostArgument for $ty {
+            type Given<'v> = $ty;
+            const KINDS: KindSet = KindSet::NUMBER;
+            fn from_value(value: Value<'_>) -> Result<$ty, Unfit> {
+                match value {
+                    Value::Float(float) => Ok(float as $ty),
+                    Value::Int(int) => Ok(int as $ty),
+                    Value::Wide(int) => Ok(int as $ty),
+                    _ => Err(Unfit::Kind),
+                }
+            }
+        }
+
+        impl HostResult for $ty {
+            const KINDS: KindSet = KindSet::FLOAT;
+            fn into_json(self) -> Result<Json, String> {
+                Ok(self.into())
+            }
+        }
+    )*};
+}
+
+floats! { f32 f64 }
+
+impl HostArgument for &str {
+    type Given<'v> = &'v str;
+    const KINDS: KindSet = KindSet::STRING;
+    fn from_value(value: Value<'_>) -> Result<&str, Unfit> {
         match value {
-            Value::Float(float) => Some(float),
-            Value::Int(int) => Some(int as f64),
-            Value::Wide(int) => Some(int as f64),
-            _ => None,
+            Value::Str(text) => Ok(text),
+            _ => Err(Unfit::Kind),
         }
     }
 }
 
-impl HostResult for f64 {
-    const KINDS: KindSet = KindSet::FLOAT;
+impl HostResult for &'static str {
+    const KINDS: KindSet = KindSet::STRING;
     fn into_json(self) -> Result<Json, String> {
         Ok(self.into())
     }
 }
 
 impl HostArgument for Json {
+    type Given<'v> = Json;
     const KINDS: KindSet = KindSet::ALL;
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        Some(value.to_json())
+    fn from_value(value: Value<'_>) -> Result<Json, Unfit> {
+        Ok(value.to_json())
+    }
+}
+
+impl HostResult for Json {
+    const KINDS: KindSet = KindSet::EMPTY;
+    fn into_json(self) -> Result<Json, String> {
+        Ok(self)
     }
 }
 
 impl<T: HostArgument> HostArgument for Vec<T> {
+    type Given<'v> = Vec<T::Given<'v>>;
     const KINDS: KindSet = KindSet::LIST;
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        value.elements()?.map(T::from_value).collect()
+    fn from_value(value: Value<'_>) -> Result<Vec<T::Given<'_>>, Unfit> {
+        value.elements().ok_or(Unfit::Kind)?.map(T::from_value).collect()
     }
 }
 
@@ -116,39 +208,43 @@ impl<T: HostResult, E: std::fmt::Display> HostResult for Result<T, E> {
     }
 }
 
-/// A Rust function or closure that rules can call. It takes up to four [`HostArgument`]s and
-/// returns a [`HostResult`].
+/// A Rust function or closure that rules can call. It takes up to twelve [`HostArgument`]s and
+/// returns a [`HostResult`], or a future of one for
+/// [`Compiler::async_function`](super::Compiler::async_function).
+#[diagnostic::on_unimplemented(
+    message = "rules cannot call `{Self}`",
+    label = "not a host function",
+    note = "a host function takes up to twelve arguments: `bool`, integers, floats, `String`, `&str`, `OffsetDateTime`, `serde_json::Value`, or a `Vec` of these",
+    note = "it returns `bool`, an integer, a float, `String`, `&'static str`, `OffsetDateTime`, `serde_json::Value`, or a `Vec`, `Option` or `Result` of these",
+    note = "the types of a closure's arguments must be written: `|text: &str| text.len()`; an async function takes no `&str`"
+)]
 pub trait HostFunction<Args>: Send + Sync + 'static {
+    /// The type that the function returns.
+    type Output;
     /// The kinds of rule values that each argument accepts.
+    #[doc(hidden)]
     const ARGS: &'static [KindSet];
-    /// The kinds of rule values that the function returns.
-    const RESULT: KindSet;
-    /// Converts the function to the untyped form that the engines call.
-    fn erased(self) -> HostFn;
+    /// Calls the function. The error is the first argument that does not fit, with its position.
+    #[doc(hidden)]
+    fn call(&self, args: &[Value<'_>]) -> Result<Self::Output, (usize, Unfit)>;
 }
 
 macro_rules! host_functions {
     ($(($($arg:ident $at:literal),*);)*) => {$(
-        impl<F, R, $($arg),*> HostFunction<($($arg,)*)> for F
+        // The first bound finds the argument types; the second lets a `&str` be of any lifetime.
+        impl<Func, R, $($arg),*> HostFunction<($($arg,)*)> for Func
         where
-            F: Fn($($arg),*) -> R + Send + Sync + 'static,
-            R: HostResult,
+            Func: Fn($($arg),*) -> R + for<'v> Fn($($arg::Given<'v>),*) -> R + Send + Sync + 'static,
             $($arg: HostArgument,)*
         {
+            type Output = R;
             const ARGS: &'static [KindSet] = &[$($arg::KINDS),*];
-            const RESULT: KindSet = R::KINDS;
 
-            fn erased(self) -> HostFn {
-                Arc::new(move |_args: &[Value<'_>]| {
-                    (self)($(
-                        match _args.get($at).and_then(|value| $arg::from_value(*value)) {
-                            Some(arg) => arg,
-                            // The argument has the wrong type. For example, it is a list element
-                            // that is not of the declared element type.
-                            None => return Ok(Json::Null),
-                        }
-                    ),*).into_json()
-                })
+            fn call(&self, _args: &[Value<'_>]) -> Result<R, (usize, Unfit)> {
+                Ok((self)($(
+                    _args.get($at).map_or(Err(Unfit::Kind), |value| $arg::from_value(*value))
+                        .map_err(|unfit| ($at, unfit))?
+                ),*))
             }
         }
     )*};
@@ -160,6 +256,22 @@ host_functions! {
     (A 0, B 1);
     (A 0, B 1, C 2);
     (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
+}
+
+/// Converts an argument that does not fit to the result of the call.
+pub(super) fn unfit_result((at, unfit): (usize, Unfit)) -> Result<Json, String> {
+    match unfit {
+        Unfit::Kind => Ok(Json::Null),
+        Unfit::Range(ty) => Err(format!("argument {} is outside the range of {ty}", at + 1)),
+    }
 }
 
 /// The host functions that the embedding program registered, by name.
@@ -177,10 +289,25 @@ struct RegisteredHost {
 }
 
 impl HostRegistry {
-    pub(super) fn add<Args, F: HostFunction<Args>>(&mut self, name: &str, function: F) {
+    pub(super) fn add<Args, F>(&mut self, name: &str, function: F)
+    where
+        F: HostFunction<Args, Output: HostResult>,
+    {
+        let host_fn: HostFn =
+            Arc::new(move |args| function.call(args).map_or_else(unfit_result, HostResult::into_json));
         let args = Some(Cow::Borrowed(F::ARGS));
-        let registered = RegisteredHost { args, result: F::RESULT, function: function.erased() };
+        let registered = RegisteredHost { args, result: F::Output::KINDS, function: host_fn };
         self.functions.insert(name.to_owned(), registered);
+    }
+
+    /// Adds an async function with the types of `F`, in the form that the engines call.
+    pub(super) fn add_async<Args, F: HostFunction<Args>, R: HostResult>(
+        &mut self,
+        name: &str,
+        function: HostFn,
+    ) {
+        let args = Some(Cow::Borrowed(F::ARGS));
+        self.functions.insert(name.to_owned(), RegisteredHost { args, result: R::KINDS, function });
     }
 
     /// Adds a function without static types. `arity` is the number of arguments; `None` accepts any

@@ -81,7 +81,7 @@ impl Session {
     /// [`Entry::decide_value`](super::Entry::decide_value).
     ///
     /// # Errors
-    /// If the value cannot be represented as JSON.
+    /// If the value cannot be represented as JSON, or is not an object.
     pub fn decide_value<T: Serialize>(&mut self, message: &T) -> Result<Decision, serde_json::Error> {
         self.engine_choice.decide_value(&self.rules, &mut self.scratch, message, |decide| decide())
     }

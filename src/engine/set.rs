@@ -4,6 +4,7 @@ use super::input::{Input, PreparedMessage};
 use super::json_cache::AnswerCache;
 #[cfg(feature = "jit")]
 use super::tier_up::TierUp;
+use hashbrown::HashMap;
 use rulec_base::diag::Diagnostic;
 use rulec_base::source::SourceMap;
 use rulec_eval::evaluator::Evaluator;
@@ -37,6 +38,8 @@ pub(crate) struct RuleSet {
     /// The plan that reads message fields into slots (one value for each field that the rules use),
     /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
+    /// The fields that the rules use, by the keys of their paths; built on first use.
+    pub slot_tree: OnceLock<SlotTree>,
     pub answers: AnswerCache,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
@@ -51,6 +54,39 @@ pub(crate) struct RuleSet {
     pub allows: Suppressions,
     pub generation: u64,
 }
+
+/// From this number of fields on, a message is read key by key. The time then depends on the
+/// message more than on the rules.
+const MIN_SLOTS_READ_BY_KEY: usize = 256;
+
+/// The slots of message fields by the keys of their paths.
+#[derive(Default)]
+pub struct SlotTree {
+    /// Indexes of the slots whose paths end here.
+    slots: Vec<usize>,
+    inner: HashMap<Arc<str>, SlotTree>,
+}
+
+impl SlotTree {
+    fn add(&mut self, path: &[Arc<str>], slot: usize) {
+        match path.split_first() {
+            None => self.slots.push(slot),
+            Some((first, rest)) => self.inner.entry(first.clone()).or_default().add(rest, slot),
+        }
+    }
+
+    /// Calls `found` for each slot whose field a value has.
+    fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
+        self.slots.iter().for_each(|slot| found(*slot, json));
+        if let Json::Object(map) = json {
+            let inner = map.iter().filter_map(|(key, value)| Some((self.inner.get(&**key)?, value)));
+            inner.for_each(|(tree, value)| tree.read(value, found));
+        }
+    }
+}
+
+/// A number that is not the generation of any rules.
+const NO_GENERATION: u64 = 0;
 
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
 
@@ -68,6 +104,7 @@ impl RuleSet {
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
             plan: OnceLock::new(),
+            slot_tree: OnceLock::new(),
             answers: AnswerCache::default(),
             #[cfg(feature = "jit")]
             tier_up: TierUp::new(&bytecode),
@@ -83,15 +120,34 @@ impl RuleSet {
 
     /// Reads the message fields that the rules use into slots.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
-        let values: Vec<Value<'m>> = self.program.slots.iter().map(|slot| slot.load(message)).collect();
+        let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
         PreparedMessage {
             present: present.collect(),
             values,
             message,
             breaches: self.find_input_violations(message),
-            generation: self.generation,
+            // A message that is not an object is read as a tree, which refuses it.
+            generation: if message.is_object() { self.generation } else { NO_GENERATION },
         }
+    }
+
+    fn read_slots<'m>(&self, message: &'m Json) -> Vec<Value<'m>> {
+        let slots = &self.program.slots;
+        if slots.len() < MIN_SLOTS_READ_BY_KEY {
+            return slots.iter().map(|slot| slot.load(message)).collect();
+        }
+        let tree = self.slot_tree.get_or_init(|| {
+            let mut tree = SlotTree::default();
+            let slots = slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
+            slots.for_each(|(index, slot)| tree.add(&slot.path, index));
+            tree
+        });
+        let mut values = vec![Value::Missing; slots.len()];
+        tree.read(message, &mut |index, json| {
+            values[index] = Value::from_json(json).read_as(slots[index].kinds);
+        });
+        values
     }
 
     /// Returns the violations of the `input` declaration in a message.
@@ -104,6 +160,7 @@ impl RuleSet {
 
     fn find_input_violations(&self, message: &Json) -> Vec<InputViolation> {
         match &self.input_contract {
+            _ if !message.is_object() => vec![InputViolation::not_an_object(message)],
             Some(input_contract) if !input_contract.is_certainly_satisfied(message) => {
                 self.program.contract_violations(message)
             }

@@ -4,7 +4,7 @@ mod variants;
 
 use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
-use rulec_lang::ty::{InnerType, Kind, KindSet, Ty};
+use crate::schema::{allow_null, type_schema};
 use rulec_sema::hir::{Limits, Object, Payload, PayloadField, Shape};
 use serde_json::{Map, Value as Json, json};
 
@@ -65,7 +65,7 @@ fn field_schema(field: &PayloadField) -> Json {
     }
     match &field.limits {
         Some(Limits::OneOf(values)) => {
-            schema["enum"] = values.iter().cloned().chain(field.nullable.then_some(Json::Null)).collect();
+            schema["enum"] = json!(values);
         }
         Some(Limits::Range { least, most, inclusive }) => {
             schema["minimum"] = least.clone();
@@ -76,53 +76,14 @@ fn field_schema(field: &PayloadField) -> Json {
     if let Some(value) = &field.exactly {
         schema["const"] = value.clone();
     }
-    match schema.get_mut("type") {
-        Some(Json::Array(types)) if field.nullable => types.push(json!("null")),
-        Some(ty) if field.nullable => *ty = json!([ty.clone(), "null"]),
+    if field.nullable {
+        allow_null(&mut schema);
+    } else if schema.get("type").is_none() && field.exactly.is_none() {
         // A field without a type allows any value, but null counts as missing.
-        None if !field.nullable && field.exactly.is_none() => schema["not"] = json!({"type": "null"}),
-        _ => {}
+        schema["not"] = json!({"type": "null"});
     }
     if let Some(default) = &field.default {
         schema["default"] = default.clone();
-    }
-    schema
-}
-
-/// Returns the JSON Schema for values of a type.
-pub(crate) fn type_schema(ty: &Ty) -> Json {
-    if ty.kinds == KindSet::ALL {
-        return json!({});
-    }
-    let mut types: Vec<&str> = Vec::new();
-    for kind in ty.kinds.iter() {
-        let name = match kind {
-            Kind::Bool => "boolean",
-            Kind::Int => "integer",
-            Kind::Float => "number",
-            Kind::String | Kind::DateTime | Kind::Version => "string",
-            Kind::List => "array",
-            Kind::Dict => "object",
-        };
-        if !types.contains(&name) {
-            types.push(name);
-        }
-    }
-    if types.contains(&"number") {
-        types.retain(|name| *name != "integer");
-    }
-    let mut schema = json!({"type": if types.len() == 1 { json!(types[0]) } else { json!(types) }});
-    if let Some(values) = ty.values() {
-        schema["enum"] = json!(values.values());
-    }
-    if ty.kinds == KindSet::DATETIME {
-        schema["format"] = json!("date-time");
-    }
-    if let InnerType::Element(element) = &ty.inner
-        && element.kinds != KindSet::ALL
-    {
-        let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };
-        schema[key] = type_schema(element);
     }
     schema
 }

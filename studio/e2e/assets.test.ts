@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 
-const DIST = join(import.meta.dirname, '../dist');
+const DIST = join(import.meta.dirname, '../../crates/studio/dist');
 
 test('all assets are below 600 KB compressed', () => {
   const files = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());

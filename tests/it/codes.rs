@@ -83,7 +83,9 @@ fn find_diagnostics(compiler: &Compiler, loader: &dyn Loader) -> Vec<Diagnostic>
 /// True for a code that only `Rules::analyse` reports.
 fn is_analysed(code: Code) -> bool {
     let code = code.as_str();
-    ("W0103".."W0107").contains(&code) || ("W0209".."W0218").contains(&code) || code == "W0219"
+    ("W0103".."W0107").contains(&code)
+        || ("W0209".."W0218").contains(&code)
+        || ["W0219", "W0220", "W0222"].contains(&code)
 }
 
 /// Compiles the files and returns the diagnostics. For an analysis code, adds the findings of the

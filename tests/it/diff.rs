@@ -336,3 +336,25 @@ fn what_cannot_be_decided_is_said_to_be_open() {
     let limited = rules("settings { regex_bytes: 10 }\nroute a when n > 1 -> a");
     assert_eq!(rules("route a when n > 1 -> a").diff(&limited).verdict(), Verdict::Undecided);
 }
+
+/// Regression: the elements of a list were tried with one field each, so no example was found.
+#[test]
+fn elements_of_several_fields_are_found() {
+    let rules = |condition: &str| format!("route a when {condition} -> a\ndefault -> d");
+    let example = |before: &str, after: &str| {
+        let [old, new] = [before, after].map(|condition| self::rules(&rules(condition)));
+        let found = old.diff(&new);
+        found.entries[0].changes[0].examples.first().map(|example| example.message.to_string())
+    };
+    let any = |test: &str| format!("any x in errors: x.code == \"E1\" and x.count {test}");
+    let shown = example(&any(">= 3"), &any("> 3"));
+    assert_eq!(shown.as_deref(), Some(r#"{"errors":[{"code":"E1","count":3}]}"#));
+    let count = |test: &str| format!("(count x in errors: x.code == \"E1\") {test}");
+    let shown = example(&count(">= 2"), &count("> 2"));
+    assert_eq!(shown.as_deref(), Some(r#"{"errors":[{"code":"E1"},{"code":"E1"}]}"#));
+    let nested = |code: &str| format!("any x in orders: any y in x.items: y.code == \"{code}\" and y.n > 1");
+    let shown = example(&nested("a"), &nested("b"));
+    assert_eq!(shown.as_deref(), Some(r#"{"orders":[{"items":[{"code":"a","n":2}]}]}"#));
+    let both = "(any x in l: x.a == 1 and x.b == 2) and (any x in l: x.a == 2 and x.b == 1)";
+    assert!(example(both, &format!("({both}) and n == 1")).is_some());
+}

@@ -2,6 +2,7 @@
 //! `tests/conformance/enumerations.jsonl` has their truth tables for every engine.
 
 use crate::findings::codes;
+use rulec::diff::Verdict;
 use rulec::{Code, Rules};
 use serde_json::json;
 
@@ -129,4 +130,36 @@ fn the_analyses_know_all_values() {
         "{INPUT}route a when tier in [\"free\", \"gold\", \"team\"] -> h\nroute b when tier starts_with \"g\" -> h"
     ));
     assert!(hidden.iter().any(|(code, _)| *code == Code::RouteHidden), "{hidden:?}");
+}
+
+#[test]
+fn a_diff_finds_the_messages_whose_text_became_valid() {
+    let rules = |values: &str| {
+        let text = format!("input {{ tier: {values} }}\nroute a when tier is present -> h\ndefault -> d");
+        Rules::from_text(&text).expect("it compiles")
+    };
+    let (old, new) = (rules("\"free\" | \"gold\""), rules("\"free\" | \"gold\" | \"team\""));
+    for (before, after) in [(&old, &new), (&new, &old)] {
+        let diff = before.diff(after);
+        let changes = diff.entries.iter().flat_map(|entry| &entry.changes);
+        let mut examples = changes.flat_map(|change| &change.examples);
+        assert!(examples.any(|example| example.message == json!({"tier": "team"})), "{diff:#?}");
+    }
+    let reordered = old.diff(&rules("\"gold\" | \"free\""));
+    assert_eq!(reordered.verdict(), Verdict::Same, "{reordered:#?}");
+}
+
+#[test]
+fn the_json_schema_lists_the_values() {
+    let text = format!("{INPUT}route r when tier == \"gold\" -> h");
+    let schema = Rules::from_text(&text).expect("it compiles").input_schema();
+    assert_eq!(schema["properties"]["tier"], json!({"type": "string", "enum": ["free", "gold", "team"]}));
+    assert_eq!(schema["properties"]["tiers"]["items"], json!({"type": "string", "enum": ["free", "gold"]}));
+    let optional =
+        Rules::from_text("input { tier?: \"free\" | \"gold\" }\nroute r when tier == \"gold\" -> h");
+    let schema = optional.expect("it compiles").input_schema();
+    assert_eq!(
+        schema["properties"]["tier"],
+        json!({"type": ["string", "null"], "enum": ["free", "gold", null]})
+    );
 }

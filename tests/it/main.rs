@@ -24,6 +24,7 @@ mod worst_cases;
 
 mod analysis;
 mod analysis_programs;
+mod analysis_steps;
 mod artifact;
 mod classifier_clinc150;
 mod clinc150;
@@ -40,6 +41,7 @@ mod golden;
 mod house;
 mod index;
 mod language;
+mod library;
 mod limits;
 mod live;
 mod live_statements;

@@ -6,7 +6,7 @@
 //! crate root to the items. Methods of an item are in the `impl` blocks of the files of its module.
 
 use crate::support::golden;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,28 @@ const LIST_PATH: &str = "docs/public.txt";
 
 fn project_root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The public items, and the names of the types in their signatures with the items that use them.
+#[derive(Default)]
+struct Items {
+    paths: BTreeSet<String>,
+    used: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Items {
+    fn insert(&mut self, path: String) {
+        self.paths.insert(path);
+    }
+
+    /// Returns the items of all crates of the list.
+    fn of_all_crates() -> Items {
+        let mut found = Items::default();
+        for (name, folder) in CRATES {
+            Module::root(&project_root().join(folder)).list_items(name, &mut found);
+        }
+        found
+    }
 }
 
 /// A module: its file, and the folder of its child modules.
@@ -69,7 +91,7 @@ impl Module {
     }
 
     /// Adds the public items of the module to `found`, with paths that begin with `path`.
-    fn list_items(&self, path: &str, found: &mut BTreeSet<String>) {
+    fn list_items(&self, path: &str, found: &mut Items) {
         let code = self.source_code();
         for line in code.lines() {
             if let Some(name) = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')) {
@@ -86,7 +108,7 @@ impl Module {
     }
 
     /// Adds the item that a `pub use` names, and follows re-exports to its definition.
-    fn follow_use(&self, path: &str, used: &[String], found: &mut BTreeSet<String>) {
+    fn follow_use(&self, path: &str, used: &[String], found: &mut Items) {
         let (name, way) = used.split_last().unwrap();
         if let Some((krate, alias)) = name.split_once(" as ") {
             found.insert(format!("{path}::{alias} mod"));
@@ -112,21 +134,89 @@ impl Module {
         match use_paths(&code).into_iter().find(|inner| inner.last() == Some(name)) {
             Some(inner) => module.follow_use(path, &inner, found),
             // A macro defines the item, such as each diagnostic code.
-            None => _ = found.insert(format!("{path}::{name}")),
+            None => found.insert(format!("{path}::{name}")),
         }
     }
 
-    fn put_item(&self, path: &str, kind: &str, name: &str, found: &mut BTreeSet<String>) {
+    fn put_item(&self, path: &str, kind: &str, name: &str, found: &mut Items) {
         found.insert(format!("{path}::{name} {kind}"));
         let mut files = vec![self.file.clone()];
         collect_sources(&self.children, &mut files);
         for file in files {
             let part = Module { file, children: PathBuf::new() };
-            for method in public_methods(&part.source_code(), name) {
+            let code = part.source_code();
+            for method in public_methods(&code, name) {
                 found.insert(format!("{path}::{name}::{method} fn"));
+            }
+            for used in signature_names(&code, name) {
+                found.used.entry(used).or_default().insert(format!("{path}::{name}"));
             }
         }
     }
+}
+
+/// The names in public signatures that are not items of these crates. They are from the standard
+/// library, `serde`, `serde_json`, `smallvec` and `tokio`.
+const OTHER_NAMES: &str =
+    "Arc AsRef BTreeMap BTreeSet Box Clone Cow Deserialize DeserializeOwned Duration Error
+    File Fn FnMut FnOnce Future Into IntoIterator Item Iterator JoinError Json Map MutexGuard Option Output
+    Path PathBuf Pin Range Result Self Send Serialize Sized SmallVec String Sync UnboundedSender Value Vec
+    Write";
+
+/// The names of generic parameters.
+const GENERIC_NAMES: [&str; 2] = ["Args", "Fut"];
+
+/// Returns the names of types in the public signatures of an item. The signatures are its fields,
+/// variants and methods, and the traits that it names.
+fn signature_names(code: &str, item: &str) -> BTreeSet<String> {
+    let mut signatures = String::new();
+    let mut lines = code.lines();
+    let (mut in_impl, mut body) = (false, None);
+    while let Some(line) = lines.next() {
+        let is_item = parse_item(line).is_some_and(|(_, name)| name == item);
+        if line.starts_with("impl") {
+            let head =
+                line.strip_prefix("impl<").and_then(|rest| rest.split_once("> ")).map(|(_, rest)| rest);
+            let head = head.or(line.strip_prefix("impl ")).unwrap_or_default();
+            in_impl = !line.contains(" for ") && first_word(head) == item;
+        } else if is_item && line.ends_with('{') && !line.contains("fn ") {
+            body = parse_item(line).map(|(kind, _)| kind);
+        } else if line.starts_with('}') {
+            (in_impl, body) = (false, None);
+        } else if let Some(inner) = line.strip_prefix("    ") {
+            match body {
+                Some("struct") if inner.starts_with("pub ") => signatures.push_str(inner),
+                // The name of a variant is not a type.
+                Some("enum") if !inner.starts_with(['#', ' ']) => {
+                    signatures.push_str(inner.trim_start_matches(char::is_alphanumeric));
+                }
+                Some("enum") if !inner.trim_start().starts_with('#') => signatures.push_str(inner),
+                Some("trait") if !inner.starts_with(['#', ' ']) => signatures.push_str(inner),
+                _ => {}
+            }
+        }
+        let is_method = in_impl && line.strip_prefix("    ").and_then(parse_item).is_some();
+        if is_item && line.starts_with("pub struct") && line.ends_with(';') {
+            line.split(['(', ',']).filter(|field| field.trim().starts_with("pub ")).skip(1).for_each(
+                |field| {
+                    signatures.push_str(field);
+                },
+            );
+        } else if is_method || is_item && (line.contains("fn ") || line.ends_with(';')) {
+            let mut next = Some(line);
+            while let Some(line) = next {
+                // The value of a constant is no part of the signature.
+                signatures.push_str(line.split(" = ").next().unwrap());
+                next = lines.next().filter(|_| !line.ends_with(['{', ';', '}']));
+            }
+        }
+        signatures.push('\n');
+    }
+    let words = signatures.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let is_type = |word: &&str| word.len() > 1 && word.starts_with(char::is_uppercase);
+    // A constant is written in capitals.
+    let is_name = |word: &&str| is_type(word) && word.contains(char::is_lowercase);
+    words.filter(is_name).map(str::to_owned).collect()
 }
 
 fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -188,13 +278,23 @@ fn use_paths(code: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn the_public_items_are_those_of_the_list() {
-    let mut found = BTreeSet::new();
-    for (name, folder) in CRATES {
-        Module::root(&project_root().join(folder)).list_items(name, &mut found);
-    }
     let mut list = String::new();
-    for item in &found {
+    for item in &Items::of_all_crates().paths {
         writeln!(list, "{item}").unwrap();
     }
     golden::assert_file(&project_root().join(LIST_PATH), &list);
+}
+
+/// A program can write each type that it gets or gives, and depends only on these crates.
+#[test]
+fn types_in_public_signatures_are_public_themselves() {
+    let items = Items::of_all_crates();
+    let names: BTreeSet<&str> =
+        items.paths.iter().filter_map(|path| path.split(' ').next()?.rsplit("::").next()).collect();
+    let others: BTreeSet<&str> = OTHER_NAMES.split_whitespace().chain(GENERIC_NAMES).collect();
+    let is_unknown = |name: &str| !names.contains(name) && !others.contains(name);
+    let unknown: Vec<_> = items.used.iter().filter(|(name, _)| is_unknown(name)).collect();
+    assert!(unknown.is_empty(), "not exported, with the items that need them: {unknown:#?}");
+    // The test reads signatures at all.
+    assert!(items.used["Decision"].contains("rulec::Rules"), "{:?}", items.used["Decision"]);
 }

@@ -273,9 +273,16 @@ fn wording_of_errors_in_the_shape() {
 /// Snapshots of errors for habits from other languages. Each error must show the right spelling.
 #[test]
 fn wording_of_habits() {
-    for name in
-        ["habits_operators", "habits_statements", "habits_payloads", "habits_groups", "narrowed", "vain"]
-    {
+    for name in [
+        "habits_operators",
+        "habits_statements",
+        "habits_payloads",
+        "habits_groups",
+        "narrowed",
+        "vain",
+        "newcomers",
+        "newcomers_more",
+    ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");
         let lines = text.lines().filter(|line| !line.trim_start().starts_with(MARK));

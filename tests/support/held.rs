@@ -110,9 +110,11 @@ impl<'p> SeedCheck<'p> {
                 self.fail(finding, "it does not always hold")
             }
             Code::RouteHidden if self.table.is_ever_chosen(route) => self.fail(finding, "it is chosen"),
-            Code::NoDefault if !self.shown_texts(finding).is_empty() => {
+            Code::NoDefault | Code::NoDefaultUnpromised if !self.shown_texts(finding).is_empty() => {
                 self.fail(finding, "a route takes the input")
             }
+            Code::NoDefault => self.check_promise(finding, true),
+            Code::NoDefaultUnpromised => self.check_promise(finding, false),
             Code::NegationFallsThrough
                 if self.shown_texts(finding).contains(&self.table.names[route].as_str()) =>
             {
@@ -125,6 +127,27 @@ impl<'p> SeedCheck<'p> {
             code if NEVER.contains(&code) => self.check_never(finding),
             _ => {}
         }
+    }
+
+    /// Checks that the witness keeps or breaks the promise of `input`. If the finding says that the
+    /// routes take every input that keeps the promise, checks that they do.
+    fn check_promise(&self, finding: &Finding, keeps: bool) {
+        let input = self.rules.program().input.as_ref().expect("there is an input");
+        let witness = finding.witness.as_ref().expect("there is a witness");
+        if rulec_lang::schema::find_input_violations(input, witness).is_empty() != keeps {
+            self.fail(finding, "the promise is not kept or broken as the finding says");
+        }
+        let help = finding.diagnostic.help.as_ref().map(ToString::to_string).unwrap_or_default();
+        if help.starts_with("every message that keeps the promise") && self.has_promised_gap() {
+            self.fail(finding, "an input that keeps the promise is not taken");
+        }
+    }
+
+    /// True if no route takes some input that keeps the promise.
+    fn has_promised_gap(&self) -> bool {
+        let inputs = self.program.inputs.iter().zip(&self.table.held);
+        let promised = |input: &Json| !self.program.required || self.program.keeps_promise(input);
+        inputs.into_iter().any(|(input, held)| held.is_empty() && promised(input))
     }
 
     /// Checks that no input satisfies all parts of a condition that a finding refers to. Such a
@@ -181,7 +204,7 @@ impl<'p> SeedCheck<'p> {
             let seen = codes.contains(&Code::RouteHidden);
             count(shares, kind("hidden", "hidden, with functions"), hidden, seen);
         }
-        let open = self.table.held.iter().any(Vec::is_empty) && !text.contains("default ->");
+        let open = self.has_promised_gap() && !text.contains("default ->");
         let seen = self.findings.iter().any(|finding| finding.diagnostic.code == Code::NoDefault);
         count(shares, kind("no default", "no default, with functions"), open, seen);
     }

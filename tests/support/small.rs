@@ -85,6 +85,7 @@ fn lists(name: &'static str) -> Field {
         let of = ["x", "y", "z"].iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
         values.push(of.map(|(_, text)| Json::from(*text)).collect());
     }
+    values.extend([json!([5]), json!(["x", 5]), json!(["y", 5])]);
     let tests = [
         "{} contains \"x\"",
         "{} contains \"y\"",
@@ -95,9 +96,81 @@ fn lists(name: &'static str) -> Field {
         "\"x\" in {}",
         "len({}) >= 0",
         "any e in {}: e == \"x\"",
+        "any e in {}: e == \"x\" or e == \"y\"",
+        "all e in {}: e != \"x\"",
+        "all e in {}: e not in [\"x\", \"y\"]",
     ];
     Field { name, values, conditions: tests.map(|test| test.replace("{}", name)).to_vec() }
 }
+
+fn addresses(name: &'static str) -> Field {
+    let edges = ["9.255.255.255", "10.0.0.0", "10.0.0.1", "10.0.255.255", "10.1.0.0", "10.255.255.255"];
+    let others = ["11.0.0.0", "0.0.0.0", "255.255.255.255", "::", "2001:db8::", "2001:db8::1", "2001:db9::"];
+    let mapped =
+        ["::ffff:10.0.0.0", "::ffff:10.1.0.0", "::ffff:9.255.255.255", "::ffff:11.0.0.0", "::1:0:0:0"];
+    let texts = [" 10.0.0.1", "10.0.0.2", "2001:db8::2", "", "10.0.0", "x"];
+    let values = edges.iter().chain(&others).chain(&mapped).chain(&texts).map(|text| json!(text));
+    let networks =
+        ["10.0.0.0/8", "10.0.0.1/8", "10.0.0.0/16", "10.0.0.1", "0.0.0.0/0", "::/0", "::ffff:0:0/96"];
+    let mut conditions = Vec::new();
+    for network in networks.iter().chain(&["2001:db8::/32"]) {
+        conditions.extend(["", "not "].map(|not| format!("{name} {not}in_network \"{network}\"")));
+    }
+    for test in [
+        "in_network any [\"10.0.0.0/8\", \"::/0\"]",
+        "in_network none [\"10.0.0.0/16\", \"10.0.0.1\"]",
+        "== \"10.0.0.1\"",
+        "!= \"10.0.0.1\"",
+        "not in [\"10.0.0.0\", \"10.0.0.1\"]",
+    ] {
+        conditions.push(format!("{name} {test}"));
+    }
+    Field { name, values: values.chain([json!(null)]).collect(), conditions }
+}
+
+fn versions(name: &'static str) -> Field {
+    let values =
+        ["0.0.0-0", "0.0.0", "1.2.2", "1.2.3-a", "1.2.3-a.0", "1.2.3-b", "1.2.3", "1.2.4-0", "1.2.4"];
+    let others = ["v1.10", "1.9.0", "1.10.1", "2", "2.0.1", " 1.2.3", "x", ""];
+    let values = values.iter().chain(&others).map(|text| json!(text));
+    let mut conditions = Vec::new();
+    for version in ["1.2.3", "1.2.3-a", "1.10", "2.0"] {
+        for op in ["==", "!=", "<", "<=", ">", ">="] {
+            conditions.push(format!("version({name}) {op} \"{version}\""));
+        }
+    }
+    conditions.push(format!("version({name}) is missing"));
+    Field { name, values: values.chain([json!(null)]).collect(), conditions }
+}
+
+/// A field with an enumeration. The last value is another text.
+fn enumeration(name: &'static str) -> Field {
+    let values = ["a", "ab", "c", ANOTHER_TEXT].map(|text| json!(text));
+    let tests = [
+        "{} == \"a\"",
+        "{} != \"a\"",
+        "{} == \"ab\"",
+        "{} != \"c\"",
+        "{} in [\"a\", \"ab\"]",
+        "{} in [\"a\", \"ab\", \"c\"]",
+        "{} not in [\"ab\", \"c\"]",
+        "{} contains \"a\"",
+        "{} not contains \"b\"",
+        "{} starts_with \"a\"",
+        "{} not ends_with \"b\"",
+        "{} contains any [\"b\", \"c\"]",
+        "{} == \"AB\" ignoring case",
+        "{} like \"a*\"",
+        "{} matches \"^[ac]$\"",
+        "lower({}) == \"a\"",
+        "({} ?? \"d\") == \"d\"",
+    ];
+    let conditions = tests.map(|test| test.replace("{}", name)).to_vec();
+    Field { name, values: values.into_iter().chain([json!(null)]).collect(), conditions }
+}
+
+/// A text that the enumeration of [`INPUT`] does not have.
+const ANOTHER_TEXT: &str = "z";
 
 /// A route of a small program.
 #[derive(Clone)]
@@ -108,28 +181,42 @@ pub struct Route {
     pub target: String,
 }
 
+impl Program {
+    /// True if an input has a value of the right type for each field that the program reads.
+    pub fn keeps_promise(&self, input: &Json) -> bool {
+        let is_right = |field: &Field| {
+            let value = &input[field.name];
+            !value.is_null() && (field.name != "e" || value != ANOTHER_TEXT)
+        };
+        self.fields.iter().all(is_right)
+    }
+}
+
 /// A random program over some fields, with all its inputs.
 pub struct Program {
     #[allow(dead_code, reason = "not every test looks at them")]
     pub fields: Vec<Field>,
     pub routes: Vec<Route>,
     pub default: Option<String>,
+    /// Whether `input` promises that every field is present.
+    pub required: bool,
     pub inputs: Vec<Json>,
 }
 
 /// The `input` block that declares the fields of each program.
-pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string> }\n";
+pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string>, a?: string, v?: string, \
+    e?: \"a\" | \"ab\" | \"c\" }\n";
 
 /// True if the program text contains no functions of fields, arithmetic or quantifiers. The
 /// analysis promises complete results only for such programs.
 pub fn is_plain(text: &str) -> bool {
-    let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
+    let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in", "all e in", "version("];
     !words.iter().any(|word| text.contains(word))
 }
 
 impl Program {
     pub fn text(&self) -> String {
-        let mut text = INPUT.to_owned();
+        let mut text = INPUT.replace("?:", if self.required { ":" } else { "?:" });
         for Route { name, priority, condition, target } in &self.routes {
             let priority = priority.map_or_else(String::new, |priority| format!("priority {priority} "));
             let _ = writeln!(text, "route {name} {priority}when {condition} -> {target}");
@@ -162,7 +249,8 @@ pub fn condition(random: &mut Random, fields: &[&Field], depth: usize) -> String
 }
 
 pub fn program(random: &mut Random) -> Program {
-    let mut fields = vec![numbers("n"), flags("f"), texts("t"), lists("l")];
+    let mut fields = vec![numbers("n"), flags("f"), texts("t"), lists("l"), addresses("a"), versions("v")];
+    fields.push(enumeration("e"));
     let first = random.below(fields.len());
     let second = random.below(fields.len());
     let mut own = vec![fields.remove(first)];
@@ -190,5 +278,6 @@ pub fn program(random: &mut Random) -> Program {
         inputs =
             inputs.iter().flat_map(|input| field.values.iter().map(|value| with(input, value))).collect();
     }
-    Program { fields: own, routes, default, inputs: inputs.into_iter().map(Json::Object).collect() }
+    let required = random.chance(30);
+    Program { fields: own, routes, default, required, inputs: inputs.into_iter().map(Json::Object).collect() }
 }

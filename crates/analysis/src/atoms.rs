@@ -5,6 +5,7 @@
 use super::budget::StepBudget;
 use super::lift::{self, NormalToHir};
 use super::prepared::PreparedTest;
+use super::quantifier_shape::quantifier_shape;
 use super::shape::{PredicateShape, predicate_shape};
 use hashbrown::HashMap;
 use rulec_eval::evaluator::Evaluator;
@@ -70,6 +71,13 @@ pub(super) struct Atom {
     steps: usize,
     /// The truth value for an empty message, once it is known.
     when_empty: Cell<Option<TruthSet>>,
+}
+
+impl Atom {
+    /// True if values of the term are tested without the reference evaluator.
+    pub fn is_prepared(&self) -> bool {
+        self.prepared.is_some()
+    }
 }
 
 /// An operand that predicates compare with constants.
@@ -200,7 +208,14 @@ impl AtomTable {
         let mut reads = SlotReads::default();
         reads.add_reads_of(normal, Part::Cond(id.0));
         let cond = NormalToHir { normal, replacement: None }.lift_cond(id);
-        let atom = self.push_atom(self.new_atom(cond, reads));
+        let (term, shape) = quantifier_shape(normal, id)
+            .map(|(list, shape)| {
+                let term = self.term_of(normal, list);
+                let replacement = Some((list, self.terms[term].value_slot));
+                ((term, NormalToHir { normal, replacement }.lift_cond(id)), shape)
+            })
+            .unzip();
+        let atom = self.push_atom(Atom { term, shape, ..self.new_atom(cond, reads) });
         self.by_cond.insert(id, atom);
         atom
     }

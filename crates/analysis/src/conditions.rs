@@ -154,6 +154,7 @@ fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>
 
 fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: Span) -> Option<Diagnostic> {
     let Operand::Range { start, end, inclusive } = &test.right else { return None };
+    let end_span = end.span;
     let (low, high) = (start.as_const()?.value(), end.as_const()?.value());
     let order = rulec_lang::value::compare(low, high)?;
     if order.is_lt() || (order.is_eq() && *inclusive) {
@@ -162,9 +163,29 @@ fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: S
     let range = report.quote(start.span.to(end.span));
     let help = match order.is_eq() {
         true => message!("`..` excludes its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
+        // `hour(now) in 22..6`: the hours of a night.
+        false if is_cyclic(&test.left) => {
+            let left = report.quote(test.left.span);
+            let end = if *inclusive { "<=" } else { "<" };
+            let (start, until) = (report.quote(start.span), report.quote(end_span));
+            message!(
+                "for a range over the end of the cycle, write `({left} >= {start} or {left} {end} {until})`"
+            )
+        }
         false => message!("write the smaller end first"),
     };
     Some(Diagnostic::new(Code::EmptyRange, test_span, message!("the range `{range}` is empty")).help(help))
+}
+
+/// True for a value that begins again after its greatest value, such as the hour.
+fn is_cyclic(value: &Expr) -> bool {
+    matches!(
+        value.kind,
+        ExprKind::Call(
+            Function::Hour | Function::Minute | Function::Weekday | Function::Day | Function::Month,
+            _
+        )
+    )
 }
 
 /// Describes the results that a function in a comparison can have, such as "`hour` gives 0 to 23".

@@ -7,10 +7,11 @@
 //! matches only routes with equal counterparts. For each examined route, the solver searches for a
 //! message that selects the route and that the other version decides differently.
 
+use super::answers::{AnswerIds, build_arguments_differ};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::joint_program::MergedPrograms;
 use super::pairing::pair_statements;
-use super::sequence::{AnswerIds, ComputedValue, Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
+use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
 use super::solver::{LimitedSolver, Solver};
 use hashbrown::HashMap;
 use rulec_base::diag::Message;
@@ -18,7 +19,7 @@ use rulec_base::message;
 use rulec_eval::decision::Choice;
 use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Program, TableId, TableKind, Trigger};
-use rulec_sema::normal::{CondId, NormalBuilder};
+use rulec_sema::normal::CondId;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -447,43 +448,10 @@ impl TableComparison<'_, '_, '_, '_> {
             .extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
         let comparable = leaf.form == form;
         if comparable {
-            alternatives.extend(arguments_differ(builder, &args, &leaf.args));
+            alternatives.extend(build_arguments_differ(builder, &args, &leaf.args));
         }
         (builder.join_conds(alternatives, false), comparable)
     }
-}
-
-/// Builds conditions of which at least one is true if the arguments of two decisions differ.
-fn arguments_differ(
-    builder: &mut NormalBuilder<'_>,
-    left_args: &[ComputedValue],
-    right_args: &[ComputedValue],
-) -> Vec<CondId> {
-    let counterpart = |arg: &ComputedValue, candidates: &[ComputedValue]| {
-        candidates.iter().find(|counterpart| counterpart.name == arg.name).cloned()
-    };
-    let mut alternatives = Vec::new();
-    for arg in left_args {
-        let Some(counterpart) = counterpart(arg, right_args) else {
-            alternatives.push(build_contains_argument(builder, arg));
-            continue;
-        };
-        let mut same_value = builder.build_same_value(arg.value, counterpart.value);
-        if arg.optional != counterpart.optional {
-            // One decision omits a missing value, the other decision contains null.
-            let present = builder.build_present(arg.value);
-            same_value = builder.join_conds([same_value, present], true);
-        }
-        alternatives.push(builder.build_complement(same_value));
-    }
-    let right_only = right_args.iter().filter(|arg| counterpart(arg, left_args).is_none());
-    alternatives.extend(right_only.map(|arg| build_contains_argument(builder, arg)));
-    alternatives
-}
-
-/// Builds the condition that a decision contains the argument `arg`.
-fn build_contains_argument(builder: &mut NormalBuilder<'_>, arg: &ComputedValue) -> CondId {
-    if arg.optional { builder.build_present(arg.value) } else { builder.constant_cond(true) }
 }
 
 fn is_same_answer(old: &Json, new: &Json) -> bool {

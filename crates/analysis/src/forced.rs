@@ -80,7 +80,8 @@ impl ForcedSearch<'_> {
                         return None;
                     }
                     if matches!(self.normal.cond(cond), NCond::And(_)) == value {
-                        pending.extend(parts.iter().map(|part| (*part, value)));
+                        // The first part comes out first.
+                        pending.extend(parts.iter().rev().map(|part| (*part, value)));
                     } else {
                         alternatives.push((cond, value));
                     }

@@ -9,22 +9,30 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 mod atoms;
 mod budget;
+mod completeness;
 mod conditions;
 pub mod cost;
+mod decisions;
 pub mod diff;
+mod elements;
 mod forced;
 mod goal;
 mod joint_program;
 mod lift;
+mod list_candidates;
 mod minimal_change;
 mod missing;
+mod misspelt;
 mod orders;
 pub mod overlaps;
 mod pairing;
 mod place;
 mod prepared;
+mod promise;
+mod quantifier_shape;
 mod refuting;
 mod report;
 mod routes;
@@ -34,6 +42,7 @@ mod shape;
 mod solver;
 mod string_theory;
 mod theory;
+mod ties;
 mod unused;
 mod values;
 pub mod why_not;
@@ -95,6 +104,8 @@ pub struct AnalysisSubject<'p> {
     pub decide: &'p dyn Fn(TableId, &Json) -> Choice,
     /// Function that returns the routes of a table that match a message, in evaluation order.
     pub matched: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
+    /// Function that returns the estimated cost of a decision by a table, in nanoseconds.
+    pub decision_cost: &'p dyn Fn(TableId) -> f64,
     /// The options of the analysis.
     pub options: AnalysisOptions,
 }
@@ -137,6 +148,8 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     }
     report.report_unanalysed();
     unused::report_unused_definitions(&mut report);
+    solver.budget().begin_share();
+    misspelt::report_misspelt_fields(&mut report, solver.budget());
     let mut findings = report.findings;
     let mut warnings: Vec<&Diagnostic> =
         subject.warnings.iter().filter(|warning| warning.span().is_some()).collect();

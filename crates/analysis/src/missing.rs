@@ -8,7 +8,7 @@ use super::solver::Solver;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{RecordType, Ty};
+use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
 
@@ -58,8 +58,11 @@ pub(super) fn report_skipped_conditions(
     }
     for part in conditions {
         let slots = fields_read(report.program, &part.usable);
-        let path = |slot: &SlotId| &report.program.slots[slot.index()].path;
-        let Some(slot) = slots.iter().find(|slot| is_optional(record, path(slot))) else { continue };
+        let may_be_missing = |slot: &&SlotId| {
+            let slot = &report.program.slots[slot.index()];
+            is_optional(record, &slot.path) || is_read_as_other_type(record, &slot.path, slot.kinds)
+        };
+        let Some(slot) = slots.iter().find(may_be_missing) else { continue };
         let usable = solver.builder.build_cond(&part.usable, true);
         let SolverAnswer::Yes(message) = solver.solve(&[(facts.true_cond, true), (usable, false)]) else {
             continue;
@@ -69,7 +72,13 @@ pub(super) fn report_skipped_conditions(
         {
             continue;
         }
-        let (name, quoted) = (report.program.slots[slot.index()].name(), report.quote(part.cond.span));
+        let slot = &report.program.slots[slot.index()];
+        let (name, quoted) = (slot.name(), report.quote(part.cond.span));
+        // `x as number` is missing for a text, although `x` is present.
+        let name = match is_read_as_other_type(record, &slot.path, slot.kinds) {
+            true => format!("{name} as {}", Ty::from_kinds(slot.kinds)),
+            false => name,
+        };
         let diagnostic = Diagnostic::new(
             Code::WinsWithout,
             part.cond.span,
@@ -156,6 +165,18 @@ fn cond_part(cond: &Cond) -> Part<'_> {
 /// Returns the fields that a condition reads.
 pub(super) fn fields_read(program: &Program, cond: &Cond) -> Vec<SlotId> {
     program.field_reads(cond_part(cond)).into_iter().map(|(slot, _)| slot).collect()
+}
+
+/// True if a field is read as a type that the declared type does not ensure, as in `x as number`
+/// for a field of type `any`.
+fn is_read_as_other_type(record: &RecordType, path: &[std::sync::Arc<str>], kinds: KindSet) -> bool {
+    let Some((first, rest)) = path.split_first() else { return false };
+    let Some(field) = record.get(first) else { return false };
+    match (rest, field.ty.fields()) {
+        ([], _) => !field.ty.kinds.is_subset(kinds.with_comparable_kinds()),
+        (_, Some(inner)) => is_read_as_other_type(inner, rest, kinds),
+        (_, None) => true,
+    }
 }
 
 /// True if the input declares the field at `path`, or a record that contains this field, as

@@ -3,10 +3,13 @@
 //! Each example message was checked with the engine.
 
 use super::AnalysisSubject;
+use super::answers::AnswerIds;
+use super::completeness::find_unmatched_message;
 use super::goal::SolverAnswer;
-use super::routes::{find_unmatched_message, have_different_targets};
+use super::promise::InputPromise;
 use super::solver::Solver;
 use hashbrown::{HashMap, HashSet};
+use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{RuleId, TableId};
 use rulec_sema::normal::CondId;
 use serde::Serialize;
@@ -26,8 +29,8 @@ pub struct Overlaps {
     pub pairs: Vec<Overlap>,
     /// Whether `pairs` is complete: the solver decided every pair, and no limit was reached.
     pub all: bool,
-    /// A message that no statement matches. `None` if the table has a default, or if no such
-    /// message was found.
+    /// A message that no statement matches, if possible one that keeps the promise of `input`.
+    /// `None` if the table has a default, or if no such message was found.
     pub untaken: Option<Json>,
 }
 
@@ -41,7 +44,7 @@ pub struct Overlap {
     pub second: String,
     /// A message that both statements match.
     pub example: Json,
-    /// Whether the statements have different targets.
+    /// Whether the statements have different targets or arguments.
     pub differs: bool,
 }
 
@@ -52,7 +55,15 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
     let order = &declared_table.order;
     let mut solver = Solver::new(subject.program);
     let overlaps = Overlaps { all: true, ..Overlaps::default() };
-    let mut collector = OverlapCollector { subject, table, recorded: HashSet::new(), overlaps };
+    let program = subject.program;
+    let mut ids = AnswerIds::default();
+    let answer_ids = order.iter().map(|id| {
+        let outcome = &program.rules[id.index()].outcome;
+        let values = (program, &*program.values);
+        (*id, ids.answer_of(&mut solver.builder, values, outcome, Chosen::Rule(*id)).id)
+    });
+    let answer_ids = answer_ids.collect();
+    let mut collector = OverlapCollector { subject, table, recorded: HashSet::new(), answer_ids, overlaps };
     let mut satisfiable = Vec::new();
     for id in order {
         let true_cond = solver.builder.build_cond(&subject.program.rules[id.index()].condition, true);
@@ -68,7 +79,11 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
         let first_match = |message: &Json| (subject.matched)(table, message).first().copied();
         let true_conds: HashMap<RuleId, CondId> = satisfiable.iter().copied().collect();
         let true_cond = |id| true_conds.get(&id).copied();
-        collector.overlaps.untaken = find_unmatched_message(&mut solver, first_match, true_cond);
+        let mut find = |promise: Option<&InputPromise<'_>>| {
+            find_unmatched_message(&mut solver, promise, first_match, true_cond).into_message()
+        };
+        let promised = InputPromise::of(subject.program).and_then(|promise| find(Some(&promise)));
+        collector.overlaps.untaken = promised.or_else(|| find(None));
     }
     let mut queries_left = MAX_QUERIES;
     for (index, (first, true_cond)) in satisfiable.iter().enumerate() {
@@ -96,6 +111,8 @@ struct OverlapCollector<'s, 'p> {
     subject: &'s AnalysisSubject<'p>,
     table: TableId,
     recorded: HashSet<(RuleId, RuleId)>,
+    /// The id of each statement's answer.
+    answer_ids: HashMap<RuleId, u32>,
     overlaps: Overlaps,
 }
 
@@ -116,7 +133,7 @@ impl OverlapCollector<'_, '_> {
                         first: name(first),
                         second: name(second),
                         example: message.clone(),
-                        differs: have_different_targets(program, *first, *second),
+                        differs: self.answer_ids.get(first) != self.answer_ids.get(second),
                     });
                 }
             }

@@ -8,7 +8,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
-use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Program};
+use rulec_sema::hir::Program;
 use rulec_sema::normal::{ExprId, NExpr, Normal};
 use serde_json::{Map, Value as Json, json};
 use time::Duration;
@@ -84,7 +84,8 @@ fn subtract(left: &Json, right: &Json) -> Option<Json> {
     }
 }
 
-fn json_number(number: f64) -> Option<Json> {
+/// Converts a number to JSON, as an integer if it is whole. `None` if it is not finite.
+pub(super) fn json_number(number: f64) -> Option<Json> {
     let is_integer = number.trunc() == number && number.abs() < 9e15;
     if is_integer {
         Some((number as i64).into())
@@ -110,39 +111,6 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     };
     let Some(inner) = args.first() else { return Vec::new() };
     values.into_iter().filter_map(|value| invert_term(normal, *inner, value)).collect()
-}
-
-/// Returns lists that are tried as the list of a quantifier. Each list has one element: a constant
-/// from the quantifier's body, a neighbour of a constant, or null.
-pub(super) fn candidate_lists(atoms: &AtomTable, atom: usize) -> Vec<Json> {
-    let mut constants = Vec::new();
-    if let CondKind::Quantifier { body, .. } = &atoms.cond(atom).kind {
-        collect_element_constants(Part::Cond(body), &mut constants);
-    }
-    constants.into_iter().map(|element| json!([element])).chain([json!([null])]).collect()
-}
-
-fn collect_element_constants(part: Part<'_>, constants: &mut Vec<Json>) {
-    if let Part::Cond(Cond { kind: CondKind::Test(test), .. }) = part
-        && let Operand::Value(Expr { kind: ExprKind::Const(constant), .. }) = &test.right
-    {
-        let constant = constant.value().to_json();
-        let neighbours = constant.as_i64().into_iter().flat_map(|int| [int - 1, int + 1]).map(Json::from);
-        let values: Vec<Json> = match &constant {
-            Json::Array(items) => items.clone(),
-            other => neighbours.chain([other.clone(), json!("other")]).collect(),
-        };
-        for value in values {
-            let mut wrapped = value;
-            let mut operand = &test.left;
-            while let ExprKind::Field(base, name) = &operand.kind {
-                wrapped = json!({ &**name: wrapped });
-                operand = base;
-            }
-            constants.push(wrapped);
-        }
-    }
-    part.parts().into_iter().for_each(|part| collect_element_constants(part, constants));
 }
 
 /// Sample values of the required fields of `input`, with which a generated message is completed.

@@ -5,6 +5,7 @@
 
 use hashbrown::HashSet;
 use rulec_base::text::automaton::LiteralAutomaton;
+use rulec_base::text::version::parse_version;
 use rulec_base::text::{TextMode, WordSearcher};
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::Limits;
@@ -128,9 +129,14 @@ impl PreparedTest {
         own.saturating_add(self.first_steps.take())
     }
 
-    /// Tests a value, as the reference evaluator does.
+    /// Tests a value, as the reference evaluator does. A version is given as its text.
     pub fn test(&self, left: Value<'_>) -> Tri {
-        let left = left.read_as(self.kinds);
+        let version = match left {
+            Value::Str(text) if self.kinds == KindSet::VERSION => parse_version(text),
+            _ => None,
+        };
+        let version = version.map(|version| version.to_string());
+        let left = version.as_deref().map_or(left, Value::Version).read_as(self.kinds);
         let right = self.right.as_ref().map_or(Value::Missing, Const::value);
         let Some(op) = self.op else { return implementations::value_to_tri(left) };
         if let Some(truth) = self.lookup().and_then(|lookup| lookup.test(op, left, right, self.mode)) {
@@ -250,7 +256,6 @@ impl KeywordSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rulec_base::text::NormalizationForm;
     use serde_json::{Value as Json, json};
     use std::sync::Arc;
 
@@ -290,7 +295,7 @@ mod tests {
         for op in [Op::In, Op::Contains, Op::StartsWith, Op::EndsWith] {
             for (fold, word) in [(false, false), (true, false), (false, true), (true, true)] {
                 for quantity in [None, Some(Quantity::Any), Some(Quantity::All), Some(Quantity::None)] {
-                    let text = TextMode { fold, form: NormalizationForm::None };
+                    let text = TextMode { fold, ..TextMode::PLAIN };
                     let mode = TestMode { word, quantity, text };
                     for list in [&texts, &mixed] {
                         let right = Const::Json(Arc::new(json!(list)));

@@ -3,13 +3,12 @@
 //! and the last leaf is "nothing is chosen". Rules can then be compared even if the two versions
 //! divide them into different tables.
 
+use super::answers::{AnswerIds, ComputedValue};
 use super::solver::Solver;
 use hashbrown::{HashMap, HashSet};
 use rulec_eval::decision::{Choice, Chosen};
-use rulec_sema::hir::{
-    Argument, Cond, Destination, Expr, Outcome, Program, RuleId, TableId, TableKind, ValueId,
-};
-use rulec_sema::normal::{CondId, ExprId};
+use rulec_sema::hir::{Cond, Expr, Outcome, Program, RuleId, TableId, TableKind};
+use rulec_sema::normal::CondId;
 use smallvec::SmallVec;
 
 /// Maximum number of leaves in a sequence. A leaf is a condition with the answer that it selects. A
@@ -29,16 +28,6 @@ pub(super) struct SequenceLeaf {
     /// answers to a message if their `args` have equal values for this message.
     pub form: u32,
     pub args: Vec<ComputedValue>,
-}
-
-/// A value in an answer that is computed for each message, such as an argument of a handler.
-#[derive(Clone, Debug)]
-pub(super) struct ComputedValue {
-    /// The name of the argument, or the index of a value without a name.
-    pub name: String,
-    /// Whether the answer omits a missing value; otherwise it contains null.
-    pub optional: bool,
-    pub value: ExprId,
 }
 
 /// Identifies a statement in a sequence: the `goto` rules that lead to it, and the statement
@@ -68,20 +57,6 @@ impl Sequence {
     /// Returns the index of the leaf that a decision chose.
     pub fn leaf_index(&self, choice: &Choice) -> Option<usize> {
         self.leaf_indexes.get(&(choice.path.clone(), choice.chosen)).copied()
-    }
-}
-
-/// Ids of distinct answers (outcomes with arguments). All sequences that are compared with each
-/// other share one instance.
-#[derive(Default)]
-pub(super) struct AnswerIds {
-    ids: HashMap<String, u32>,
-}
-
-impl AnswerIds {
-    fn id_of(&mut self, key: String) -> u32 {
-        let next = self.ids.len() as u32;
-        *self.ids.entry(key).or_insert(next)
     }
 }
 
@@ -163,13 +138,13 @@ impl SequenceBuilder<'_, '_> {
             extended.name = format!("{}{} → ", prefix.name, chosen.name(self.program));
             return self.add_table(*inner, &extended, sequence);
         }
-        let (form, args) = self.answer_form(outcome, chosen);
-        let answer = self.answers.id_of(format!("{form} {args:?}"));
+        let program = (self.program, self.values);
+        let answer = self.answers.answer_of(&mut self.solver.builder, program, outcome, chosen);
         // Apart from its arguments, the answer of a handler, a branch or a flow is constant.
-        let form = self.answers.id_of(match outcome {
-            Outcome::Next { .. } => form,
-            _ => "constant".to_owned(),
-        });
+        let form = match outcome {
+            Outcome::Next { .. } => answer.fixed_part,
+            _ => self.answers.id_of("constant".to_owned()),
+        };
         let cond = self.solver.builder.join_conds(extended.conds, true);
         let name = match outcome {
             // All patterns of a flow have the same name, so the pattern is added.
@@ -177,50 +152,8 @@ impl SequenceBuilder<'_, '_> {
             _ => format!("{}{}", prefix.name, chosen.name(self.program)),
         };
         sequence.leaf_indexes.entry((extended.path, Some(chosen))).or_insert(sequence.leaves.len());
-        sequence.leaves.push(SequenceLeaf { name, cond, answer, form, args });
+        sequence.leaves.push(SequenceLeaf { name, cond, answer: answer.id, form, args: answer.args });
         Some(())
-    }
-
-    /// Returns a text that identifies the fixed part of an answer, and the values in the answer
-    /// that are computed for each message.
-    fn answer_form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<ComputedValue>) {
-        let mut computed_values: Vec<ComputedValue> = Vec::new();
-        let mut add_value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {
-            computed_values.push(ComputedValue {
-                name: name
-                    .map_or_else(|| computed_values.len().to_string(), |argument| argument.name.to_string()),
-                optional: name.is_some_and(|argument| argument.optional),
-                value: this.solver.builder.build_value(&this.values[id.index()]),
-            });
-        };
-        let form = match outcome {
-            Outcome::Handler { name, args, metadata } => {
-                let mut args: Vec<_> = args.iter().collect();
-                args.sort_by_key(|arg| &arg.name);
-                args.iter().for_each(|arg| add_value(self, arg.value, Some(arg)));
-                let metadata = serde_json::to_string(&**metadata).unwrap_or_default();
-                format!("handler {name} {metadata} {:?}", self.program.required_permissions(name))
-            }
-            Outcome::Branch { .. } => {
-                let table = &self.program.tables[chosen.table(self.program).index()];
-                format!("branch {} {}", chosen.name(self.program), table.to_user)
-            }
-            Outcome::Flow { flow, .. } => format!("flow {}", self.program.flows[flow.index()].id),
-            Outcome::Next { destinations, next, loopback } => {
-                add_value(self, *next, None);
-                let destination_texts: Vec<String> =
-                    destinations.iter().map(|item| item.to_string()).collect();
-                for destination in destinations {
-                    if let Destination::Named(id) = destination {
-                        add_value(self, *id, None);
-                    }
-                }
-                format!("next {destination_texts:?} {loopback}")
-            }
-            // A `goto` is inlined and has no answer.
-            Outcome::Goto(table) => format!("goto {}", table.0),
-        };
-        (form, computed_values)
     }
 }
 

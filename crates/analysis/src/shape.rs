@@ -4,7 +4,9 @@
 
 use super::string_theory::{TextLanguage, parse_language};
 use regex_syntax::hir::Hir;
-use rulec_base::text::{NormalizationForm, is_word_char, word};
+use rulec_base::text::network::edge_addresses;
+use rulec_base::text::version::{SMALLEST_VERSION, neighbouring_releases, next_version};
+use rulec_base::text::{is_word_char, word};
 use rulec_lang::operators::modifiers::{Quantity, TestMode};
 use rulec_lang::operators::{Anchor, Op, Search};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
@@ -31,6 +33,8 @@ pub(super) struct PredicateShape {
     pub has_nested: bool,
     /// Whether a constant is so large that neighbouring integers are equal as floats.
     pub has_huge: bool,
+    /// Whether the truth depends only on how a version and the constants are ordered.
+    pub is_version_order: bool,
 }
 
 /// How the truth of a predicate depends on a text operand.
@@ -43,6 +47,8 @@ pub(super) enum TextDependence {
     Texts(MatchedTexts),
     /// The truth depends only on how the text and the constants are ordered.
     Order,
+    /// The truth depends only on the address that the text is, or on the fact that it is none.
+    Address,
     Opaque,
 }
 
@@ -63,12 +69,17 @@ pub(super) struct ElementSet {
     /// True if the list must contain all values, false if one is enough.
     pub all: bool,
     pub mode: TestMode,
+    /// True if the predicate requires that no element is one of the values. It may then be unknown
+    /// for a list without these values, because of elements of other types.
+    pub excludes: bool,
 }
 
 /// Maximum length of a keyword that is compiled to an automaton, in bytes.
 const MAX_KEYWORD_BYTES: usize = 2_000;
 /// Maximum number of keywords of one predicate that are compiled to automata.
 const MAX_KEYWORDS: usize = 3_000;
+/// Maximum number of networks of one predicate whose edges are tried.
+const MAX_NETWORKS: usize = 64;
 
 /// Returns how a predicate depends on its operand that is not constant; `None` if that is unknown.
 /// `reversed` is true if the constant is the left operand.
@@ -81,6 +92,9 @@ pub(super) fn predicate_shape(
     let (Some(op), Some(constant)) = (op, constant) else {
         return matches!(op, None | Some(Op::IsMissing)).then(PredicateShape::default);
     };
+    if let Const::Version(version) = constant {
+        return (!reversed).then(|| shape_of_version_order(op, version)).flatten();
+    }
     let value = constant_to_json(constant)?;
     match op {
         Op::Eq => Some(shape_of_equality(&value, mode)),
@@ -93,7 +107,7 @@ pub(super) fn predicate_shape(
             Some(PredicateShape { on_text, ..with_constants(vec![value]) })
         }
         Op::In if reversed => {
-            let elements = ElementSet { values: vec![value], all: false, mode };
+            let elements = ElementSet { values: vec![value], all: false, mode, excludes: false };
             Some(PredicateShape { elements: Some(elements), ..PredicateShape::default() })
         }
         Op::In => {
@@ -105,9 +119,33 @@ pub(super) fn predicate_shape(
         Op::HasKey if !reversed => {
             value.as_str().map(|key| PredicateShape { key: Some(key.into()), ..PredicateShape::default() })
         }
+        Op::InNetwork if !reversed => shape_of_networks(value),
         _ if !reversed => op.info().search.map(|search| shape_of_search(search, op, mode, value)),
         _ => None,
     }
+}
+
+fn shape_of_version_order(op: Op, version: &str) -> Option<PredicateShape> {
+    let is_known = matches!(op, Op::Eq | Op::Lt | Op::Le) && next_version(version).is_some();
+    let shape = with_constants(vec![version.into()]);
+    is_known.then_some(PredicateShape { is_version_order: true, ..shape })
+}
+
+fn shape_of_networks(value: Json) -> Option<PredicateShape> {
+    let networks = match value {
+        Json::Array(networks) => networks,
+        network => vec![network],
+    };
+    let is_known = networks.len() <= MAX_NETWORKS && networks.iter().all(Json::is_string);
+    let shape = PredicateShape { constants: networks, ..PredicateShape::default() };
+    is_known.then_some(PredicateShape { on_text: TextDependence::Address, ..shape })
+}
+
+/// Returns the shape of `any x in list: x == …` as a predicate on the list, or of
+/// `all x in list: x != …`, which excludes the elements.
+pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: bool) -> PredicateShape {
+    let elements = ElementSet { values, all: false, mode, excludes };
+    PredicateShape { elements: Some(elements), ..PredicateShape::default() }
 }
 
 /// Converts a constant to the form that it has in a message.
@@ -146,7 +184,12 @@ fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> Predi
         false if mode.quantity.is_none() => TextDependence::Constant,
         false => TextDependence::Opaque,
     };
-    let elements = (op == Op::Contains).then(|| ElementSet { values: values.clone(), all: needs_all, mode });
+    let elements = (op == Op::Contains).then(|| ElementSet {
+        values: values.clone(),
+        all: needs_all,
+        mode,
+        excludes: false,
+    });
     let has_nested = op == Op::Contains
         && values.iter().any(|value| value.is_array() || value.is_object() || value.is_null());
     // The keywords themselves are useful candidate texts.
@@ -162,7 +205,7 @@ fn text_dependence<'k>(
     mode: TestMode,
 ) -> TextDependence {
     let keywords: Vec<String> = keywords.map(str::to_owned).collect();
-    if mode.text.form != NormalizationForm::None {
+    if !mode.text.maps_single_chars() {
         return TextDependence::Opaque;
     }
     TextDependence::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
@@ -291,6 +334,12 @@ impl PredicateShape {
     /// their nearest neighbours. For predicates on numbers, date-times or the order of texts, one
     /// of the added values satisfies the predicate if any value does.
     pub fn add_candidates(&self, candidates: &mut Vec<Json>) {
+        if matches!(self.on_text, TextDependence::Address) {
+            return add_addresses(self.constants.iter().filter_map(Json::as_str), candidates);
+        }
+        if self.is_version_order {
+            return add_versions(self.constants.iter().filter_map(Json::as_str), candidates);
+        }
         for constant in &self.constants {
             candidates.push(constant.clone());
             match constant {
@@ -329,6 +378,29 @@ impl PredicateShape {
             candidates.push(json!({ &**key: true }));
         }
     }
+}
+
+/// Adds the addresses at the edges of networks, and one address of each version that is in few
+/// networks.
+fn add_addresses<'n>(networks: impl Iterator<Item = &'n str>, candidates: &mut Vec<Json>) {
+    let edges = networks.filter_map(edge_addresses).flatten();
+    let outside = ["192.0.2.1", "2001:db8::1", "0.0.0.0", "::"].map(Json::from);
+    let edges: Vec<Json> = edges.map(|edge| edge.to_string().into()).chain(outside).collect();
+    // White space around an address is ignored, so an address has many spellings.
+    let padded = edges.iter().filter_map(Json::as_str).map(|edge| Json::from(format!(" {edge}")));
+    let padded: Vec<Json> = padded.collect();
+    candidates.extend(edges.into_iter().chain(padded));
+}
+
+/// Adds versions, and the versions that follow directly.
+fn add_versions<'v>(versions: impl Iterator<Item = &'v str>, candidates: &mut Vec<Json>) {
+    let mut next = vec!["0.0.0".to_owned(), SMALLEST_VERSION.to_owned()];
+    for version in versions {
+        candidates.push(version.into());
+        candidates.extend(neighbouring_releases(version).into_iter().map(Json::from));
+        next.extend(next_version(version));
+    }
+    candidates.extend(next.into_iter().map(Json::from));
 }
 
 /// Adds the neighbours of a number, and the number as a float.

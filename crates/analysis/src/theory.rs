@@ -4,6 +4,7 @@
 //! message, which the reference evaluator checks. If only the second step fails, nothing is proven.
 
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
+use super::list_candidates::ListCandidates;
 use super::place::{MessageSketch, invert_term};
 use super::values::{SolvedValue, ValueSearch};
 use hashbrown::{HashMap, HashSet};
@@ -260,13 +261,36 @@ impl MessageTheory {
                 return valid_values;
             }
         }
-        for literal in path_literals {
-            if try_values(super::place::candidate_lists(atoms, literal.atom)) {
-                return valid_values;
-            }
+        if try_values(self.candidate_lists(path, path_literals)) {
+            return valid_values;
         }
         try_values(self.values.plain_values(atoms.paths[path].kinds));
         valid_values
+    }
+
+    /// Returns lists to try as the value of a path: lists of one element, lists of equal elements,
+    /// and a list with an element for each literal.
+    fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
+        let atoms = &self.values.atoms;
+        let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
+        if candidates.is_empty() {
+            return Vec::new();
+        }
+        let elements = candidates.elements();
+        let satisfies = |literal: &AtomLiteral, list: Json| {
+            let message = self.sketch.write_values(atoms, json!({}), [(path, &list)].into_iter());
+            atoms.satisfies(*literal, &message)
+        };
+        let needed = path_literals.iter().filter(|literal| !satisfies(literal, json!([])));
+        let one_for_each = needed.filter_map(|literal| {
+            elements.iter().find(|element| satisfies(literal, json!([element]))).cloned()
+        });
+        let one_for_each: Json = one_for_each.collect();
+        let singles = elements.iter().map(|element| json!([element]));
+        let copies = candidates.copies().flat_map(|copies| {
+            elements.iter().map(move |element| Json::Array(vec![element.clone(); copies]))
+        });
+        singles.chain([one_for_each]).chain(copies).collect()
     }
 
     fn reads_only_term(&self, atom: usize, term: usize) -> bool {

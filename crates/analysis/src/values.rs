@@ -3,8 +3,9 @@
 //! searched. The result is exact for known [`PredicateShape`](super::shape::PredicateShape)s.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
+use super::place::json_number;
 use super::refuting::{RefutingLiterals, implies_a_forbidden_keyword};
-use super::shape::{ElementSet, TextDependence};
+use super::shape::{PredicateShape, TextDependence};
 use super::string_theory::{AutomatonCache, TextLanguage, TextSolution, fixed_points_of, sample_text};
 use hashbrown::{HashMap, HashSet};
 use rulec_lang::arena::Arena;
@@ -158,7 +159,8 @@ impl ValueSearch {
             self.joined_samples(literals).into_iter().find(|value| is_solution(value, &self.atoms))
         });
         if let Some(value) = candidate {
-            return SolvedValue::Value(value);
+            let rounder = rounder_numbers(&value).into_iter().find(|value| is_solution(value, &self.atoms));
+            return SolvedValue::Value(rounder.unwrap_or(value));
         }
         // The few literals that exclude all candidates often exclude every value.
         let few = refuting.into_used();
@@ -206,6 +208,9 @@ impl ValueSearch {
     fn find_value_of_any_kind(&mut self, term_index: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;
+        if kinds == KindSet::VERSION {
+            return self.find_version(literals);
+        }
         if kinds.overlaps(KindSet::VERSION)
             || (kinds.has(Kind::DateTime) && kinds.has(Kind::String) && !term.is_slot)
         {
@@ -230,6 +235,18 @@ impl ValueSearch {
             }
         }
         solved
+    }
+
+    /// Called if none of the candidate versions satisfies the literals. The candidates are
+    /// exhaustive if the literals depend only on the order of versions.
+    fn find_version(&self, literals: &[AtomLiteral]) -> SolvedValue {
+        let is_known = |literal: &AtomLiteral| {
+            let atom = &self.atoms.atoms[literal.atom];
+            let depends_on_order =
+                |shape: &PredicateShape| shape.is_version_order || shape.constants.is_empty();
+            atom.is_prepared() && atom.shape.as_ref().is_some_and(depends_on_order)
+        };
+        if literals.iter().all(is_known) { SolvedValue::Never } else { SolvedValue::Unknown }
     }
 
     /// Searches for a value of one kind. Called if no likely candidate satisfies the literals.
@@ -260,12 +277,12 @@ impl ValueSearch {
         }
         let mut languages: Vec<(TextLanguage, bool)> = Vec::new();
         let mut exact = true;
-        let compares_order = literals.iter().any(|literal| {
-            matches!(
-                self.atoms.atoms[literal.atom].shape.as_ref().map(|shape| &shape.on_text),
-                Some(TextDependence::Order)
-            )
-        });
+        let on_texts = || {
+            let shapes = literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
+            shapes.map(|shape| &shape.on_text)
+        };
+        let compares_order = on_texts().any(|on_text| matches!(on_text, TextDependence::Order));
+        let reads_address = on_texts().any(|on_text| matches!(on_text, TextDependence::Address));
         let mut only_equality = true;
         for literal in literals {
             let shape = self.atoms.atoms[literal.atom].shape.as_ref();
@@ -280,7 +297,7 @@ impl ValueSearch {
                         return SolvedValue::Never;
                     }
                 }
-                TextDependence::Order => {}
+                TextDependence::Order | TextDependence::Address => {}
                 TextDependence::Opaque => exact = false,
                 TextDependence::Texts(_) if may_hold && may_fail => {}
                 TextDependence::Texts(_) if !may_hold && !may_fail => return SolvedValue::Never,
@@ -298,13 +315,18 @@ impl ValueSearch {
                 }
             }
         }
-        if compares_order {
+        if compares_order || reads_address {
             // Text order is only decided through the candidates: each constant text and its
-            // successor.
+            // successor. Addresses are decided through the edges of the networks, of which the
+            // spelling with a space is no constant.
             let constants =
                 literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
-            let has_no_nul = |text: &Json| text.as_str().is_none_or(|text| !text.contains('\0'));
-            exact &= only_equality && constants.flat_map(|shape| &shape.constants).all(has_no_nul);
+            let is_covered = |text: &Json| {
+                let special = if reads_address { ' ' } else { '\0' };
+                text.as_str().is_none_or(|text| !text.contains(special))
+            };
+            exact &= only_equality && compares_order != reads_address;
+            exact &= constants.flat_map(|shape| &shape.constants).all(is_covered);
             if exact && self.atoms.terms[term].range.fixed_by.is_none() {
                 return SolvedValue::Never;
             }
@@ -325,83 +347,6 @@ impl ValueSearch {
             }
             _ => SolvedValue::Unknown,
         }
-    }
-
-    /// Returns a dict with the keys that the literals require.
-    fn find_dict(&self, literals: &[AtomLiteral]) -> SolvedValue {
-        let shape = |literal: &AtomLiteral| self.atoms.atoms[literal.atom].shape.as_ref();
-        let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.has_nested));
-        let required = literals.iter().filter(|literal| literal.allowed & (TRUE | FALSE) == TRUE);
-        let keys = required.filter_map(|literal| shape(literal)?.key.as_ref());
-        let dict = Json::Object(keys.map(|key| (key.to_string(), json!(true))).collect());
-        match literals.iter().all(|literal| self.atoms.value_satisfies(*literal, &dict)) {
-            true => SolvedValue::Value(dict),
-            false if exact => SolvedValue::Never,
-            false => SolvedValue::Unknown,
-        }
-    }
-
-    /// Returns a list that contains the elements that the literals require, and none that they
-    /// forbid.
-    fn find_list(&self, literals: &[AtomLiteral]) -> SolvedValue {
-        let element_sets = |all: bool| {
-            literals.iter().filter_map(move |literal| {
-                let elements = self.atoms.atoms[literal.atom].shape.as_ref()?.elements.as_ref()?;
-                let must_contain = match literal.allowed & (TRUE | FALSE) {
-                    TRUE => true,
-                    FALSE => false,
-                    _ => return None,
-                };
-                (must_contain == all).then_some(elements)
-            })
-        };
-        let mut exact = true;
-        for literal in literals {
-            match self.atoms.atoms[literal.atom].shape.as_ref() {
-                Some(shape) if shape.has_nested => exact = false,
-                Some(shape) if shape.elements.is_some() => {
-                    if literal.allowed & (TRUE | FALSE) == 0 {
-                        return SolvedValue::Never;
-                    }
-                }
-                Some(_) if !self.atoms.value_satisfies(*literal, &json!([])) => return SolvedValue::Never,
-                Some(_) => {}
-                None => exact = false,
-            }
-        }
-        // The forbidden elements. A false `all` over several elements forbids none of them
-        // individually.
-        let forbidden: Vec<(&Json, &ElementSet)> = element_sets(false)
-            .filter(|elements| !elements.all || elements.values.len() == 1)
-            .flat_map(|elements| elements.values.iter().map(move |value| (value, elements)))
-            .collect();
-        let is_forbidden = |value: &Json| {
-            forbidden.iter().any(|(other, elements)| are_equivalent_elements(value, other, elements))
-        };
-        let mut list_elements: Vec<Json> = Vec::new();
-        for elements in element_sets(true) {
-            let modes_agree = forbidden.iter().all(|(_, other)| other.mode.text == elements.mode.text);
-            let mut permitted = elements.values.iter().filter(|value| !is_forbidden(value)).cloned();
-            let impossible = if elements.all || elements.values.len() == 1 {
-                elements.values.iter().any(is_forbidden)
-            } else {
-                let first = permitted.next();
-                let none_permitted = first.is_none();
-                list_elements.extend(first);
-                none_permitted
-            };
-            if impossible {
-                return if exact && modes_agree { SolvedValue::Never } else { SolvedValue::Unknown };
-            }
-            if elements.all || elements.values.len() == 1 {
-                list_elements.extend(elements.values.iter().cloned());
-            }
-        }
-        let list = Json::Array(list_elements);
-        if literals.iter().all(|literal| self.atoms.value_satisfies(*literal, &list)) {
-            return SolvedValue::Value(list);
-        }
-        SolvedValue::Unknown
     }
 
     /// Returns values that a term (compared operand) is likely to need. For predicates that compare
@@ -442,6 +387,7 @@ impl ValueSearch {
         samples.extend(if_accepted(KindSet::BOOL, vec![json!(true), json!(false)]));
         samples.extend(if_accepted(KindSet::NUMBER, vec![json!(0), json!(1), json!(0.5), json!(-1)]));
         samples.extend(if_accepted(KindSet::STRING, vec![json!("other"), json!("")]));
+        samples.extend(if_accepted(KindSet::VERSION, vec![json!("1.0.0")]));
         samples.extend(if_accepted(KindSet::DATETIME, vec![json!("2026-01-05T09:00:00Z")]));
         samples.extend(if_accepted(KindSet::LIST, vec![json!([])]));
         samples.extend(if_accepted(KindSet::DICT, vec![json!({})]));
@@ -486,12 +432,30 @@ impl ValueSearch {
     }
 }
 
-/// True if the predicate of `elements` cannot distinguish the two list elements.
-fn are_equivalent_elements(value: &Json, other: &Json, elements: &ElementSet) -> bool {
-    match (value, other) {
-        (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),
-        _ => rulec_lang::value::is_identical(Value::from_json(value), Value::from_json(other)),
-    }
+/// Returns numbers near a float of many digits, those with few digits first. For another value,
+/// returns none.
+fn rounder_numbers(value: &Json) -> Vec<Json> {
+    const MAX_LENGTH: usize = 8;
+    const MAX_DIGITS: i32 = 12;
+    let Some(float) = value.as_f64().filter(|_| value.is_f64() && value.to_string().len() > MAX_LENGTH)
+    else {
+        return Vec::new();
+    };
+    let around = |scaled: f64| [scaled.ceil(), scaled.floor(), scaled.ceil() + 1.0, scaled.floor() - 1.0];
+    let halves = around(float * 2.0).map(|number| number / 2.0);
+    let decimals = (0..=MAX_DIGITS).flat_map(|digits| {
+        let scale = 10_f64.powi(digits);
+        around(float * scale).map(|number| number / scale)
+    });
+    // Very large and very small numbers are rounded to few digits, whatever their size.
+    let exponent = float.abs().log10().floor() as i32;
+    let scientific = (0..=MAX_DIGITS).flat_map(|digits| {
+        let shift = exponent - digits;
+        let read = move |number: f64| format!("{number}e{shift}").parse().unwrap_or(float);
+        around(float / 10_f64.powi(shift)).map(read)
+    });
+    let numbers = decimals.clone().take(4).chain(halves).chain(decimals.skip(4)).chain(scientific);
+    numbers.filter_map(json_number).collect()
 }
 
 fn is_in_result_range(atoms: &AtomTable, term: usize, value: &Json) -> bool {

@@ -2,10 +2,11 @@
 //! selects now. The explanation also shows the smallest change with which the message would select
 //! the requested route. The reference evaluator checks the change before it is reported.
 
+use super::answers::AnswerIds;
 use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::report::AnalysisReport;
-use super::sequence::{AnswerIds, Sequence, SequenceBuilder, SequenceLeaf};
+use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
 use hashbrown::HashSet;
 use rulec_base::diag::Message;

@@ -153,8 +153,8 @@ impl ColumnSlot<'_> {
                 cell => cell_to_value(bump, cell),
             };
             let meets_contract = |value: &Value<'_>| {
-                self.contract.is_none_or(|kinds| !value.read_as(kinds).is_missing())
-                    && self.values.as_ref().is_none_or(|values| values.admits(*value))
+                let value = value.read_one_of(self.values.as_ref());
+                !self.contract.map_or(value, |kinds| value.read_as(kinds)).is_missing()
             };
             match value.filter(meets_contract) {
                 Some(value) => self.put_value(block, index, value),

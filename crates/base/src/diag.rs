@@ -138,6 +138,16 @@ impl Diagnostic {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
+    /// If `is_certain`, a tool may apply the edits without asking.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn certain_if(mut self, is_certain: bool) -> Self {
+        if is_certain {
+            self.fixes.iter_mut().for_each(|fix| fix.applicability = Applicability::MachineApplicable);
+        }
+        self
+    }
+
     /// Adds an edit that is a likely guess at what the author meant.
     #[must_use]
     #[doc(hidden)]
@@ -207,6 +217,30 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// True if two different names probably are one name, once with a typing error. Names that differ
+/// only in digits or in a plural `s` are different names, and so are very short names.
+pub fn is_typing_error(name: &str, other: &str) -> bool {
+    const MIN_LENGTH: usize = 4;
+    const MIN_LENGTH_FOR_TWO_ERRORS: usize = 9;
+    let length = name.chars().count().min(other.chars().count());
+    let max_distance = 1 + usize::from(length >= MIN_LENGTH_FOR_TWO_ERRORS);
+    let without_digits = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    let is_plural = |one: &str, many: &str| many.strip_suffix('s') == Some(one);
+    length >= MIN_LENGTH
+        && name.len().abs_diff(other.len()) <= 4 * max_distance
+        && strsim::osa_distance(name, other) <= max_distance
+        && without_digits(name) != without_digits(other)
+        && !is_plural(name, other)
+        && !is_plural(other, name)
+}
+
+/// True if exactly one candidate differs from `name` by one slip: a letter too many, a letter too
+/// few, another letter, or two letters in the wrong order.
+pub fn is_single_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut close = candidates.into_iter().filter(|candidate| strsim::osa_distance(name, candidate) == 1);
+    name.chars().count() > 2 && close.next().is_some() && close.next().is_none()
+}
+
 impl_codec!(struct Diagnostic { code, message, labels, help, fixes });
 impl_codec!(struct Label { span, text });
 impl_codec!(struct Fix { span, replacement, applicability });
@@ -214,7 +248,33 @@ impl_codec!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{is_single_slip, is_typing_error, nearest};
+
+    #[test]
+    fn names_with_typing_errors() {
+        for (name, other) in [("teir", "tier"), ("messge", "message"), ("mesage_cuont", "message_count")] {
+            assert!(is_typing_error(name, other) && is_typing_error(other, name), "{name} {other}");
+        }
+        for (name, other) in [
+            ("tier", "tier"),
+            ("item", "items"),
+            ("line1", "line2"),
+            ("age", "ago"),
+            ("price", "prize_won"),
+            ("in_time", "to_time"),
+        ] {
+            assert!(!is_typing_error(name, other) && !is_typing_error(other, name), "{name} {other}");
+        }
+    }
+
+    #[test]
+    fn a_single_slip_has_one_remedy() {
+        assert!(is_single_slip("teir", ["tier", "total"]));
+        assert!(is_single_slip("ruote", ["route", "router"]));
+        assert!(!is_single_slip("tie", ["tier", "ties"]));
+        assert!(!is_single_slip("ab", ["abc"]));
+        assert!(!is_single_slip("tiger", ["total"]));
+    }
 
     #[test]
     fn nearest_takes_slips_and_leaves_strangers() {

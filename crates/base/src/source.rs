@@ -4,6 +4,7 @@
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use crate::span::{FileId, Span};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The source files of one compilation.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,13 @@ pub struct SourceFile {
     /// The whole text, including a byte order mark.
     pub text: String,
     line_starts: Vec<u32>,
+    /// For each block of the text, the number of characters before it; computed on first use.
+    chars_before_blocks: OnceLock<Vec<usize>>,
 }
+
+/// The length of a block of the text in bytes. In a longer line, a column is counted from the start
+/// of its block. So a long line is not counted again for each position.
+const BLOCK_BYTES: usize = 1024;
 
 /// A line and column, as an editor shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +117,8 @@ impl SourceMap {
             let line_starts =
                 starts.collect::<Option<Vec<u32>>>().filter(|starts| starts.first() == Some(&0));
             let line_starts = line_starts.ok_or(DecodeError("the lines of a file are not in order"))?;
-            files.push(SourceFile { name, text: String::new(), line_starts });
+            let chars_before_blocks = OnceLock::new();
+            files.push(SourceFile { name, text: String::new(), line_starts, chars_before_blocks });
         }
         Ok(SourceMap { files })
     }
@@ -136,7 +144,7 @@ impl SourceFile {
     pub fn new(name: String, text: String) -> Self {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|offset| offset as u32 + 1);
         let line_starts = std::iter::once(0).chain(breaks).collect();
-        SourceFile { name, text, line_starts }
+        SourceFile { name, text, line_starts, chars_before_blocks: OnceLock::new() }
     }
 
     /// True if the text was stripped and only the line offsets are known.
@@ -164,7 +172,29 @@ impl SourceFile {
         let line_prefix = &self.text[self.line_starts[line - 1] as usize..offset];
         let line_prefix =
             if line == 1 { line_prefix.strip_prefix('\u{FEFF}').unwrap_or(line_prefix) } else { line_prefix };
-        Position { line, column: line_prefix.chars().count() + 1 }
+        let column = match line_prefix.len() > BLOCK_BYTES {
+            true => self.chars_before(offset) - self.chars_before(offset - line_prefix.len()),
+            false => line_prefix.chars().count(),
+        };
+        Position { line, column: column + 1 }
+    }
+
+    /// Returns the number of characters before a byte offset.
+    fn chars_before(&self, offset: usize) -> usize {
+        // Each character has one byte that does not continue another character.
+        let chars = |bytes: &[u8]| bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        let counts = self.chars_before_blocks.get_or_init(|| {
+            let blocks = self.text.as_bytes().chunks(BLOCK_BYTES);
+            let sums = blocks.scan(0, |sum, block| {
+                let before = *sum;
+                *sum += chars(block);
+                Some(before)
+            });
+            sums.collect()
+        });
+        let block = (offset / BLOCK_BYTES).min(counts.len().saturating_sub(1));
+        let before = counts.get(block).copied().unwrap_or(0);
+        before + chars(&self.text.as_bytes()[(block * BLOCK_BYTES).min(offset)..offset])
     }
 
     /// Returns the text of a line, counted from 1, without its line break and without a byte order
@@ -210,6 +240,9 @@ mod tests {
         check("\u{FEFF}abc", "b", 1, 2);
         check("文件 x", "x", 1, 4);
         check("a\n\nb", "b", 3, 1);
+        let long = "文é".repeat(BLOCK_BYTES);
+        check(&format!("a\n{long}x\ny"), "x", 2, 2 * BLOCK_BYTES + 1);
+        check(&format!("\u{FEFF}{long}x{long}y"), "y", 1, 4 * BLOCK_BYTES + 2);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 /// Check rule files and report every error and warning
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  rulec check                                 all *.rules in this folder and its subfolders
   rulec check support.rules
   rulec check rules/ --deny warnings          fail on warnings as well, for CI
   rulec check rules/ --deny W0213 --allow W0103
@@ -33,8 +34,9 @@ files import is checked as part of them. A file `rulec.toml` next to the rules, 
 options for all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, `max-cost`. Options on the
 command line take precedence.")]
 pub struct Args {
-    /// Rule files, or folders with rule files; `-` reads standard input
-    #[arg(required = true, value_name = "FILES|DIRS")]
+    /// Rule files, or folders with rule files; `-` reads standard input [default: the current
+    /// folder]
+    #[arg(value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
@@ -136,7 +138,8 @@ struct FindingCounts {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let mut compiled = files::compile_files(&args.paths, args.root.as_deref())?;
+    let paths = files::paths_or_current_folder(&args.paths);
+    let mut compiled = files::compile_files(&paths, args.root.as_deref())?;
     if args.fix {
         let fixes = Fixes::find_and_apply(&mut compiled)?;
         let outcome = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };
@@ -158,7 +161,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     // A dry run prints only the patch; the remaining findings are only counted on standard error.
     match args.format {
         _ if args.dry_run => {}
-        Format::Human => print_findings(&findings, term, out)?,
+        Format::Human | Format::Concise => {
+            let sorted = by_severity(&findings);
+            match args.format {
+                Format::Human => print_findings(&sorted, term, out)?,
+                format => report::write_findings(format, &[], &sorted, out)?,
+            }
+        }
         format => {
             let files: Vec<String> =
                 compiled.iter().map(|(compiled, _)| compiled.target.display_name()).collect();
@@ -174,7 +183,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let denied = findings.iter().filter(|finding| finding.denied).count();
     let tally = FindingCounts { errors, warnings: findings.len() - errors, denied, too_costly };
     print_totals(term, compiled.len(), &tally);
-    let first = findings.iter().find(|finding| finding.diagnostic.is_error()).or(findings.first());
+    let first = by_severity(&findings).into_iter().next();
     if let (Some(first), Format::Human) = (first, args.format) {
         term.print(&message!("for more about a code, run `rulec explain {}`", first.diagnostic.code));
     }
@@ -208,13 +217,44 @@ fn reported_findings<'a>(
     findings
 }
 
+/// Returns the findings of each file in the order of their severity: errors, denied warnings, and
+/// warnings about mistakes, about messages that rules may overlook, and about superfluous parts.
+/// Unread fields are last.
+fn by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnostic<'a>> {
+    let rank = |finding: &ReportedDiagnostic<'_>| match finding.diagnostic.code {
+        _ if finding.diagnostic.is_error() => 0,
+        _ if finding.denied => 1,
+        Code::UnreadField => 5,
+        Code::NoDefault | Code::NegationFallsThrough | Code::WinsWithout => 3,
+        Code::Unused
+        | Code::UnusedDeclaration
+        | Code::UnusedImport
+        | Code::UnusedAllow
+        | Code::SameTestName => 4,
+        _ => 2,
+    };
+    let mut sorted = Vec::with_capacity(findings.len());
+    for file_findings in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
+        let mut file_findings = file_findings.to_vec();
+        file_findings.sort_by_key(rank);
+        sorted.extend(file_findings);
+    }
+    sorted
+}
+
 /// Prints findings in the format for people, up to a maximum number per file.
 fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.is_stdout_colored();
     for file_findings in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
         let mut quota = FindingQuota::new(file_findings[0].compiled);
         for finding in file_findings.iter().filter(|finding| quota.admits(finding)) {
-            out.write_styled(&report::format_human(finding, color))?;
+            match finding.diagnostic.code {
+                Code::UnreadField if !finding.denied => {
+                    out.write_line(&report::format_concise(finding))?;
+                    out.write_line("")?;
+                }
+                _ => out.write_styled(&report::format_human(finding, color))?,
+            }
         }
         if quota.not_shown > 0 {
             let file = file_findings[0].compiled.target.display_name();

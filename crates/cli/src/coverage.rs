@@ -4,23 +4,93 @@ use super::compiled::Compiled;
 use super::escape::escape_xml;
 use super::language::{language, localized, singular_or_plural};
 use rulec::{FileId, Finding, Message};
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_base::text::to_one_line;
 use rulec_report::coverage::{Coverage, CoveredItem, times_text};
 use std::collections::HashMap;
 use std::fmt::Write;
 
+/// The least percentage of covered items that is accepted.
+#[derive(Clone, Debug)]
+pub struct CoverageMinimum {
+    /// The kind of item, such as `route`. `None` for every kind.
+    kind: Option<String>,
+    percent: f64,
+}
+
+/// The kinds of items that coverage counts.
+const KINDS: [&str; 8] = ["route", "branch", "case", "pattern", "flow", "default", "rule", "condition"];
+
+/// Parses a minimum such as `90` or `route=100`.
+pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
+    let (kind, number) = text.split_once('=').map_or((None, text), |(kind, number)| (Some(kind), number));
+    let kind = kind.map(|kind| kind.strip_suffix('s').unwrap_or(kind));
+    if let Some(kind) = kind.filter(|kind| !KINDS.contains(kind)) {
+        let message = message!("there is no kind `{kind}`; the kinds are {}", KINDS.join(", "));
+        return Err(localized(&message).into_owned());
+    }
+    match number.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => {
+            Ok(CoverageMinimum { kind: kind.map(str::to_owned), percent })
+        }
+        _ => Err(localized(&message!("expected a percentage from 0 to 100")).into_owned()),
+    }
+}
+
+/// The number of covered items and of all items of one kind.
+pub struct CoveredShare {
+    kind: &'static str,
+    covered: usize,
+    total: usize,
+}
+
+/// Counts the covered items of each kind, in several files together.
+pub fn covered_shares<'c, 'r: 'c>(
+    files: impl Iterator<Item = (&'c Coverage<'r>, &'c [Finding])>,
+) -> Vec<CoveredShare> {
+    let items: Vec<CoveredItem> = files
+        .flat_map(|(coverage, findings)| {
+            coverage.route_items(findings).into_iter().chain(coverage.condition_items())
+        })
+        .collect();
+    count_by_kind(&items)
+}
+
+fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
+    let share_of = |kind: &'static str| {
+        let of_kind = || items.iter().filter(move |item| item.what == kind);
+        let covered = of_kind().filter(|item| item.gap.is_none()).count();
+        CoveredShare { kind, covered, total: of_kind().count() }
+    };
+    KINDS.into_iter().map(share_of).filter(|share| share.total > 0).collect()
+}
+
+/// Returns a message for each kind that is covered less than a minimum. The minimum for a kind
+/// precedes the minimum for every kind.
+pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Vec<Message> {
+    let mut failures = Vec::new();
+    for CoveredShare { kind, covered, total } in shares {
+        let own = minimums.iter().rfind(|minimum| minimum.kind.as_deref() == Some(*kind));
+        let Some(minimum) = own.or(minimums.iter().rfind(|minimum| minimum.kind.is_none())) else { continue };
+        let percent = *covered as f64 * 100.0 / *total as f64;
+        if percent < minimum.percent {
+            // Rounded down, so that a share below the minimum is not shown as equal to it.
+            let shown = (percent * 10.0).floor() / 10.0;
+            failures.push(message!(
+                "the tests cover {covered} of {total} items of the kind `{kind}` ({shown}%), less than {}%",
+                minimum.percent
+            ));
+        }
+    }
+    failures
+}
+
 /// Formats the coverage totals, and one line for each item that is not fully covered.
 pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
-    let count_covered = |items: &[CoveredItem]| items.iter().filter(|item| item.gap.is_none()).count();
-    let shares = message!(
-        "{} of {} routes chosen, {} of {} conditions seen both true and false",
-        count_covered(&routes),
-        routes.len(),
-        count_covered(&conditions),
-        conditions.len()
-    );
+    let counted = count_by_kind(&routes).into_iter().chain(count_by_kind(&conditions));
+    let shares = comma_list(counted.map(|share| share_text(&share)));
     let file = compiled.target.display_name();
     let text = message!("{file}: {shares}, in {}", decision_count_text(coverage.decisions()));
     let mut out = format!("{}\n", to_one_line(&localized(&text)));
@@ -38,6 +108,19 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
         let _ = writeln!(out, "{}", to_one_line(&localized(&text)));
     }
     out
+}
+
+fn share_text(CoveredShare { kind, covered, total }: &CoveredShare) -> Message {
+    match *kind {
+        "route" => message!("{covered} of {total} routes chosen"),
+        "branch" => message!("{covered} of {total} branches chosen"),
+        "case" => message!("{covered} of {total} cases chosen"),
+        "pattern" => message!("{covered} of {total} patterns chosen"),
+        "flow" => message!("{covered} of {total} flows chosen"),
+        "default" => message!("{covered} of {total} defaults chosen"),
+        "rule" => message!("{covered} of {total} rules seen both broken and kept"),
+        _ => message!("{covered} of {total} conditions seen both true and false"),
+    }
 }
 
 /// Returns the kind of a covered item, such as `route` or `condition`, as a localized message.

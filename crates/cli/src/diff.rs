@@ -158,6 +158,11 @@ fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
     };
     out.write_message(&match diff.verdict() {
         Verdict::Same => message!("no difference in meaning: proven for every message ({compared})"),
+        Verdict::Different if sum(|entry| entry.open) > 0 => message!(
+            "some messages are answered differently, and {} of {} questions stayed open ({compared})",
+            sum(|entry| entry.open),
+            sum(|entry| entry.asked)
+        ),
         Verdict::Different => message!("some messages are answered differently ({compared})"),
         Verdict::Undecided => message!(
             "no message was found that the two versions answer differently, but such a message may exist: \

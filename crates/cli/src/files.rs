@@ -223,6 +223,11 @@ pub fn parse_input_object(
     }
 }
 
+/// Returns the named files and folders, or the current folder if none is named.
+pub fn paths_or_current_folder(paths: &[PathBuf]) -> Vec<PathBuf> {
+    if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() }
+}
+
 /// Arguments that name the rules file of a subcommand, and say how to load the file.
 #[derive(Clone, clap::Args)]
 pub struct RulesArgs {

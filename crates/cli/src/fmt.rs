@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 /// Format rule files in the standard style
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  rulec fmt                        format all *.rules in this folder and its subfolders
   rulec fmt rules/                 format the files that are not formatted yet
   rulec fmt --check rules/         only list these files, and exit with 1 if there are any, for CI
   rulec fmt --diff support.rules   show what would change
@@ -20,7 +21,8 @@ Only white space changes: comments keep their positions, and every rule keeps it
 with errors are not changed.")]
 pub struct Args {
     /// Rule files, or folders with rule files; `-` reads standard input and writes standard output
-    #[arg(required = true, value_name = "FILES|DIRS")]
+    /// [default: the current folder]
+    #[arg(value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
     /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
@@ -32,7 +34,8 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (mut same, mut changed, mut worst_status) = (0, 0, None);
-    for path in files::list_rules_files(&args.paths)? {
+    let paths = files::paths_or_current_folder(&args.paths);
+    for path in files::list_rules_files(&paths)? {
         match format_file(args, &path, term, out) {
             Ok(true) => changed += 1,
             Ok(false) => same += 1,
@@ -47,7 +50,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
     }
     out.flush()?;
-    let is_piped = args.paths.iter().all(|path| path == Path::new("-"));
+    let is_piped = paths.iter().all(|path| path == Path::new("-"));
     if !is_piped || args.check {
         let files = singular_or_plural(changed, message!("1 file"), message!("{changed} files"));
         term.print(&match args.check || args.diff {

@@ -10,7 +10,7 @@
 mod svg;
 mod text;
 
-use super::files::RulesArgs;
+use super::files::{self, RulesArgs};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::ValueEnum;
@@ -18,6 +18,7 @@ use rulec::Rules;
 use rulec_base::message;
 use rulec_report::drawing::{self, Drawing};
 use rulec_sema::hir::TableKind;
+use std::path::PathBuf;
 
 /// Draw the workflows, routes, choices and flows of a rules file
 #[derive(clap::Args)]
@@ -25,7 +26,7 @@ use rulec_sema::hir::TableKind;
   rulec graph review.rules
   rulec graph support.rules --name routes
   rulec graph review.rules --format dot | dot -Tsvg > review.svg
-  rulec graph review.rules --name council --format svg > council.svg
+  rulec graph review.rules --name council --format svg -o council.svg
 
 Without --name, the workflows are drawn. If there are no workflows, the routes, choices, routers and flows are drawn.
 In a workflow, the label of an edge is the condition by which a router chooses it; a dashed edge is a loop-back; a node
@@ -41,6 +42,9 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: DrawingFormat,
+    /// Write the drawing to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -57,28 +61,31 @@ enum DrawingFormat {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
     let drawings = select_drawings(&rules, args.name.as_deref())?;
-    if args.format == DrawingFormat::Svg {
-        if drawings.len() > 1 {
-            let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
-            let names = names.join(", ");
-            return Err(CliError::usage(message!(
-                "an SVG picture can show only one drawing; choose it with `--name`: {names}"
-            )));
-        }
-        out.write_source(&drawings.iter().map(svg::render_svg).collect::<String>())?;
-        return Ok(Status::Fine);
+    if args.format == DrawingFormat::Svg && drawings.len() > 1 {
+        let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(CliError::usage(message!(
+            "an SVG picture can show only one drawing; choose it with `--name`: {names}"
+        )));
     }
-    for (index, drawing) in drawings.iter().enumerate() {
-        if index > 0 {
-            out.write_line("")?;
-        }
-        let text = match args.format {
-            DrawingFormat::Dot => text::render_dot(drawing),
-            _ => text::render_mermaid(drawing),
-        };
-        out.write_text(text.trim_end_matches('\n'))?;
+    let text = match args.format {
+        DrawingFormat::Svg => drawings.iter().map(svg::render_svg).collect::<String>(),
+        DrawingFormat::Dot => join_drawings(&drawings, text::render_dot),
+        DrawingFormat::Mermaid => join_drawings(&drawings, text::render_mermaid),
+    };
+    match (&args.output, args.format) {
+        (Some(path), _) => files::replace_file(path, text.as_bytes())?,
+        (None, DrawingFormat::Svg) => out.write_source(&text)?,
+        (None, _) => out.write_text(text.trim_end_matches('\n'))?,
     }
     Ok(Status::Fine)
+}
+
+/// Returns the drawings in a text format, with a blank line between two drawings.
+fn join_drawings(drawings: &[Drawing], render: fn(&Drawing) -> String) -> String {
+    let texts: Vec<String> =
+        drawings.iter().map(|drawing| render(drawing).trim_end_matches('\n').to_owned() + "\n").collect();
+    texts.join("\n")
 }
 
 fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError> {

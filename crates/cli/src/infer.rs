@@ -5,9 +5,10 @@ use super::stream;
 use super::term::Term;
 use super::{CliError, files, stdio};
 use rulec_base::message;
+use rulec_lang::ty::Ty;
 use rulec_lang::value::parse_datetime;
 use rulec_syntax::format::format;
-use rulec_syntax::write::quote_string;
+use rulec_syntax::write::{self, quote_string};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,6 +23,9 @@ const MAX_RECORD_KEYS: usize = 12;
 const MIN_SAMPLES_FOR_RARE: usize = 3;
 /// A text field is an enumeration if it has at most this number of values in all samples.
 const MAX_ENUMERATION_VALUES: usize = 6;
+/// Maximum number of values that a JSON Schema may list for an enumeration. The compiler accepts no
+/// more.
+const MAX_LISTED_VALUES: usize = 1000;
 /// Minimum number of samples for each value of an enumeration, on average.
 const MIN_SAMPLES_PER_VALUE: usize = 4;
 /// Minimum number of samples of an enumeration.
@@ -305,8 +309,14 @@ impl InferredTexts {
     }
 
     fn to_source(&self) -> String {
-        let is_enumeration = self.listed
-            || self.samples >= MIN_ENUMERATION_SAMPLES.max(MIN_SAMPLES_PER_VALUE * self.values.len());
+        let count = self.values.len();
+        let is_enumeration = match self.listed {
+            // A type name in quotes is an error, because it is a slip.
+            true => {
+                count <= MAX_LISTED_VALUES && !self.values.iter().any(|value| Ty::builtin(value).is_some())
+            }
+            false => count > 1 && self.samples >= MIN_ENUMERATION_SAMPLES.max(MIN_SAMPLES_PER_VALUE * count),
+        };
         match is_enumeration {
             true => self.values.iter().map(|value| quote_string(value)).collect::<Vec<_>>().join(" | "),
             false => "string".to_owned(),
@@ -343,21 +353,16 @@ impl InferredRecord {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
             && self.samples >= MIN_SAMPLES_FOR_RARE
             && self.fields.values().all(|field| field.present_in * 2 < self.samples);
-        let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_field_name(key)) || all_rare;
+        let is_data =
+            self.fields.is_empty() || self.fields.keys().any(|key| !write::is_name(key)) || all_rare;
         let value =
             || self.fields.values().map(|field| field.ty.clone()).fold(InferredType::Unknown, join_types);
         is_data.then(|| format!("dict<{}>", value().to_source()))
     }
 }
 
-fn is_field_name(key: &str) -> bool {
-    let mut letters = key.chars();
-    letters.next().is_some_and(|c| c.is_alphabetic() || c == '_')
-        && letters.all(|c| c.is_alphanumeric() || c == '_')
-}
-
 /// Returns a field name, in backquotes if it is not a valid name. Reserved words need no
 /// backquotes, because a colon follows the field name.
 fn quote_field_name(name: &str) -> String {
-    if is_field_name(name) { name.to_owned() } else { format!("`{name}`") }
+    if write::is_name(name) { name.to_owned() } else { format!("`{name}`") }
 }

@@ -1,8 +1,10 @@
 //! `rulec init`: creates a working example project with rules, imports, tests, settings and a CI
 //! job.
 
+use super::language::language;
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
+use rulec::Language;
 use rulec_base::diag::comma_list;
 use rulec_base::message;
 use std::path::PathBuf;
@@ -24,7 +26,7 @@ pub struct Args {
 
 /// The files of the example project: their paths and texts. The rules are formatted, and pass the
 /// check with warnings denied.
-const EXAMPLE_FILES: [(&str, &str); 6] = [
+const EXAMPLE_FILES: ExampleFiles = [
     ("rules/support.rules", include_str!("init/support.rules")),
     ("rules/words.rules", include_str!("init/words.rules")),
     ("rulec.toml", include_str!("init/rulec.toml")),
@@ -33,8 +35,24 @@ const EXAMPLE_FILES: [(&str, &str); 6] = [
     (".github/workflows/rules.yml", include_str!("init/rules.yml")),
 ];
 
+/// The same project with Chinese texts, for `--lang zh`.
+const CHINESE_EXAMPLE_FILES: ExampleFiles = [
+    ("rules/support.rules", include_str!("init/zh/support.rules")),
+    ("rules/words.rules", include_str!("init/zh/words.rules")),
+    ("rulec.toml", include_str!("init/zh/rulec.toml")),
+    ("messages.jsonl", include_str!("init/zh/messages.jsonl")),
+    ("README.md", include_str!("init/zh/README.md")),
+    (".github/workflows/rules.yml", include_str!("init/rules.yml")),
+];
+
+type ExampleFiles = [(&'static str, &'static str); 6];
+
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let existing: Vec<String> = EXAMPLE_FILES
+    let example_files = match language() {
+        Language::English => EXAMPLE_FILES,
+        Language::Chinese => CHINESE_EXAMPLE_FILES,
+    };
+    let existing: Vec<String> = example_files
         .iter()
         .map(|(name, _)| args.folder.join(name))
         .filter(|path| path.symlink_metadata().is_ok())
@@ -48,7 +66,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             _ => message!("{files} already exist; `--force` overwrites them"),
         }));
     }
-    for (name, text) in EXAMPLE_FILES {
+    for (name, text) in example_files {
         let path = args.folder.join(name);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| files::unwritable_error(folder, &error))?;

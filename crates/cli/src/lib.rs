@@ -6,7 +6,7 @@
 //! | `term`, `stdio` | standard input, output and error, colour, closed pipes |
 //! | `signals` | orderly shutdown on signals |
 //! | `panic` | panics, limited to the line or subcommand in which they happen |
-//! | `language`, `usage` | the language of all messages, and localized usage errors |
+//! | `language`, `help`, `usage` | the language of all messages, help pages and usage errors |
 //! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
@@ -42,6 +42,7 @@ mod files;
 mod fix;
 mod fmt;
 mod graph;
+mod help;
 mod import;
 mod infer;
 mod init;
@@ -77,7 +78,7 @@ mod why;
 mod why_not;
 mod workflow;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use language::Lang;
 use rulec::{Language, Message};
 use rulec_base::message;
@@ -197,7 +198,11 @@ pub fn main(args: Vec<OsString>) -> u8 {
     panic::install_hook();
     signals::ignore_file_size_signal();
     language::select_language(&args);
-    let outcome = panic::catch_panic(|| match Cli::try_parse_from(&args) {
+    let parse = || {
+        let matches = help::localized_command(Cli::command()).try_get_matches_from(&args)?;
+        Cli::from_arg_matches(&matches)
+    };
+    let outcome = panic::catch_panic(|| match parse() {
         Ok(cli) => {
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = run_command(cli.verb, &term, &mut out);
@@ -295,7 +300,6 @@ fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_declared_soundly() {

@@ -35,6 +35,21 @@ impl LineChunk {
         (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
+    /// True if these are the first lines of the input, and their beginning is JSON that continues
+    /// on the next line.
+    pub fn begins_with_open_json(&self) -> bool {
+        let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
+        let mut lines = lines.filter(|line| !line.is_empty());
+        let (Some(first), Some(second)) = (lines.next().filter(|_| self.first == 1), lines.next()) else {
+            return false;
+        };
+        match first {
+            // If the next line is a message, the first line is a damaged one.
+            b"{" => !second.starts_with(b"{"),
+            _ => first.starts_with(b"[") && !first.ends_with(b"]"),
+        }
+    }
+
     /// Records a complete line that begins at the byte `start`.
     fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
@@ -60,6 +75,11 @@ impl<R: Read> LineReader<R> {
             bytes: 0,
             limit: MAX_LINE_BYTES,
         }
+    }
+
+    /// Returns the name of the input, for errors.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub fn bytes_read(&self) -> u64 {

@@ -238,7 +238,17 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 /// entry, or if there are several.
 pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
-        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_message())),
+        Some(name) => rules.entry(name).map_err(|error| {
+            let kinds: Vec<&str> = payload::kinds(rules).collect();
+            CliError::usage(match kinds.is_empty() {
+                true => error.to_message(),
+                false => message!(
+                    "{}; a payload kind is chosen with `--decision`: {}",
+                    error.to_message(),
+                    comma_list(kinds)
+                ),
+            })
+        }),
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
             // A choice that asks a language model is the default only if there is no other entry.

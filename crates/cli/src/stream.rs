@@ -133,6 +133,7 @@ pub fn read_objects(
     let (input, name, _) = open_input(Some(input), term)?;
     let (mut lines, mut skipped_lines) = (LineReader::new(name.clone(), input), 0);
     while let Some(chunk) = lines.next_chunk()? {
+        refuse_open_json(Some(&chunk), &name)?;
         for (number, line) in chunk.lines() {
             let result = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
@@ -149,6 +150,18 @@ pub fn read_objects(
         }
     }
     Ok(skipped_lines)
+}
+
+/// Returns an error if the input begins with JSON over several lines. Otherwise each of its lines
+/// would be an error.
+fn refuse_open_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
+    match chunk {
+        Some(chunk) if chunk.begins_with_open_json() => Err(CliError::error(message!(
+            "`{name}` contains JSON over several lines; write one message a line, for example with \
+            `jq -c` (`jq -c '.[]'` for a list)"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
@@ -183,6 +196,7 @@ impl StreamArgs {
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
         let next_job = || {
             let chunk = lines.next_chunk()?;
+            refuse_open_json(chunk.as_ref(), lines.name())?;
             progress.set_position(lines.bytes_read());
             Ok(chunk)
         };

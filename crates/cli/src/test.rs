@@ -1,7 +1,7 @@
 //! `rulec test`: runs the `test` blocks of rule files.
 
 use super::compiled::Compiled;
-use super::coverage;
+use super::coverage::{self, CoverageMinimum};
 use super::files;
 use super::language::{language, localized};
 use super::report::junit::{self, Case, CaseResult};
@@ -29,6 +29,8 @@ use std::path::{Path, PathBuf};
   rulec test --filter refund        only tests with this text in their name, ignoring case
   rulec test --format junit > tests.xml
   rulec test --coverage             also report which routes and conditions they did not reach
+  rulec test --fail-under 90        exit with 1 if they reach less than 90% of any kind
+  rulec test --fail-without-tests   exit with 1 if there is no test
   rulec test --coverage-html coverage.html --coverage-lcov lcov.info
   rulec test --watch                run again whenever a file changes, until stopped
 
@@ -60,6 +62,13 @@ pub struct Args {
     /// Report which routes and conditions the tests did not reach, and why
     #[arg(long)]
     coverage: bool,
+    /// Exit with status 1 if the tests cover less than this percentage of the routes, conditions or
+    /// another kind: `90` for every kind, or `route=100,condition=80`
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = coverage::parse_minimum)]
+    fail_under: Vec<CoverageMinimum>,
+    /// Exit with status 1 if there is no test
+    #[arg(long)]
+    fail_without_tests: bool,
     /// Write the coverage of the tests as an HTML page
     #[arg(long, value_name = "FILE")]
     coverage_html: Option<PathBuf>,
@@ -176,8 +185,10 @@ fn run_once(
     if args.format != Format::Human {
         term.print(&tally.summary());
     }
-    report_coverage(args, compiled, term, out)?;
-    Ok(match (tally.unreadable, tally.failed + tally.broken) {
+    let too_little = report_coverage(args, compiled, term, out)?;
+    let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
+    let problems = usize::from(too_little) + usize::from(is_without_tests);
+    Ok(match (tally.unreadable, tally.failed + tally.broken + problems) {
         (true, _) => Status::Usage,
         (false, 0) => Status::Fine,
         (false, _) => Status::Errors,
@@ -217,16 +228,18 @@ fn write_outcomes(
     Ok(())
 }
 
-/// Reports the coverage of the tests if requested. If the output format is for programs, the
-/// coverage text is printed on standard error instead.
+/// Reports the coverage of the tests if requested. Returns true if it is below a minimum. If the
+/// output format is for programs, the coverage text is printed on standard error instead.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],
     term: &Term,
     out: &mut Out,
-) -> Result<(), CliError> {
-    if !args.coverage && args.coverage_html.is_none() && args.coverage_lcov.is_none() {
-        return Ok(());
+) -> Result<bool, CliError> {
+    let minimums = &args.fail_under;
+    let is_wanted = args.coverage || args.coverage_html.is_some() || args.coverage_lcov.is_some();
+    if !is_wanted && minimums.is_empty() {
+        return Ok(false);
     }
     let mut reports = Vec::new();
     for (compiled, _) in compiled {
@@ -258,7 +271,11 @@ fn report_coverage(
             reports.iter().map(|(compiled, coverage, _)| coverage::format_lcov(compiled, coverage)).collect();
         files::replace_file(path, records.as_bytes())?;
     }
-    Ok(())
+    let shares =
+        coverage::covered_shares(reports.iter().map(|(_, coverage, findings)| (coverage, &findings[..])));
+    let failures = coverage::shares_below(&shares, minimums);
+    failures.iter().for_each(|failure| term.print_error(failure));
+    Ok(!failures.is_empty())
 }
 
 impl Args {

@@ -1,8 +1,5 @@
 //! Usage errors in the language of this run. English uses clap's own text; other languages use the
 //! details that clap provides.
-//!
-//! The `--help` pages are always English. clap writes some of their words itself (values, defaults,
-//! headings) and cannot localize them, so that localized pages would mix two languages.
 
 use super::language::localized;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

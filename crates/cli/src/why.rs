@@ -7,10 +7,10 @@ use super::run::select_entry;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status, meaning};
 use clap::ArgGroup;
-use rulec::RenderOptions;
 use rulec::choice::Question;
 use rulec::payload::{Judge, Unchecked};
 use rulec::{Explanation, InputViolation};
+use rulec::{Message, RenderOptions};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use serde::Serialize;
@@ -20,6 +20,7 @@ use std::io::{self, IsTerminal};
 /// Explain why a message takes its route
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  rulec why support.rules 'show my files'
   rulec why support.rules --text 'show my files' --ctx '{\"message_count\": 4}'
   rulec why support.rules --input '{\"text\": \"hello\", \"now\": \"2026-01-31T12:00:00Z\"}'
   head -1 messages.jsonl | rulec why support.rules --input -
@@ -58,8 +59,11 @@ pub struct Args {
 
 /// Arguments that give one message on the command line.
 #[derive(clap::Args)]
-#[command(group(ArgGroup::new("message").required(true).multiple(true).args(["text", "ctx", "input"])))]
+#[command(group(ArgGroup::new("message").required(true).multiple(true).args(["words", "text", "ctx", "input"])))]
 pub struct MessageArgs {
+    /// The message's `text`
+    #[arg(value_name = "TEXT", conflicts_with = "text")]
+    words: Option<String>,
     /// The message's `text`
     #[arg(long, allow_hyphen_values = true)]
     text: Option<String>,
@@ -67,7 +71,7 @@ pub struct MessageArgs {
     #[arg(long, value_name = "JSON")]
     ctx: Option<String>,
     /// The whole message as a JSON object; `-` reads standard input
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["text", "ctx"], allow_hyphen_values = true)]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["words", "text", "ctx"], allow_hyphen_values = true)]
     input: Option<String>,
 }
 
@@ -125,6 +129,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 })?;
             }
             for InputViolation { path, expected, found, hint, .. } in decision.breaches() {
+                let found = if found == "missing" { message!("missing") } else { Message::verbatim(found) };
                 let breach = message!("  {path}: expected {expected}, found {found}");
                 out.write_message(&match hint {
                     Some(hint) => message!("{breach}; {hint}"),
@@ -183,7 +188,7 @@ impl MessageArgs {
             return files::parse_input_object(text, refused).map(Json::Object);
         }
         let mut map = Map::new();
-        if let Some(text) = &self.text {
+        if let Some(text) = self.text.as_ref().or(self.words.as_ref()) {
             map.insert("text".to_owned(), text.as_str().into());
         }
         if let Some(ctx) = &self.ctx {

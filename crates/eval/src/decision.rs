@@ -85,12 +85,14 @@ impl Details {
 
 impl<R> Choice<R> {
     /// Returns the result of a search that chose nothing.
+    #[doc(hidden)]
     pub fn none_chosen() -> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
     /// Returns the result of a search that chose a statement without any `goto`.
     #[inline]
+    #[doc(hidden)]
     pub fn without_goto(chosen: Chosen<R>) -> Choice<R> {
         Choice { chosen: Some(chosen), path: SmallVec::new() }
     }
@@ -100,6 +102,7 @@ impl Choice {
     /// Returns the tables on the path from `entry` to the table of the chosen statement, both
     /// included.
     #[inline]
+    #[doc(hidden)]
     pub fn visited_tables(&self, program: &Program, entry: TableId) -> TableTrail {
         let jumps = self.path.iter().filter_map(|jump| {
             let route = &program.rules[jump.index()];
@@ -152,6 +155,7 @@ fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: Tab
 
 impl Chosen {
     /// Returns the outcome of the statement; `None` if the table has no default.
+    #[doc(hidden)]
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {
             Chosen::Rule(id) => Some(&program.rules[id.index()].outcome),
@@ -160,6 +164,7 @@ impl Chosen {
     }
 
     /// Returns the table that contains the statement.
+    #[doc(hidden)]
     pub fn table(self, program: &Program) -> TableId {
         match self {
             Chosen::Rule(id) => program.rules[id.index()].table,
@@ -168,6 +173,7 @@ impl Chosen {
     }
 
     /// Returns the rule's name, or `default`.
+    #[doc(hidden)]
     pub fn name(self, program: &Program) -> &str {
         match self {
             Chosen::Rule(id) => &program.rules[id.index()].name,

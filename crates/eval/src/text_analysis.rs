@@ -30,7 +30,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// How texts and search words are compared.
-const COMPARISON_MODE: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
+const COMPARISON_MODE: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
 
 /// Builds the host function that computes a feature, such as the intent; called once per rule set.
 /// Returns the error of [`intent::train_classifier`] if the classifier cannot be trained.

@@ -154,7 +154,7 @@ fn suppression_reason(code: Code) -> &'static str {
         Code::MixedScript => "the original's name",
         Code::RouteHidden => "so it was in the original: others match every message that it matches",
         Code::EqualPriority => "so it was in the original: the order decides",
-        Code::NoDefault => "the original has no default",
+        Code::NoDefault | Code::NoDefaultUnpromised => "the original has no default",
         _ => "as in the original",
     }
 }

@@ -118,13 +118,14 @@ impl<'t> Privacy<'t> {
         Some(if field.private { Privacy::Private(Some(&field.ty)) } else { Privacy::of_type(&field.ty) })
     }
 
-    /// Replaces the private parts of a value by [`MASK`], keys of private dicts included. Nothing
-    /// is truncated.
+    /// Replaces the private parts of a value by [`MASK`], keys of private dicts included. Null is
+    /// not replaced. Nothing is truncated.
     pub fn mask(self, json: Json) -> Json {
         match (self, json) {
             (Privacy::Public, json) => json,
+            // Null counts as missing, so a mask would claim that there is a value.
+            (_, Json::Null) => Json::Null,
             (Privacy::Private(_), _) => Json::from(MASK),
-            (Privacy::Message(_) | Privacy::Partly(_), Json::Null) => Json::Null,
             (_, Json::Object(map)) if self.allows_object() => {
                 let entries = map.into_iter().map(|(key, value)| {
                     let (privacy, hidden) = self.at_key(&key);

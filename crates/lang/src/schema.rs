@@ -97,9 +97,8 @@ impl ContractField {
             (None | Some(Json::Null), _) => self.optional,
             (Some(Json::Object(map)), Some(fields)) => fields.is_satisfied_by(map),
             (Some(json), _) => {
-                let value = Value::from_json(json);
-                !value.read_as(self.kinds).is_missing()
-                    && self.values.as_ref().is_none_or(|values| values.admits(value))
+                let value = Value::from_json(json).read_as(self.kinds);
+                !value.read_one_of(self.values.as_ref()).is_missing()
             }
         }
     }
@@ -112,14 +111,23 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
     let mut violations = Vec::new();
     match message {
         Json::Object(map) => find_record_violations(input, map, false, &mut SmallVec::new(), &mut violations),
-        other => violations.push(InputViolation {
-            path: String::new(),
-            expected: "an object".to_owned(),
-            found: json_kind_name(other),
-            hint: None,
-        }),
+        other => violations.push(InputViolation::not_an_object(other)),
     }
     violations
+}
+
+impl InputViolation {
+    /// Creates the violation of a message that is not an object. It is the only one with an empty
+    /// path.
+    #[doc(hidden)]
+    pub fn not_an_object(message: &Json) -> InputViolation {
+        InputViolation {
+            path: String::new(),
+            expected: "an object".to_owned(),
+            found: if message.is_null() { "null".to_owned() } else { json_kind_name(message) },
+            hint: None,
+        }
+    }
 }
 
 /// Adds the violations in a record to `violations`; `path` is the path of the record in the

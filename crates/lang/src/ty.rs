@@ -7,7 +7,7 @@
 mod enumeration;
 mod record;
 
-pub use enumeration::{Enumeration, read_as_one_of};
+pub use enumeration::Enumeration;
 pub use record::{Field, RecordType};
 
 use rulec_base::codec::impl_codec;
@@ -225,6 +225,13 @@ impl Ty {
         match &self.inner {
             InnerType::Values(values) => Some(values),
             _ => None,
+        }
+    }
+    /// Returns the texts of an enumeration, or of the enumeration of a list's elements.
+    pub fn values_or_element_values(&self) -> Option<&Enumeration> {
+        match &self.inner {
+            InnerType::Element(element) if self.kinds == KindSet::LIST => element.values(),
+            _ => self.values(),
         }
     }
     /// True if every value of this type is also a value of `other`. Element types and fields are

@@ -3,6 +3,8 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+mod reading;
+
 use crate::ty::{Kind, KindSet};
 use bumpalo::Bump;
 use rulec_base::text::version;
@@ -161,33 +163,6 @@ impl<'a> Value<'a> {
 
     pub fn is_missing(self) -> bool {
         matches!(self, Value::Missing)
-    }
-
-    /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
-    /// becomes a float if the kinds include floats but not ints. A float without a fraction becomes
-    /// an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema too. RFC
-    /// 3339 text becomes a time if the kinds include times but not texts.
-    #[must_use]
-    #[inline]
-    pub fn read_as(self, kinds: KindSet) -> Value<'a> {
-        match self.kind() {
-            Some(kind) if kinds.has(kind) => self,
-            Some(_) => self.read_as_near_kind(kinds),
-            None => self,
-        }
-    }
-
-    #[cold]
-    fn read_as_near_kind(self, kinds: KindSet) -> Value<'a> {
-        match self {
-            Value::Int(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
-            Value::Wide(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
-            Value::Float(float) if kinds.has(Kind::Int) => Value::from_whole_float(float),
-            Value::Str(text) if kinds.has(Kind::DateTime) => {
-                parse_datetime(text).map_or(Value::Missing, Value::DateTime)
-            }
-            _ => Value::Missing,
-        }
     }
 
     /// Returns a field of a dict or record; returns missing for other values.

@@ -53,7 +53,7 @@ pub struct Feature {
 
 fn normalize_text(text: &str) -> String {
     let text = truncate_text(text.trim_start());
-    let prepared = TextMode { fold: true, form: NormalizationForm::Nfkc }.prepare(text);
+    let prepared = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc }.prepare(text);
     let mut normalized = String::with_capacity(prepared.len());
     for word in truncate_text(&prepared).split_whitespace() {
         if !normalized.is_empty() {

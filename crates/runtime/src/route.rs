@@ -18,10 +18,12 @@ mod shadow;
 mod stats;
 #[cfg(feature = "watch")]
 mod watch;
+#[cfg(feature = "watch")]
+mod watched;
 
 pub use build::{Problem, RouterBuilder, RouterError, Warning};
 pub use difference::RoutePosition;
-pub use handler::{HandlerError, HandlerResult, Request};
+pub use handler::{HandlerError, HandlerResult, Reply, Request};
 pub use log::{DecisionLog, DecisionLogBuilder, LogStats};
 pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
@@ -30,6 +32,8 @@ pub use shadow::{Differences, Generations, PairStats, ShadowStats, SwitchError};
 pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
 #[cfg(feature = "watch")]
 pub use watch::{Watch, WatchError, WatchStatus};
+#[cfg(feature = "watch")]
+pub use watched::{WatchedRules, WatchedRulesBuilder};
 
 use super::task;
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -38,11 +42,13 @@ use history::PreviousRules;
 use log::DecisionRecord;
 use policy::Circuit;
 use rulec::{Decision, Edit, EditError, Guard, LiveRules, UnknownEntry};
+use rulec_sema::hir::ROUTES_TABLE;
+use serde::Serialize;
 use serde_json::Value as Json;
 use shadow::ShadowRules;
 use stats::RouterCounters;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 /// Selects a route for each message and runs the route's handler. Cheap to clone; clones share all
@@ -141,6 +147,9 @@ impl Router {
     /// The sender's permissions come from [`RouterBuilder::permissions`]. If that function is not
     /// set, the sender has no permissions.
     ///
+    /// A message that is not an object is not decided; see [`HandlerOutcome::Invalid`]. Async host
+    /// functions are awaited; see [`rulec::decide_async`].
+    ///
     /// Must run inside a tokio runtime with its timer enabled. If the returned future is dropped,
     /// the handler is aborted and the decision is logged as `cancelled`.
     pub async fn route(&self, message: impl Into<Arc<Json>>) -> Outcome {
@@ -153,10 +162,48 @@ impl Router {
         self.route_with(message.into(), Some(permissions)).await
     }
 
+    /// Like [`Router::route`], for any value that serializes to a JSON object. If JSON cannot
+    /// represent the value, the outcome is [`HandlerOutcome::Invalid`].
+    pub fn route_value<'r, T: Serialize + ?Sized>(
+        &'r self,
+        message: &T,
+    ) -> impl Future<Output = Outcome> + Send + use<'r, T> {
+        let message = serde_json::to_value(message);
+        async move { self.route_converted(message, None).await }
+    }
+
+    /// Like [`Router::route_value`], but with the given permissions instead of
+    /// [`RouterBuilder::permissions`].
+    pub fn route_value_as<'r, T: Serialize + ?Sized>(
+        &'r self,
+        message: &T,
+        permissions: &'r Permissions,
+    ) -> impl Future<Output = Outcome> + Send + use<'r, T> {
+        let message = serde_json::to_value(message);
+        async move { self.route_converted(message, Some(permissions)).await }
+    }
+
+    async fn route_converted(
+        &self,
+        message: Result<Json, serde_json::Error>,
+        permissions: Option<&Permissions>,
+    ) -> Outcome {
+        match message {
+            Ok(message) => self.route_with(Arc::new(message), permissions).await,
+            Err(error) => {
+                let result = HandlerOutcome::Invalid { error: error.to_string() };
+                let entry = self.shared.entry.as_deref().unwrap_or(ROUTES_TABLE).to_owned();
+                self.shared.stats.count_message(&entry, None, result.kind(), Duration::ZERO);
+                Outcome { entry, generation: self.rules().generation(), result, ..Outcome::default() }
+            }
+        }
+    }
+
     async fn route_with(&self, message: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
         let rules = self.shared.active.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
-        let decision = match self.shared.decide(&rules, &message) {
+        let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).await;
+        let decision = match decided {
             Ok(decision) => Arc::new(decision),
             Err(error) => return undecided_outcome(&error, &rules),
         };
@@ -170,10 +217,10 @@ impl Router {
             attempt: 1,
         });
         let outcome = Outcome::from_decision(&decision);
-        let shadow = self.shared.shadow.load();
-        let shadow_difference =
-            shadow.as_ref().and_then(|shadow| shadow.observe(&self.shared, &decision, &message));
-        drop(shadow);
+        let shadow_difference = match self.shared.shadow.load_full() {
+            Some(shadow) => shadow.observe(&self.shared, &decision, &message).await,
+            None => None,
+        };
         let record = DecisionRecord {
             time,
             rules,
@@ -182,7 +229,12 @@ impl Router {
             shadow_difference,
         };
         let mut pending = PendingDecision { shared: &self.shared, record: Some(record), outcome, start };
-        let Some(request) = request else { return pending.finish(HandlerOutcome::NoRoute) };
+        let Some(request) = request else {
+            return pending.finish(match decision.refusal() {
+                Some(error) => HandlerOutcome::Invalid { error: error.to_string() },
+                None => HandlerOutcome::NoRoute,
+            });
+        };
         let sender = MessageSender {
             shared: &self.shared,
             message: &message,

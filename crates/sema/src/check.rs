@@ -8,8 +8,10 @@ mod decide;
 mod enumeration;
 mod expr;
 mod fields;
+mod file_settings;
 mod flow;
 mod fraction;
+mod habits;
 mod known;
 mod locals;
 mod mismatch;
@@ -42,12 +44,11 @@ pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
 use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
 use crate::resolve::{Definition, Symbols, duplicate_error};
 use fields::MessageFields;
+use file_settings::{FileSettings, SettingUses};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Label, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
-use rulec_base::text::NormalizationForm;
-use rulec_lang::operators::Case;
 use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
@@ -160,14 +161,6 @@ const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
 
-#[derive(Clone)]
-struct FileSettings {
-    case: Case,
-    form: NormalizationForm,
-    /// The default time zone for clock functions that are called without one.
-    zone: Option<Arc<str>>,
-}
-
 struct Checker<'a> {
     loaded: &'a Loaded,
     symbols: &'a Symbols<'a>,
@@ -176,6 +169,7 @@ struct Checker<'a> {
     fields: MessageFields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, FileSettings>,
+    setting_uses: SettingUses<'a>,
     /// The `version` setting of each file.
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
@@ -194,8 +188,7 @@ struct Checker<'a> {
     let_measures: Vec<Measure>,
     /// True while a choice is checked. Operands that cannot be compared then cause only a warning.
     is_in_choice: bool,
-    /// Inside a router: the name that the author gave the output parameter, and the message field
-    /// that this name reads.
+    /// Inside a router: the author's name of the output parameter, and the field that it reads.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
     /// Tests that the names in the current payload rule have values of their declared types.
@@ -219,6 +212,7 @@ impl<'a> Checker<'a> {
             fields: MessageFields::default(),
             types: HashMap::new(),
             settings: HashMap::new(),
+            setting_uses: SettingUses::default(),
             versions: HashMap::new(),
             definitions: HashMap::new(),
             used: HashSet::new(),
@@ -338,6 +332,7 @@ impl<'a> Checker<'a> {
 
     fn reset_pass(&mut self) {
         self.definitions.clear();
+        self.setting_uses = SettingUses::default();
         self.entries.clear();
         self.payload = payload::PayloadState::default();
         self.remaining_comparisons.set(MAX_NAME_COMPARISONS);
@@ -355,8 +350,10 @@ impl<'a> Checker<'a> {
         self.read_settings();
         self.declare_analysis();
         for symbol in order {
-            let checked = self.check_definition(symbol.name, &symbol.node).ok();
-            self.definitions.insert(&symbol.name.node, checked);
+            let name = symbol.name.node.as_str();
+            let check = |checker: &mut Self| checker.check_definition(symbol.name, &symbol.node).ok();
+            let checked = self.recording_settings(name, check);
+            self.definitions.insert(name, checked);
         }
         self.fill_analysis();
         self.check_tables();
@@ -379,11 +376,6 @@ impl<'a> Checker<'a> {
 
     fn statements(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
         self.loaded.units.iter().flat_map(|unit| &unit.statements)
-    }
-
-    fn settings_of(&self, file: FileId) -> FileSettings {
-        let defaults = || FileSettings { case: Case::Match, form: NormalizationForm::None, zone: None };
-        self.settings.get(&file).cloned().unwrap_or_else(defaults)
     }
 
     fn check_definition(

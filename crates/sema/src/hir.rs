@@ -30,7 +30,7 @@ pub use workflow::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, Workflow};
 use crate::request::{Analysis, Feature};
 use rulec_base::span::Span;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty, read_as_one_of};
+use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
 use rulec_lang::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
@@ -165,8 +165,7 @@ impl Slot {
         if self.root.is_some() {
             return Value::Missing;
         }
-        let field_value = self.path.iter().try_fold(message, |json, key| json.get(&**key));
-        field_value.map_or(Value::Missing, |json| self.read(Value::from_json(json)))
+        self.load_from(Value::from_json(message))
     }
 
     /// Reads the field from `root`, the value of the field's binding.
@@ -176,7 +175,7 @@ impl Slot {
 
     /// Reads a value of the field as the type of the field. A value of another type is missing.
     pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
-        read_as_one_of(self.values.as_ref(), value.read_as(self.kinds))
+        value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
 
     /// Returns the dotted path as an author writes it.

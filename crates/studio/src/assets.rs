@@ -2,8 +2,7 @@
 //! program contains these files.
 
 #[cfg(feature = "assets")]
-static PAGE_FILES: include_dir::Dir<'static> =
-    include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../studio/dist");
+static PAGE_FILES: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/dist");
 
 /// Returns a file of the studio's page by its path, such as `assets/index.js`.
 #[cfg(feature = "assets")]

@@ -81,7 +81,8 @@ pub enum TokenKind {
     Dot,
     #[token("@")]
     At,
-    /// A character that is not allowed in any statement.
+    /// A character that is not allowed in any statement, or a number in full-width digits.
+    #[regex("[\u{FF10}-\u{FF19}]+([.\u{FF0E}][\u{FF10}-\u{FF19}]+)?")]
     Stray,
 }
 

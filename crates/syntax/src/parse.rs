@@ -16,6 +16,7 @@ mod payload;
 mod phrase;
 mod request;
 mod scan;
+mod slips;
 mod splitter;
 mod stream;
 mod terminals;
@@ -24,6 +25,7 @@ mod tests;
 mod tree;
 mod types;
 
+pub use foreign::joined_template;
 pub use literal::UNITS;
 
 use crate::ast::{Allow, Ident, Statement, StatementKind};

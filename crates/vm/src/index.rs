@@ -52,8 +52,8 @@ use crate::bytecode::fields::FieldLookup;
 use anchored_literals::EdgeLiterals;
 use attribute::{ClassId, ValueClasses};
 use bitmap::Bitmap;
+use rulec_base::text::TextMode;
 use rulec_base::text::texts::TextIds;
-use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_sema::hir::TableId;
 use rulec_sema::normal::{NRoute, Normal};
 use scan::Scanner;
@@ -139,7 +139,7 @@ impl SubjectIndex {
     /// `asks_own` is false, because then no predicate needs the result.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
-        self.asks_own && form.mode.form == NormalizationForm::None && prepared == text.as_bytes()
+        self.asks_own && form.mode.maps_single_chars() && prepared == text.as_bytes()
     }
 }
 

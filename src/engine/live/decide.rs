@@ -50,7 +50,8 @@ fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
 
 pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
-    if !may_have_edits(snapshot, entry) {
+    // The base refuses a message that is not an object.
+    if !may_have_edits(snapshot, entry) || !message.is_object() {
         return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
     }
     with_segment_vms(snapshot, message, |machines, thread| {
@@ -121,7 +122,7 @@ fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>)
 /// Returns the names of all routes of a table whose conditions hold, in evaluation order.
 pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
     let rules = &snapshot.base.rules;
-    if !may_have_edits(snapshot, entry) {
+    if !may_have_edits(snapshot, entry) || !message.is_object() {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
     let mut matches: Vec<(RouteOrder, &str)> = Vec::new();

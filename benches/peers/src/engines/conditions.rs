@@ -81,7 +81,7 @@ fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
     let NPred { ask: TestKind::Op(op), mode, left, right: Some(right) } = pred else {
         return Err(super::beyond("a test that is not of a text"));
     };
-    if *normal.expr(*left) != NExpr::Slot(SlotId(0)) || mode.text.form != NormalizationForm::None {
+    if *normal.expr(*left) != NExpr::Slot(SlotId(0)) || !mode.text.maps_single_chars() {
         return Err(super::beyond("a text that is not the message's own"));
     }
     let TestMode { word, quantity, text: prepare } = *mode;

@@ -183,6 +183,8 @@ define_codes! {
     SameTestName = "W0104", "two tests have the same name";
     UnreadField = "W0105", "an input field that no rule reads";
     UnusedImport = "W0106", "an import is not used";
+    HyphenInName = "W0107", "a name with a hyphen is read as a subtraction";
+    FieldLikeFunction = "W0108", "a field is spelled like a function of another language";
     LooksLikePattern = "W0110", "a plain text that looks like a pattern";
     NotATextInList = "W0111", "an element that is no text is searched for in a text";
     NeverMatches = "W0201", "a condition can never hold";
@@ -204,6 +206,9 @@ define_codes! {
     WinsWithout = "W0217", "a branch wins without one of its conditions";
     FractionForInt = "W0218", "an integer is compared with a fraction";
     TooLargeToAnalyse = "W0219", "conditions that are too large to analyse";
+    NoDefaultUnpromised = "W0220", "messages that break the promise of `input` match no route";
+    SettingsDiffer = "W0221", "an imported definition has other settings than this file";
+    RareField = "W0222", "a field that is read once and spelled like another field";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";
@@ -242,6 +247,8 @@ impl Code {
                 | Code::EqualPriority
                 | Code::NegationFallsThrough
                 | Code::NoDefault
+                | Code::NoDefaultUnpromised
+                | Code::RareField
                 | Code::WinsWithout
         )
     }

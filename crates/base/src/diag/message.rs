@@ -94,6 +94,7 @@ static CHINESE_TEMPLATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 impl Message {
     /// Creates a message from a template and the values of its placeholders. `message!` expands to
     /// a call of this function if the template has placeholders or braces.
+    #[doc(hidden)]
     pub fn new(template: &'static str, args: Vec<Arg>) -> Message {
         let english = fill_placeholders(template, template, push_fn_for(Language::English), |index| {
             localized_arg(&args, index, Language::English)
@@ -274,8 +275,11 @@ fn fill_placeholders<'t>(
 }
 
 /// Appends a piece with Chinese spacing: a space between Chinese characters and code or numbers,
-/// and no space between two Chinese characters.
+/// and no space between two Chinese characters. Inside backquotes, nothing changes.
 fn push_with_chinese_spacing(out: &mut String, piece: &str) {
+    if out.bytes().filter(|byte| *byte == b'`').count() % 2 == 1 {
+        return out.push_str(piece);
+    }
     let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     let is_code = |c: char| c.is_ascii_alphanumeric() || c == '`';
     let is_text = |text: &str| text.starts_with(is_han);

@@ -143,6 +143,7 @@ impl JsonError {
     /// Changes the keys that the error names, to mask private keys. The function receives the
     /// path of the faulty value, outermost step first, and the key that occurs twice.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_keys_changed(self, change: impl FnOnce(&mut [PathStep], Option<&mut String>)) -> JsonError {
         let Some(mut keys) = self.keys else { return self };
         change(&mut keys.steps, keys.duplicate.as_mut());

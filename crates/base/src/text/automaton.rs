@@ -9,12 +9,16 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, BuildError, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind};
 
 /// A byte that occurs in no UTF-8 text.
 const NON_UTF8_BYTE: u8 = 0xff;
 /// Minimum number of literals for which dummy states are added.
 const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
+/// Length in bytes of a literal from which on the automaton keeps failure transitions. Without
+/// them, the builder follows the chain of failures from each state. For a literal that repeats
+/// itself, such as `abab…`, that takes time quadratic in the length of the literal.
+const MIN_LENGTH_FOR_FAILURES: usize = 1_000;
 /// Number of literals per dummy state.
 const LITERALS_PER_DUMMY_STATE: usize = 64;
 
@@ -43,7 +47,9 @@ impl LiteralAutomaton {
         ];
         let dummy_pattern = (!dummy_pattern.is_empty()).then_some(&*dummy_pattern);
         let patterns = dummy_pattern.into_iter().chain(literals.iter().map(AsRef::as_ref));
-        let inner = AhoCorasick::builder().match_kind(kind).build(patterns)?;
+        let is_long = literals.iter().any(|literal| literal.as_ref().len() >= MIN_LENGTH_FOR_FAILURES);
+        let representation = is_long.then_some(AhoCorasickKind::ContiguousNFA);
+        let inner = AhoCorasick::builder().match_kind(kind).kind(representation).build(patterns)?;
         Ok(LiteralAutomaton { inner, first_id: usize::from(dummy_pattern.is_some()) })
     }
 

@@ -112,6 +112,25 @@ pub fn fold_char(c: char) -> char {
     if c.is_ascii() { c.to_ascii_lowercase() } else { FOLD_TABLE.get(c) }
 }
 
+/// Returns the full case folding of `c`, which has one to three characters: `ß` and `ẞ` become
+/// `ss`, `İ` becomes `i` and a combining dot. Folding these characters again changes nothing.
+///
+/// Unicode's full folding differs from its simple folding exactly where a case mapping has several
+/// characters. The standard library has these mappings.
+pub fn full_fold(c: char) -> impl Iterator<Item = char> {
+    let folded = fold_char(c);
+    let mut chars = [Some(folded), None, None];
+    if !folded.is_ascii() {
+        let (lower, upper) = (folded.to_lowercase(), folded.to_uppercase());
+        if lower.len() > 1 {
+            chars.iter_mut().zip(lower).for_each(|(own, c)| *own = Some(c));
+        } else if upper.len() > 1 {
+            chars.iter_mut().zip(upper).for_each(|(own, c)| *own = Some(fold_char(c)));
+        }
+    }
+    chars.into_iter().flatten()
+}
+
 /// Which characters are equal to a given character when case is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseEquals {
@@ -384,6 +403,20 @@ mod tests {
         ] {
             of.chars().for_each(|c| assert_eq!(case_equals(c), expected, "{c:?}"));
         }
+    }
+
+    /// Both crates follow Unicode, but choose other representatives of equal characters.
+    #[test]
+    fn folds_fully_as_another_implementation_does() {
+        let mut several = 0;
+        for c in '\0'..=char::MAX {
+            let folded: String = full_fold(c).collect();
+            let expected = fold(&caseless::default_case_fold_str(&c.to_string())).to_string();
+            assert_eq!(folded, expected, "{c:?}");
+            assert_eq!(folded.chars().flat_map(full_fold).collect::<String>(), folded, "{c:?}: twice");
+            several += usize::from(folded.chars().count() > 1);
+        }
+        assert!(several > 100, "{several}");
     }
 
     #[test]

@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn modes() {
         use super::super::NormalizationForm;
-        let mode = TextMode { fold: true, form: NormalizationForm::Nfkc };
+        let mode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
         for (pattern, text, expected) in [
             ("SHOW *.RS", "Show main.rs", true),
             ("ＣＡＦＥ\u{301}?", "cafés", true),

@@ -33,9 +33,55 @@ pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
     Some(network.contains(&address) || network.contains(&address.to_canonical()))
 }
 
+/// Returns addresses at the edges of a network: inside, and next to its last address. `None` if the
+/// text is no network. Take the edges of some networks, and `0.0.0.0` and `::`. Then each address
+/// is in the same networks as the nearest edge that is not greater.
+pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
+    let network = parse_network(network)?;
+    let (first, last) = (network.network(), network.broadcast());
+    let second = next_address(first).filter(|second| network.contains(second));
+    let edges = [second, Some(first), Some(last), next_address(last)];
+    let mut edges: Vec<IpAddr> = edges.into_iter().flatten().collect();
+    // An IPv4 address in IPv6 form is in the same IPv4 networks, but also in IPv6 networks.
+    let mapped = edges.iter().filter_map(|edge| match edge {
+        IpAddr::V4(edge) => Some(IpAddr::from(edge.to_ipv6_mapped())),
+        IpAddr::V6(_) => None,
+    });
+    let mapped: Vec<IpAddr> = mapped.collect();
+    if let (IpAddr::V4(_), Some(end)) = (first, next_address(LAST_MAPPED.into())) {
+        edges.extend(mapped.into_iter().chain([end]));
+    }
+    Some(edges)
+}
+
+/// The last IPv4 address in IPv6 form.
+const LAST_MAPPED: std::net::Ipv6Addr = std::net::Ipv4Addr::BROADCAST.to_ipv6_mapped();
+
+fn next_address(address: IpAddr) -> Option<IpAddr> {
+    match address {
+        IpAddr::V4(address) => u32::from(address).checked_add(1).map(|next| IpAddr::V4(next.into())),
+        IpAddr::V6(address) => u128::from(address).checked_add(1).map(|next| IpAddr::V6(next.into())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn edges_of_a_network_are_inside_and_behind_it() {
+        let edges = |network: &str| -> Vec<String> {
+            let edges = edge_addresses(network).expect("a network");
+            edges.iter().map(ToString::to_string).collect()
+        };
+        let of_eight = edges("10.9.9.9/8");
+        for edge in ["10.0.0.1", "10.0.0.0", "11.0.0.0", "10.255.255.255", "::ffff:10.0.0.0", "::1:0:0:0"] {
+            assert!(of_eight.iter().any(|other| other == edge), "{edge} in {of_eight:?}");
+        }
+        assert_eq!(edges("2001:db8::1"), ["2001:db8::1", "2001:db8::1", "2001:db8::2"]);
+        assert!(edges("0.0.0.0/0").contains(&"255.255.255.255".to_owned()));
+        assert_eq!(edge_addresses("10/8"), None);
+    }
 
     #[test]
     fn addresses_lie_in_networks() {

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 
 use super::expanding::{ExpandingChar, find_expanding};
-use super::fold::{fold_char, fold_into, is_folded};
+use super::fold::{fold_char, fold_into, full_fold, is_folded};
 use super::invisible::is_default_ignorable;
 
 /// A Unicode normalization form (Unicode Standard Annex 15).
@@ -38,16 +38,24 @@ pub enum NormalizationForm {
 pub struct TextMode {
     /// Whether case is ignored, see [`fold_char`].
     pub fold: bool,
+    /// Whether case is ignored by full case folding, see [`full_fold`]. Only if `fold` is set.
+    pub full: bool,
     pub form: NormalizationForm,
 }
 
 impl TextMode {
     /// The mode that leaves every text unchanged.
-    pub const PLAIN: TextMode = TextMode { fold: false, form: NormalizationForm::None };
+    pub const PLAIN: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::None };
 
     /// True if this mode changes no text.
     pub const fn is_plain(self) -> bool {
         !self.fold && matches!(self.form, NormalizationForm::None)
+    }
+
+    /// True if this mode only folds single characters, or changes nothing. So one character stays
+    /// one character, and a character that does not fold stays the same.
+    pub const fn maps_single_chars(self) -> bool {
+        !self.full && matches!(self.form, NormalizationForm::None)
     }
 
     /// Returns the prepared text, borrowed if preparing changes nothing. Preparing the result again
@@ -67,13 +75,19 @@ impl TextMode {
     #[inline]
     pub fn prepare_into(self, text: &str, out: &mut String) {
         match self {
-            TextMode { fold: true, form: NormalizationForm::None } => fold_into(text, out),
+            TextMode { fold: true, full: false, form: NormalizationForm::None } => fold_into(text, out),
             _ => self.normalise_into(text, out),
         }
     }
 
     fn normalise_into(self, text: &str, out: &mut String) {
         let is_normalized = self.form.is_surely_normalized(text);
+        if self.full && !text.is_ascii() {
+            return match self.form.is_nfkc() && !is_normalized {
+                true => self.prepare_expanding(text, out),
+                false => self.fold_fully_into(text, out),
+            };
+        }
         match (self.fold, is_normalized) {
             (false, true) => out.push_str(text),
             (true, true) => {
@@ -90,6 +104,20 @@ impl TextMode {
                 NormalizationForm::None => fold_into(text, out),
                 _ => out.extend(self.form.kept_chars(text).nfc().map(fold_char).nfc()),
             },
+        }
+    }
+
+    /// Appends the prepared `text` to `out` under full case folding.
+    fn fold_fully_into(self, text: &str, out: &mut String) {
+        let chars = self.form.kept_chars(text);
+        match self.form {
+            NormalizationForm::None => out.extend(chars.flat_map(full_fold)),
+            NormalizationForm::Nfc | NormalizationForm::Visible => {
+                out.extend(chars.nfc().flat_map(full_fold).nfc());
+            }
+            NormalizationForm::Nfkc | NormalizationForm::StrictNfkc => {
+                out.extend(chars.nfkc().flat_map(full_fold).nfkc());
+            }
         }
     }
 
@@ -116,12 +144,17 @@ impl TextMode {
         }
         let combined =
             previous.map_or("", |expansion| &expansion.end).chars().chain(self.form.kept_chars(text)).nfkc();
-        if self.fold { out.extend(combined.map(fold_char).nfkc()) } else { out.extend(combined) }
+        match (self.fold, self.full) {
+            (false, _) => out.extend(combined),
+            (true, false) => out.extend(combined.map(fold_char).nfkc()),
+            (true, true) => out.extend(combined.flat_map(full_fold).nfkc()),
+        }
     }
 
     /// True only if preparing the text is known to change nothing.
     fn is_surely_unchanged(self, text: &str) -> bool {
-        (!self.fold || is_folded(text)) && self.form.is_surely_normalized(text)
+        let is_folded = || is_folded(text) && (!self.full || text.is_ascii());
+        (!self.fold || is_folded()) && self.form.is_surely_normalized(text)
     }
 }
 
@@ -183,24 +216,44 @@ fn is_inert(c: char) -> bool {
 }
 
 impl_codec!(enum NormalizationForm { 0 None, 1 Nfc, 2 Nfkc, 3 Visible, 4 StrictNfkc });
-impl_codec!(struct TextMode { fold, form });
+impl_codec!(struct TextMode { fold, full, form });
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const NONE: TextMode = TextMode::PLAIN;
-    const FOLD: TextMode = TextMode { fold: true, form: NormalizationForm::None };
-    const NFC: TextMode = TextMode { fold: false, form: NormalizationForm::Nfc };
-    const NFKC: TextMode = TextMode { fold: false, form: NormalizationForm::Nfkc };
-    const FOLD_NFC: TextMode = TextMode { fold: true, form: NormalizationForm::Nfc };
-    const FOLD_NFKC: TextMode = TextMode { fold: true, form: NormalizationForm::Nfkc };
-    const VISIBLE: TextMode = TextMode { fold: false, form: NormalizationForm::Visible };
-    const FOLD_VISIBLE: TextMode = TextMode { fold: true, form: NormalizationForm::Visible };
-    const STRICT: TextMode = TextMode { fold: false, form: NormalizationForm::StrictNfkc };
-    const FOLD_STRICT: TextMode = TextMode { fold: true, form: NormalizationForm::StrictNfkc };
-    const ALL: [TextMode; 10] =
-        [NONE, FOLD, NFC, NFKC, FOLD_NFC, FOLD_NFKC, VISIBLE, FOLD_VISIBLE, STRICT, FOLD_STRICT];
+    const FOLD: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::None };
+    const NFC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Nfc };
+    const NFKC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Nfkc };
+    const FOLD_NFC: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfc };
+    const FOLD_NFKC: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
+    const VISIBLE: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Visible };
+    const FOLD_VISIBLE: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Visible };
+    const STRICT: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::StrictNfkc };
+    const FOLD_STRICT: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::StrictNfkc };
+    const FULL: TextMode = TextMode { full: true, ..FOLD };
+    const FULL_NFC: TextMode = TextMode { full: true, ..FOLD_NFC };
+    const FULL_NFKC: TextMode = TextMode { full: true, ..FOLD_NFKC };
+    const FULL_VISIBLE: TextMode = TextMode { full: true, ..FOLD_VISIBLE };
+    const FULL_STRICT: TextMode = TextMode { full: true, ..FOLD_STRICT };
+    const ALL: [TextMode; 15] = [
+        NONE,
+        FOLD,
+        NFC,
+        NFKC,
+        FOLD_NFC,
+        FOLD_NFKC,
+        VISIBLE,
+        FOLD_VISIBLE,
+        STRICT,
+        FOLD_STRICT,
+        FULL,
+        FULL_NFC,
+        FULL_NFKC,
+        FULL_VISIBLE,
+        FULL_STRICT,
+    ];
 
     /// Prepares `text` and checks three laws. The result is borrowed exactly if nothing changes,
     /// appending gives the same text, and preparing again changes nothing.
@@ -235,6 +288,11 @@ mod tests {
             (FOLD_VISIBLE, "J\u{ad}\u{30c}", "ǰ"),
             (STRICT, "ur\u{ad}Ｇent", "ur\u{ad}Gent"),
             (NFC, "ur\u{ad}gent", "ur\u{ad}gent"),
+            (FULL, "STRAẞE straße ŉ İı", "strasse strasse ʼn i\u{307}ı"),
+            (FULL, "Plain TEXT", "plain text"),
+            (FULL_NFC, "H\u{331} ẖ ß", "ẖ ẖ ss"),
+            (FULL_NFKC, "ＳＴＲＡẞＥ ﬃ", "strasse ffi"),
+            (FULL_VISIBLE, "stra\u{ad}ße", "strasse"),
         ] {
             assert_eq!(check(mode, text), expected, "{mode:?} {text:?}");
         }

@@ -44,9 +44,55 @@ pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }
 
+/// The smallest version in the order of versions.
+pub const SMALLEST_VERSION: &str = "0.0.0-0";
+
+/// Returns the version that follows directly in the order of versions. `None` if the text is not a
+/// version, or if its numbers or its length are too large.
+pub fn next_version(text: &str) -> Option<String> {
+    let version = parse_version(text)?;
+    let next = match version.pre.is_empty() {
+        true => format!("{}.{}.{}-0", version.major, version.minor, version.patch.checked_add(1)?),
+        false => format!("{version}.0"),
+    };
+    (next.len() <= MAX_VERSION_BYTES).then_some(next)
+}
+
+/// Returns releases next to a version: one above and one below. The list is empty if the text is
+/// not a version.
+pub fn neighbouring_releases(text: &str) -> Vec<String> {
+    let Some(version) = parse_version(text) else { return Vec::new() };
+    let above = version.patch.checked_add(1).map(|patch| Version::new(version.major, version.minor, patch));
+    let below = match (version.major, version.minor, version.patch) {
+        (0, 0, 0) => None,
+        (major, 0, 0) => Some(Version::new(major - 1, 0, 0)),
+        (major, minor, 0) => Some(Version::new(major, minor - 1, 0)),
+        (major, minor, patch) => Some(Version::new(major, minor, patch - 1)),
+    };
+    above.into_iter().chain(below).map(|version| version.to_string()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_version_lies_between_a_version_and_the_next() {
+        for (version, next, above) in [
+            ("1.2.3", "1.2.4-0", "1.2.4-0.0"),
+            ("1.2.4-0", "1.2.4-0.0", "1.2.4-0.0.0"),
+            ("v2-rc", "2.0.0-rc.0", "2.0.0-rc.1"),
+            (SMALLEST_VERSION, "0.0.0-0.0", "0.0.0-1"),
+        ] {
+            assert_eq!(next_version(version).as_deref(), Some(next));
+            assert_eq!(order(version, next), Some(Ordering::Less));
+            assert_eq!(order(next, above), Some(Ordering::Less));
+        }
+        assert_eq!(next_version("x"), None);
+        assert_eq!(neighbouring_releases("1.10"), ["1.10.1", "1.9.0"]);
+        assert_eq!(neighbouring_releases("2-rc"), ["2.0.1", "1.0.0"]);
+        assert_eq!(neighbouring_releases("0"), ["0.0.1"]);
+    }
 
     fn order(left: &str, right: &str) -> Option<Ordering> {
         let text = |written: &str| parse_version(written).map(|version| version.to_string());

@@ -12,6 +12,18 @@ fn sound_files_say_so() {
 }
 
 #[test]
+fn severe_findings_are_first_and_unread_fields_are_last_in_one_line() {
+    let rules = "input { text: string, unread: int }\nlet a = \"x\"\nroute r when text == \"y\" -> h\n\
+                 route s when text == \"y\" -> h\ndefault -> h\n";
+    let ran = Folder::with(rules).rulec(&["check"]).expect(0);
+    let codes: Vec<&str> = ran.out.lines().filter(|line| line.contains("W0")).collect();
+    assert_eq!(codes[..2], ["W0213", "W0102"], "{}", ran.out);
+    assert!(codes[2].starts_with("a.rules:1:23: warning[W0105]: no rule reads the input field `unread`"));
+    assert_eq!(codes.len(), 3, "{}", ran.out);
+    assert!(ran.err.ends_with("run `rulec explain W0213`\n"), "{}", ran.err);
+}
+
+#[test]
 fn people_see_the_text_underlined() {
     let ran = Folder::with(TWICE).rulec(&["check", "a.rules"]).expect(1);
     insta::assert_snapshot!(ran.out, @r#"
@@ -140,10 +152,10 @@ fn json_holds_everything() {
     expected["fixes"] = serde_json::json!([]);
     assert_eq!(ran.json(), [expected]);
 
-    let slip = "input { text: string }\nroute r when txt == \"x\" -> h\n";
+    let slip = "input { text: string, test: string }\nroute r when tezt == \"x\" -> h\n";
     let ran = Folder::with(slip).rulec(&["check", "a.rules", "--format", "json"]).expect(1);
     let fix = &ran.json()[0]["fixes"][0];
-    assert_eq!((&fix["replacement"], &fix["column"]), (&"text".into(), &14.into()));
+    assert_eq!((&fix["replacement"], &fix["column"]), (&"test".into(), &14.into()));
     assert_eq!(fix["applicability"], "maybe_incorrect");
 }
 

@@ -102,7 +102,7 @@ fn every_verb_speaks_chinese() {
         (&["prompt", "a.rules"], 2),
         (&["explain", "E9999"], 2),
         (&["workflow", "run", "a.rules", "--input", "{}"], 2),
-        (&["check"], 2),
+        (&["check"], 1),
         (&["chek", "a.rules"], 2),
         (&["check", "a.rules", "--forma", "json"], 2),
         (&["check", "a.rules", "--format", "yaml"], 2),
@@ -148,16 +148,16 @@ fn answers_hold_their_sentences_in_chinese() {
 #[test]
 fn wrong_usage_is_told_in_chinese() {
     let folder = Folder::new();
-    let told = |args: &[&str]| folder.rulec(args).expect(2).err;
-    let usage = told(&["chek", "a.rules", "--lang=zh"]);
+    let error_of = |args: &[&str]| folder.rulec(args).expect(2).err;
+    let usage = error_of(&["chek", "a.rules", "--lang=zh"]);
     assert!(usage.starts_with("错误：没有命令 `chek`\n  是不是指 ") && usage.contains("`check`"), "{usage}");
-    let usage = told(&["check", "a.rules", "--format", "yaml", "--lang", "zh"]);
+    let usage = error_of(&["check", "a.rules", "--format", "yaml", "--lang", "zh"]);
     assert!(
         usage.contains("`yaml` 不是 `--format <FORMAT>` 可用的值") && usage.contains("可用的有 human、"),
         "{usage}"
     );
-    assert!(told(&["check", "--lang", "zh"]).contains("缺少参数：`<FILES|DIRS>...`"));
-    assert!(told(&["chek"]).starts_with("error: unrecognized subcommand"));
+    assert!(error_of(&["run", "--lang", "zh"]).contains("缺少参数：`<RULES>`"));
+    assert!(error_of(&["chek"]).starts_with("error: unrecognized subcommand"));
 }
 
 /// Regression test: errors about files other than rules were in English.

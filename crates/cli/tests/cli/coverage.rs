@@ -42,7 +42,7 @@ fn all_that_is_reached_leaves_no_gap() {
     let rules = "route a when text == \"a\" -> h\ndefault -> d\n\
                  test \"t\" { given text expect a for \"a\" expect default for \"b\" }\n";
     let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
-    let last = "a.rules: 2 of 2 routes chosen, 1 of 1 conditions seen both true and false, in 2 decisions\n";
+    let last = "a.rules: 1 of 1 routes chosen, 1 of 1 defaults chosen, 1 of 1 conditions seen both true and false, in 2 decisions\n";
     assert!(ran.out.ends_with(last), "{}", ran.out);
     // With a format for programs, standard output contains only the results.
     let ran = Folder::with(rules).rulec(&["test", "--coverage", "--format", "json", "a.rules"]).expect(0);

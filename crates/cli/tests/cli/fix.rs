@@ -24,6 +24,52 @@ fn safe_suggestions_are_applied_and_the_result_is_checked() {
     assert!(ran.err.starts_with("0 repairs made in 0 files\n"), "{}", ran.err);
 }
 
+/// Each of these slips has exactly one remedy.
+#[test]
+fn slips_with_one_remedy_are_repaired() {
+    let rules = "input { text: string, ctx: { tier: string, vip: bool } }\n\
+                 ruote gold when ctx.teir == \"gold\" -> h\n\
+                 route known when ctx.vip == True and text.lower() in (\"a\") h\n";
+    let repaired = "input { text: string, ctx: { tier: string, vip: bool } }\n\
+                    route gold when ctx.tier == \"gold\" -> h\n\
+                    route known when ctx.vip == true and lower(text) in [\"a\"] -> h\n";
+    let folder = Folder::with(rules);
+    folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    assert_eq!(text(&folder, "a.rules"), repaired);
+}
+
+#[test]
+fn wildcards_and_enumerations_of_other_languages_are_repaired() {
+    let rules = "input { text: string, file: string, tier: enum[\"free\", \"gold\"], kind: string in [\"a\"] }\n\
+                 route refunds when text contains \"%refund%\" and kind == \"a\" -> h\n\
+                 route images when file == \"*.png\" and tier == \"gold\" -> h\n\
+                 route greetings when text starts_with \"hello|hi\" -> h\n\
+                 route starts when text contains \"^pay\" -> h\n\
+                 route codes when text contains any [\"error\", 500, true] -> h\n\
+                 default -> d\n";
+    let repaired = "input { text: string, file: string, tier: \"free\" | \"gold\", kind: \"a\" }\n\
+                    route refunds when text contains \"refund\" and kind == \"a\" -> h\n\
+                    route images when file like \"*.png\" and tier == \"gold\" -> h\n\
+                    route greetings when text starts_with any [\"hello\", \"hi\"] -> h\n\
+                    route starts when text starts_with \"pay\" -> h\n\
+                    route codes when text contains any [\"error\", \"500\", \"true\"] -> h\n\
+                    default -> d\n";
+    let folder = Folder::with(rules);
+    folder.rulec(&["check", "--fix", "a.rules"]);
+    assert_eq!(text(&folder, "a.rules"), repaired);
+    folder.rulec(&["check", "a.rules"]).expect(0);
+}
+
+/// A value that the enumeration does not have may be new, so its repair is a guess.
+#[test]
+fn a_misspelt_value_of_an_enumeration_is_a_guess() {
+    let rules = "input { tier: \"free\" | \"gold\" }\nroute a when tier == \"golt\" -> h\ndefault -> d\n";
+    let folder = Folder::with(rules);
+    let ran = folder.rulec(&["check", "--fix", "a.rules"]).expect(1);
+    assert_eq!(text(&folder, "a.rules"), rules);
+    assert!(ran.err.contains("did you mean \"gold\"?") || ran.out.contains("did you mean \"gold\"?"));
+}
+
 #[test]
 fn a_dry_run_shows_the_patch_and_writes_nothing() {
     let folder = Folder::with(FOREIGN);
@@ -43,7 +89,7 @@ fn a_dry_run_shows_the_patch_and_writes_nothing() {
 
 #[test]
 fn guesses_are_not_applied_and_are_reported() {
-    let rules = "input { text: string }\nroute a when txt == \"x\" && text == \"y\" -> h\n";
+    let rules = "input { text: string, test: string }\nroute a when tezt == \"x\" && text == \"y\" -> h\n";
     let folder = Folder::with(rules);
     let ran = folder.rulec(&["check", "--fix", "--format", "concise", "a.rules"]).expect(1);
     assert_eq!(text(&folder, "a.rules"), rules.replace("&&", "and"));

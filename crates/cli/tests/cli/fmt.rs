@@ -25,6 +25,13 @@ fn files_are_written_in_the_one_style() {
 }
 
 #[test]
+fn without_files_everything_below_is_formatted() {
+    let folder = Folder::with(UNTIDY).file("deep/b.rules", UNTIDY);
+    let ran = folder.rulec(&["fmt"]).expect(0);
+    assert_eq!(ran.err, "2 files formatted, 0 already formatted\n");
+}
+
+#[test]
 fn a_check_names_the_files_and_writes_none() {
     let folder = Folder::with(UNTIDY).file("b.rules", TIDY);
     let ran = folder.rulec(&["fmt", "--check", "."]).expect(1);

@@ -244,3 +244,24 @@ fn any_number_of_jobs_judges_the_same() {
     assert!(one.1.starts_with("9000 payloads: ") && one.1.contains("1800 unreadable"), "{}", one.1);
     assert!(run("3") == one);
 }
+
+/// Regression test: each line of a pretty-printed message was an error of its own.
+#[test]
+fn json_over_several_lines_is_one_error() {
+    let folder = Folder::with(super::SMALL);
+    for input in ["{\n  \"text\": \"a\"\n}\n", "[\n  {\"text\": \"a\"}\n]\n", "[{\"text\": \"a\"},\n{}]\n"] {
+        let ran = folder.fed(&["run", "a.rules"], input).expect(1);
+        assert_eq!(ran.out, "", "{input}");
+        assert!(ran.err.contains("write one message a line"), "{}", ran.err);
+        assert_eq!(ran.err.lines().filter(|line| line.starts_with("error")).count(), 1, "{}", ran.err);
+    }
+    let ran = folder.fed(&["run", "a.rules"], "{\"text\": \"a\",\n{}\n").expect(1);
+    assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
+}
+
+#[test]
+fn an_unknown_entry_names_the_kinds_of_payloads() {
+    let folder = Folder::with("route a when text == \"a\" -> h\npayload reply { body: string }\n");
+    let ran = folder.fed(&["run", "a.rules", "--entry", "zz"], "{}\n").expect(2);
+    assert!(ran.err.contains("with `--decision`: reply"), "{}", ran.err);
+}

@@ -12,7 +12,6 @@ fn wrong_usage_ends_with_2() {
     let wrong: &[&[&str]] = &[
         &[],
         &["frobnicate"],
-        &["check"],
         &["check", "a.rules", "--format", "xml"],
         &["check", "a.rules", "--deny", "errors"],
         &["check", "none.rules"],

@@ -47,6 +47,26 @@ fn without_files_everything_below_is_tested() {
 }
 
 #[test]
+fn a_folder_without_tests_fails_on_request() {
+    let folder = Folder::with(SMALL);
+    folder.rulec(&["test"]).expect(0);
+    folder.rulec(&["test", "--fail-without-tests"]).expect(1);
+    Folder::with(PASSES).rulec(&["test", "--fail-without-tests"]).expect(0);
+}
+
+#[test]
+fn coverage_below_the_minimum_fails() {
+    let rules = format!("{PASSES}route b when text == \"b\" and n > 1 -> h\n");
+    let folder = Folder::with(rules);
+    folder.rulec(&["test", "--fail-under", "50"]).expect(1);
+    folder.rulec(&["test", "--fail-under", "route=50,condition=30"]).expect(0);
+    let ran = folder.rulec(&["test", "--fail-under", "routes=60"]).expect(1);
+    assert!(ran.err.contains("1 of 2 items of the kind `route` (50%), less than 60%"), "{}", ran.err);
+    folder.rulec(&["test", "--fail-under", "table=60"]).expect(2);
+    folder.rulec(&["test", "--fail-under", "101"]).expect(2);
+}
+
+#[test]
 fn what_does_not_compile_fails() {
     let folder = Folder::with(PASSES).file("b.rules", "route a when -> h");
     let ran = folder.rulec(&["test", "a.rules", "b.rules"]).expect(1);

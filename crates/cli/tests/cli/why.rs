@@ -129,3 +129,33 @@ fn flows_show_their_patterns() {
     }
     assert!(!ran.out.contains("words") && !ran.out.contains("hi ="), "{}", ran.out);
 }
+
+#[test]
+fn the_text_may_follow_the_rules() {
+    let folder = Folder::with(super::SMALL);
+    let named = folder.rulec(&["why", "a.rules", "--text", "a"]).expect(0);
+    assert_eq!(folder.rulec(&["why", "a.rules", "a"]).expect(0).out, named.out);
+    folder.rulec(&["why", "a.rules", "a", "--text", "a"]).expect(2);
+}
+
+#[test]
+fn the_sentence_names_the_word_that_was_found() {
+    let words: Vec<String> = (0..1000).map(|number| format!("\"word{number}x\"")).collect();
+    let rules = format!(
+        "list words = [{}]\nlet known = text contains any words\nroute a when known -> h\n",
+        words.join(", ")
+    );
+    let ran = Folder::with(rules).rulec(&["why", "a.rules", "say word77x"]).expect(0);
+    assert!(ran.out.contains("found \"word77x\""), "{}", ran.out);
+}
+
+#[test]
+fn the_sentence_names_a_skipped_condition_of_a_choice() {
+    let rules = "choice size {\n  default branch small\n  branch large { n > 3; m > 2 }\n  branch huge { m > 9 }\n}\n";
+    let folder = Folder::with(rules);
+    let ran = folder.rulec(&["why", "a.rules", "--input", "{\"n\": 5}"]).expect(0);
+    assert!(ran.out.contains("`m > 2` is skipped: m is missing"), "{}", ran.out);
+    let ran = folder.rulec(&["why", "a.rules", "--input", "{}"]).expect(0);
+    assert!(ran.out.contains("`small` is chosen"), "{}", ran.out);
+    assert!(ran.out.contains("huge: `m > 9` is skipped: m is missing"), "{}", ran.out);
+}

@@ -19,7 +19,11 @@ struct SearchState {
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Decides by a table: chooses the first rule whose condition is true, otherwise the default.
+    /// Chooses nothing if the message is not an object.
     pub fn decide(&mut self, entry: TableId) -> Choice {
+        if !self.message.is_object() {
+            return Choice::none_chosen();
+        }
         let mut state =
             SearchState { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
         match self.search_table(entry, &mut state) {

@@ -88,8 +88,9 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
         count += true_conditions.len();
         conditions.extend(true_conditions.iter().map(|node| true_condition_message(node, language)));
     }
+    let skipped = skipped_conditions(&explanation.trace, language);
     conditions.truncate(MAX_LISTED_ITEMS);
-    match conditions.into_iter().reduce(|one, other| message!("{one} and {other}")) {
+    let sentence = match conditions.into_iter().reduce(|one, other| message!("{one} and {other}")) {
         _ if intent.is_some() => message!("{start}, because it is the most similar to the text"),
         None if explanation.trace.routes.is_empty() => start,
         None => message!("{start}, because nothing before it holds"),
@@ -97,7 +98,21 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
             message!("{start}, because {conditions}, and {} more", count - MAX_LISTED_ITEMS)
         }
         Some(conditions) => message!("{start}, because {conditions}"),
+    };
+    match skipped {
+        Some(skipped) => message!("{sentence}; {skipped}"),
+        None => sentence,
     }
+}
+
+/// Describes the conditions of the chosen branch that a choice skipped. Without them, the branch
+/// might not have been chosen.
+fn skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message> {
+    let chosen = chosen_routes(trace);
+    let nodes = chosen.iter().flat_map(|route| &route.when.children);
+    let skipped: Vec<&TraceNode> = nodes.filter(|node| node.note == Some(Note::LeftOut)).collect();
+    let shown = skipped.iter().take(MAX_LISTED_ITEMS).map(|node| failed_condition_message(node, language));
+    shown.reduce(|one, other| message!("{one}; {other}"))
 }
 
 /// Returns the chosen route and the routes whose `goto` led to it, outermost first.
@@ -131,8 +146,13 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
         let (mut true_conditions, mut failed_conditions) = (Vec::new(), Vec::new());
         collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
         collect_conditions_with_result(&route.when, Mark::False, &mut failed_conditions);
+        // If no condition of a branch is usable, the skipped conditions decided.
+        let has_only_skipped = failed_conditions.is_empty();
+        let skipped = route.when.children.iter().filter(|node| node.note == Some(Note::LeftOut));
+        failed_conditions.extend(skipped.filter(|_| has_only_skipped));
         if !failed_conditions.is_empty() {
-            let is_near_miss = !true_conditions.is_empty() || route.result == Mark::Unknown;
+            let is_near_miss =
+                !true_conditions.is_empty() || has_only_skipped || route.result == Mark::Unknown;
             missed_routes.push(MissedRoute { route, failed_conditions, is_near_miss });
         }
     }
@@ -177,13 +197,35 @@ fn test_text(node: &TraceNode) -> String {
 }
 
 fn true_condition_message(node: &TraceNode, language: Language) -> Message {
-    match format_operands(node, language) {
-        values if values.is_empty() => message!("`{}`", test_text(node)),
-        values => message!("`{}` ({values})", test_text(node)),
+    let test = test_text(node);
+    let found = found_text(node).filter(|found| !test.contains(*found));
+    let found = found.map(|found| message!("found \"{}\"", escape_and_truncate(found, 72)));
+    match (format_operands(node, language), found) {
+        (values, None) if values.is_empty() => message!("`{test}`"),
+        (values, None) => message!("`{test}` ({values})"),
+        (values, Some(found)) if values.is_empty() => message!("`{test}` ({found})"),
+        (values, Some(found)) => message!("`{test}` ({values}, {found})"),
     }
 }
 
+/// Returns the text that an operator found, if the node is a test or refers to a test by its name.
+fn found_text(node: &TraceNode) -> Option<&str> {
+    node.found.as_deref().or_else(|| match node.children.as_slice() {
+        [child] if child.result == Mark::True => found_text(child),
+        _ => None,
+    })
+}
+
 fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
+    if node.note == Some(Note::LeftOut) {
+        return match first_unknown_reason(node) {
+            Some(because) => {
+                let because = escape_and_truncate(&because.localized(language), 200);
+                message!("`{}` is skipped: {because}", test_text(node))
+            }
+            None => message!("`{}` is skipped", test_text(node)),
+        };
+    }
     if node.result == Mark::Unknown {
         return match first_unknown_reason(node) {
             Some(because) => {

@@ -11,8 +11,8 @@ use super::body::{Body, TestTargets};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use memchr::arch::all::packedpair::Pair;
+use rulec_base::text::TextMode;
 use rulec_base::text::fold::{CaseEquals, case_equals};
-use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_vm::bytecode::pools::KeywordMatcher;
 
 /// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
@@ -42,10 +42,7 @@ impl<'w> Needle<'w> {
     /// code cannot search the keyword; a helper searches it instead.
     fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
-        if !cfg!(target_arch = "x86_64")
-            || mode.form != NormalizationForm::None
-            || word.len() > MAX_KEYWORD_BYTES
-        {
+        if !cfg!(target_arch = "x86_64") || !mode.maps_single_chars() || word.len() > MAX_KEYWORD_BYTES {
             return None;
         }
         let mut equals_non_ascii = false;

@@ -226,15 +226,15 @@ const ORDERED_KINDS: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 
 operators! {
     Unless "unless" Infix 5, Negation::NotWhole, NO_MODIFIERS, Scalar,
-        [(K::BOOL, RightOperand::Condition, Condition)], Structure, foreign ["except"],
+        [(K::BOOL, RightOperand::Condition, Condition)], Structure, foreign ["except", "除非"],
         message!("The left condition holds, and the right condition is false, or unknown because a value is missing."),
         r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
     Or "or" Infix 10, Negation::NotWhole, NO_MODIFIERS, Scalar,
-        [(K::BOOL, RightOperand::Condition, Condition)], Structure,
+        [(K::BOOL, RightOperand::Condition, Condition)], Structure, foreign ["或者", "或"],
         message!("At least one of the conditions holds."),
         r#"text == "x" or ctx.n > 1"# on r#"{"text":"y","ctx":{"n":2}}"#;
     And "and" Infix 20, Negation::NotWhole, NO_MODIFIERS, Scalar,
-        [(K::BOOL, RightOperand::Condition, Condition)], Structure,
+        [(K::BOOL, RightOperand::Condition, Condition)], Structure, foreign ["并且", "且", "而且"],
         message!("Both conditions hold."),
         r#"text == "x" and ctx.n > 1"# on r#"{"text":"x","ctx":{"n":2}}"#;
     Not "not" Prefix 30, Negation::NotWhole, NO_MODIFIERS, Scalar,
@@ -243,46 +243,46 @@ operators! {
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
     Eq "==" Infix 40, Negation::Op(Op::Ne), CASE_ONLY, Scalar,
-        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq"],
+        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq", "等于"],
         message!("Both values are equal. Values of different types, or missing values, are neither equal nor unequal."),
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
     Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE_ONLY, Scalar,
-        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt"],
+        [(K::ALL_WITH_VERSION, RightOperand::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt", "不等于"],
         message!("Both values have the same type and differ."),
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NO_MODIFIERS, Scalar,
-        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::less), foreign ["lt"],
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::less), foreign ["lt", "小于"],
         message!("The left number or version is smaller, the left time is earlier, or the left text sorts before the right one by the code points of their characters."),
         r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
     Le "<=" Infix 40, Negation::Op(Op::Gt), NO_MODIFIERS, Scalar,
-        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::less_equal), foreign ["le", "lte"],
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::less_equal), foreign ["le", "lte", "小于等于"],
         message!("The left number or version is not greater, the left time is not later, or the left text does not sort after the right one by code points."),
         r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
     Gt ">" Infix 40, Negation::Op(Op::Le), NO_MODIFIERS, Scalar,
-        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::greater), foreign ["gt"],
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::greater), foreign ["gt", "大于"],
         message!("The left number or version is greater, the left time is later, or the left text sorts after the right one by code points."),
         r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
     Ge ">=" Infix 40, Negation::Op(Op::Lt), NO_MODIFIERS, Scalar,
-        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::greater_equal), foreign ["ge", "gte"],
+        [(ORDERED_KINDS, RightOperand::Same, Condition), (K::STRING, RightOperand::SomeText, Condition)], Predicate(implementations::greater_equal), foreign ["ge", "gte", "大于等于"],
         message!("The left number or version is not smaller, the left time is not earlier, or the left text does not sort before the right one by code points."),
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE_ONLY, Lookup,
-        [(K::ALL_WITH_VERSION, RightOperand::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof"],
+        [(K::ALL_WITH_VERSION, RightOperand::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof", "属于"],
         message!("The value is an element of the list, or is in the range (`3..10` excludes its end, `3..=10` includes it)."),
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
         [(K::STRING, RightOperand::Text, Condition), (K::LIST, RightOperand::Element, Condition)], Predicate(implementations::contains),
-        search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing"],
+        search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing", "包含", "含有"],
         message!("The text contains the string (with `word`, as a whole word), or the list contains the element."),
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
         [(K::STRING, RightOperand::Text, Condition)], Predicate(implementations::starts_with),
-        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix"],
+        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix", "开头是"],
         message!("The text starts with the string."),
         r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
     EndsWith "ends_with" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
         [(K::STRING, RightOperand::Text, Condition)], Predicate(implementations::ends_with),
-        search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix"],
+        search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix", "结尾是"],
         message!("The text ends with the string."),
         r#"text ends_with "?""# on r#"{"text":"why?"}"#;
     Like "like" Infix 40, Negation::NotBefore, QUANTITY_AND_CASE, Scan,
@@ -292,7 +292,7 @@ operators! {
         r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
     Matches "matches" Infix 40, Negation::NotBefore, QUANTITY_AND_CASE, Regex,
         [(K::STRING, RightOperand::Pattern, Condition)], Predicate(implementations::matches),
-        search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
+        search Search::Regex, foreign ["match", "regex", "regexp", "rlike", "匹配"],
         message!("The regular expression matches anywhere in the text. Outside a `choice`, the expression must be a constant."),
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
     InNetwork "in_network" Infix 40, Negation::NotBefore, QUANTITY_ONLY, Scan,

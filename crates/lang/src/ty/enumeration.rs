@@ -1,6 +1,5 @@
 //! Enumerations: the texts that a field may have, as in `tier: "free" | "gold"`.
 
-use crate::value::Value;
 use rulec_base::codec::{Codec, DecodeError, Reader, Writer};
 use std::fmt;
 use std::sync::Arc;
@@ -32,19 +31,6 @@ impl Enumeration {
     pub fn is_subset(&self, other: &Enumeration) -> bool {
         self.0.iter().all(|value| other.contains(value))
     }
-
-    /// True unless the value is a text that the enumeration does not have.
-    #[inline]
-    pub fn admits(&self, value: Value<'_>) -> bool {
-        !matches!(value, Value::Str(text) if !self.contains(text))
-    }
-}
-
-/// Returns the value as a field of this enumeration reads it: missing if the enumeration does not
-/// have the text. Without an enumeration, returns the value.
-#[inline]
-pub fn read_as_one_of<'a>(enumeration: Option<&Enumeration>, value: Value<'a>) -> Value<'a> {
-    if enumeration.is_none_or(|enumeration| enumeration.admits(value)) { value } else { Value::Missing }
 }
 
 impl fmt::Display for Enumeration {

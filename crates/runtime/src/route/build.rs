@@ -8,21 +8,54 @@ use super::stats::RouterCounters;
 use super::{ActiveRules, DecisionLog, PermissionFn, Permissions, Router, RouterShared};
 use crate::task::{UserFunction, box_function};
 use arc_swap::{ArcSwap, ArcSwapOption};
-use rulec::{Guard, LiveRules, UnknownEntry};
+use rulec::{ArgsError, Guard, LiveRules, Rules, UnknownEntry};
 use rulec_base::diag::{Message, join_lines, nearest};
 use rulec_base::message;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub(super) type HandlerMap = HashMap<String, RegisteredHandler>;
+/// The registered handlers by name.
+#[derive(Default)]
+pub(super) struct HandlerMap {
+    by_name: HashMap<String, RegisteredHandler>,
+    /// The handler of all targets that have no handler of their own.
+    otherwise: Option<RegisteredHandler>,
+}
+
+impl HandlerMap {
+    /// Returns the handler of a target.
+    pub fn get(&self, target: &str) -> Option<&RegisteredHandler> {
+        self.by_name.get(target).or(self.otherwise.as_ref())
+    }
+
+    /// Returns the handlers that are registered by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &RegisteredHandler)> {
+        self.by_name.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+}
 
 pub(super) struct RegisteredHandler {
     pub function: UserFunction<Request, Json>,
     pub policy: Policy,
     pub circuit: Option<Circuit>,
+    /// Checks the arguments that rules give to the handler of this name against the handler's type.
+    check_args: Option<ArgsCheck>,
+}
+
+type ArgsCheck = fn(&Rules, &str) -> Result<(), ArgsError>;
+
+impl RegisteredHandler {
+    fn new(function: UserFunction<Request, Json>) -> RegisteredHandler {
+        RegisteredHandler { function, policy: Policy::new(), circuit: None, check_args: None }
+    }
 }
 
 /// Builds a [`Router`].
@@ -44,7 +77,7 @@ impl RouterBuilder {
         RouterBuilder {
             rules,
             entry: None,
-            handlers: HandlerMap::new(),
+            handlers: HandlerMap::default(),
             policies: BTreeMap::new(),
             limit: None,
             grants: None,
@@ -55,18 +88,77 @@ impl RouterBuilder {
     }
 
     /// Registers the handler of a target: an `async fn(Request)`, or a closure that returns a
-    /// future. The future's output is a JSON value, or a `Result` of one. With the feature `http`,
-    /// `rulec_http::handler` makes a handler that calls a service.
-    pub fn handler<F, Fut>(mut self, name: impl Into<String>, function: F) -> Self
+    /// future. The future's output is a JSON value, a [`Reply`](super::Reply) of any `Serialize`,
+    /// or a `Result` of one. `rulec_http::handler` makes a handler that calls a service.
+    pub fn handler<F, Fut>(self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        let function = box_function(function, HandlerResult::into_result);
-        let (name, registered) =
-            (name.into(), RegisteredHandler { function, policy: Policy::new(), circuit: None });
-        if self.handlers.insert(name.clone(), registered).is_some() {
+        self.register(name.into(), RegisteredHandler::new(box_function(function, HandlerResult::into_result)))
+    }
+
+    /// Registers a handler that takes its arguments as a type of the program. Building the router
+    /// and swapping rules fail if the arguments in the rules do not fit the type; see
+    /// [`Rules::check_args`]. Arguments that do not fit at run time are an error of the handler.
+    ///
+    /// ```
+    /// use rulec_runtime::route::{Reply, Request, Router};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Listing {
+    ///     limit: u32,
+    /// }
+    ///
+    /// async fn list_files(args: Listing, _: Request) -> Reply<u32> {
+    ///     Reply(args.limit)
+    /// }
+    ///
+    /// let router = |text: &str| {
+    ///     let rules = rulec::Rules::from_text(text).unwrap();
+    ///     Router::builder(rules).typed_handler("list_files", list_files).build()
+    /// };
+    /// assert!(router("default -> list_files(limit: 20)").is_ok());
+    /// let error = router("default -> list_files(limit: \"all\")").unwrap_err();
+    /// assert!(error.to_string().contains("`limit`"));
+    /// ```
+    pub fn typed_handler<A, F, Fut>(self, name: impl Into<String>, function: F) -> Self
+    where
+        A: DeserializeOwned + 'static,
+        F: Fn(A, Request) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: HandlerResult> + Send + 'static,
+    {
+        let function: UserFunction<Request, Json> = Arc::new(move |request| match request.args_as::<A>() {
+            Ok(args) => {
+                let future = function(args, request);
+                Box::pin(async move { future.await.into_result() })
+            }
+            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
+        });
+        let check_args: ArgsCheck = |rules, name| rules.check_args::<A>(name);
+        let registered =
+            RegisteredHandler { check_args: Some(check_args), ..RegisteredHandler::new(function) };
+        self.register(name.into(), registered)
+    }
+
+    fn register(mut self, name: String, handler: RegisteredHandler) -> Self {
+        if self.handlers.by_name.insert(name.clone(), handler).is_some() {
             self.problems.push(Problem::RegisteredTwice { name });
+        }
+        self
+    }
+
+    /// Registers the handler of all targets that have no handler of their own.
+    /// [`Request::handler`] is the target's name. A policy for such a target applies to its calls.
+    /// A fallback must be registered by name.
+    pub fn otherwise<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(Request) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: HandlerResult> + Send + 'static,
+    {
+        let handler = RegisteredHandler::new(box_function(function, HandlerResult::into_result));
+        if self.handlers.otherwise.replace(handler).is_some() {
+            self.problems.push(Problem::OtherwiseTwice);
         }
         self
     }
@@ -137,20 +229,26 @@ impl RouterBuilder {
             for fallback in &policy.fallbacks {
                 if *fallback == name {
                     self.problems.push(Problem::OwnFallback { name: name.clone() });
-                } else if !self.handlers.contains_key(fallback) {
+                } else if !self.handlers.by_name.contains_key(fallback) {
                     let (fallback, near) = (fallback.clone(), similar_handler(fallback, &self.handlers));
                     self.problems.push(Problem::NoFallback { name: name.clone(), fallback, near });
                 }
             }
-            match self.handlers.get_mut(&name) {
-                Some(registered) => registered.policy = policy,
-                None => {
+            let function = self.handlers.otherwise.as_ref().map(|otherwise| otherwise.function.clone());
+            match (self.handlers.by_name.get_mut(&name), function) {
+                (Some(registered), _) => registered.policy = policy,
+                (None, Some(function)) => {
+                    let registered = RegisteredHandler { policy, ..RegisteredHandler::new(function) };
+                    self.handlers.by_name.insert(name, registered);
+                }
+                (None, None) => {
                     let near = similar_handler(&name, &self.handlers);
                     self.problems.push(Problem::PolicyWithoutHandler { name, near });
                 }
             }
         }
-        for (name, RegisteredHandler { policy, circuit, .. }) in &mut self.handlers {
+        self.handlers.otherwise.iter_mut().for_each(|otherwise| otherwise.policy.time_limit = self.limit);
+        for (name, RegisteredHandler { policy, circuit, .. }) in &mut self.handlers.by_name {
             policy.time_limit = policy.time_limit.or(self.limit);
             *circuit = policy.circuit.map(|(failures, open_for)| Circuit::new(name, failures, open_for));
         }
@@ -185,15 +283,15 @@ impl fmt::Debug for RouterBuilder {
 }
 
 fn similar_handler(name: &str, handlers: &HandlerMap) -> Option<String> {
-    nearest(name, handlers.keys().map(String::as_str)).map(str::to_owned)
+    nearest(name, handlers.by_name.keys().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns a guard that refuses edits that target an unregistered handler.
 fn edit_guard(handlers: &Arc<HandlerMap>) -> Arc<Guard> {
     let handlers = handlers.clone();
-    Arc::new(move |target| match handlers.contains_key(target) {
-        true => Ok(()),
-        false => Err(no_handler_problem(target, &handlers).to_message()),
+    Arc::new(move |target| match handlers.get(target) {
+        Some(_) => Ok(()),
+        None => Err(no_handler_problem(target, &handlers).to_message()),
     })
 }
 
@@ -218,8 +316,14 @@ pub(super) fn validate_rules(
     let entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name));
     let entry = entry.map_err(|error| vec![Problem::Entry(error)])?;
     let targets = entry.targets();
-    let missing = targets.iter().filter(|target| !handlers.contains_key(**target));
-    let problems: Vec<Problem> = missing.map(|target| no_handler_problem(target, handlers)).collect();
+    let problem = |target: &&str| match handlers.get(target) {
+        Some(handler) => {
+            let error = handler.check_args?(&rules, target).err()?;
+            Some(Problem::Args { handler: (*target).to_owned(), error })
+        }
+        None => Some(no_handler_problem(target, handlers)),
+    };
+    let problems: Vec<Problem> = targets.iter().filter_map(problem).collect();
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -228,9 +332,9 @@ pub(super) fn validate_rules(
         warnings.push(Warning::EmptyEntry { name: entry.name().to_owned() });
     }
     let fallbacks: HashSet<&String> =
-        handlers.values().flat_map(|handler| &handler.policy.fallbacks).collect();
+        handlers.by_name.values().flat_map(|handler| &handler.policy.fallbacks).collect();
     let is_unused = |name: &&String| !targets.contains(name.as_str()) && !fallbacks.contains(*name);
-    let mut unused: Vec<&String> = handlers.keys().filter(is_unused).collect();
+    let mut unused: Vec<&String> = handlers.by_name.keys().filter(is_unused).collect();
     unused.sort();
     warnings.extend(unused.into_iter().map(|name| Warning::UnusedHandler { name: name.clone() }));
     Ok(ActiveRules { rules: live, warnings })
@@ -276,6 +380,15 @@ pub enum Problem {
         /// The name that was registered twice.
         name: String,
     },
+    /// Two handlers are registered for all other targets.
+    OtherwiseTwice,
+    /// The arguments in the rules do not fit the type of a handler.
+    Args {
+        /// Name of the handler.
+        handler: String,
+        /// What does not fit.
+        error: ArgsError,
+    },
     /// A policy or time limit is set for an unregistered handler.
     PolicyWithoutHandler {
         /// Name of the unregistered handler.
@@ -311,6 +424,8 @@ impl Problem {
             Problem::RegisteredTwice { name } => {
                 message!("the handler `{name}` is registered twice; remove one, or give it a name of its own")
             }
+            Problem::OtherwiseTwice => message!("`otherwise` is called twice; remove one"),
+            Problem::Args { error, .. } => error.to_message(),
             Problem::PolicyWithoutHandler { name, near } => message!(
                 "a policy or time limit is set for `{name}`, which has no handler; {}",
                 handler_hint(near.as_deref(), name)

@@ -1,5 +1,6 @@
 //! Handlers: the requests that they receive and the results that they may return.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -51,14 +52,38 @@ impl Request {
     }
 }
 
-/// A type that a handler can return: a JSON value, or a `Result` of one with any error type.
+/// A type that a handler can return: `serde_json::Value`, a [`Reply`] of any `Serialize`, or a
+/// `Result` of any `Serialize` with any error.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot return `{Self}`",
+    label = "not a reply",
+    note = "return `Reply(value)` for a value that serializes, or a `Result<T, E>`, or a `serde_json::Value`"
+)]
 pub trait HandlerResult {
     /// Converts the handler's return value to a reply or an error.
     ///
     /// # Errors
-    /// The handler's own error.
+    /// The handler's own error, or the error of a value that JSON cannot represent.
     fn into_result(self) -> Result<Json, HandlerError>;
 }
+
+/// The reply of a handler that cannot fail: any value that serializes. A handler that can fail
+/// returns a `Result<T, E>` without this wrapper.
+///
+/// ```
+/// use rulec_runtime::route::{Reply, Request};
+///
+/// #[derive(serde::Serialize)]
+/// struct Listing {
+///     files: Vec<String>,
+/// }
+///
+/// async fn list_files(request: Request) -> Reply<Listing> {
+///     Reply(Listing { files: vec![request.text().to_owned()] })
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reply<T>(pub T);
 
 impl HandlerResult for Json {
     fn into_result(self) -> Result<Json, HandlerError> {
@@ -66,8 +91,14 @@ impl HandlerResult for Json {
     }
 }
 
-impl<E: Into<HandlerError>> HandlerResult for Result<Json, E> {
+impl<T: Serialize> HandlerResult for Reply<T> {
     fn into_result(self) -> Result<Json, HandlerError> {
-        self.map_err(Into::into)
+        Ok(serde_json::to_value(self.0)?)
+    }
+}
+
+impl<T: Serialize, E: Into<HandlerError>> HandlerResult for Result<T, E> {
+    fn into_result(self) -> Result<Json, HandlerError> {
+        Ok(serde_json::to_value(self.map_err(Into::into)?)?)
     }
 }

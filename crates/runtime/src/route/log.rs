@@ -40,7 +40,8 @@ const DROP_GRACE_PERIOD: Duration = Duration::from_secs(1);
 /// ```
 ///
 /// `route` and `handler` are null if no route matched. `result` is the kind of the
-/// [`super::HandlerOutcome`], or `cancelled` if the caller stopped waiting. Empty lists and parts
+/// [`super::HandlerOutcome`], `cancelled` if the caller stopped waiting, or `decided` for a route
+/// that `WatchedRules` chose. Empty lists and parts
 /// that the log's settings exclude are omitted.
 ///
 /// Values of `@private` fields are masked in arguments, message and explanation. If a message

@@ -79,6 +79,7 @@ impl Attempt {
 /// - `{"panicked": {"route":…,"message":…}}`
 /// - `{"refused": {"route":…,"missing":[…]}}`
 /// - `{"circuit_open": {"route":…}}`
+/// - `{"invalid": {"error":…}}`
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -119,6 +120,11 @@ pub enum HandlerOutcome {
     CircuitOpen {
         /// The route that selected the handler.
         route: String,
+    },
+    /// The message was not decided, because it is not an object or JSON cannot represent it.
+    Invalid {
+        /// The reason, as text.
+        error: String,
     },
     /// No route matched and there is no default.
     #[default]
@@ -167,8 +173,8 @@ impl HandlerOutcome {
         matches!(self, HandlerOutcome::Handled(_))
     }
 
-    /// Returns `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open` or
-    /// `no_route`.
+    /// Returns `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open`, `invalid`
+    /// or `no_route`.
     pub fn kind(&self) -> &'static str {
         match self {
             HandlerOutcome::Handled(_) => "handled",
@@ -177,14 +183,15 @@ impl HandlerOutcome {
             HandlerOutcome::Panicked { .. } => "panicked",
             HandlerOutcome::Refused { .. } => "refused",
             HandlerOutcome::CircuitOpen { .. } => "circuit_open",
+            HandlerOutcome::Invalid { .. } => "invalid",
             HandlerOutcome::NoRoute => "no_route",
         }
     }
 
-    /// Returns the handler's error or panic message.
+    /// Returns the handler's error or panic message, or the reason why the message was not decided.
     pub fn error(&self) -> Option<&str> {
         match self {
-            HandlerOutcome::Failed { error, .. } => Some(error),
+            HandlerOutcome::Failed { error, .. } | HandlerOutcome::Invalid { error } => Some(error),
             HandlerOutcome::Panicked { message, .. } => Some(message),
             _ => None,
         }
@@ -213,6 +220,7 @@ impl fmt::Display for HandlerOutcome {
             HandlerOutcome::CircuitOpen { route } => {
                 write!(f, "the handler of `{route}` has failed before and is left alone for a while")
             }
+            HandlerOutcome::Invalid { error } => write!(f, "the message was not decided: {error}"),
             HandlerOutcome::NoRoute => f.write_str("no route holds and there is no default"),
         }
     }

@@ -138,7 +138,7 @@ impl ShadowRules {
     /// Decides a message again with the shadow rules. Counts and returns the difference from
     /// `active_decision`, the decision of the active rules. Returns `None` if the decisions are
     /// equal.
-    pub fn observe(
+    pub async fn observe(
         &self,
         shared: &RouterShared,
         active_decision: &Decision,
@@ -146,7 +146,7 @@ impl ShadowRules {
     ) -> Option<Difference> {
         let rules = &self.active.rules;
         // The result is `None` if an edit has removed the entry table from the shadow rules.
-        let shadow_decision = shared.decide(rules, message).ok();
+        let shadow_decision = rulec::decide_async(|| shared.decide(rules, message)).await.ok();
         let generation = shadow_decision.as_ref().map_or_else(|| rules.generation(), Decision::generation);
         let difference = Difference::between(active_decision, shadow_decision.as_ref(), generation);
         let counts = &mut *self.lock_counts();

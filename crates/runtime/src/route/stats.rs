@@ -70,6 +70,11 @@ pub struct Counts {
     /// Number of messages or calls for which the handler was not called, because its circuit was
     /// open.
     pub circuit_open: u64,
+    /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. They call
+    /// no handler.
+    pub decided: u64,
+    /// Number of messages that were not decided, because they are not objects.
+    pub invalid: u64,
     /// Number of messages that no route matched.
     pub no_route: u64,
     /// Number of messages or calls that were cancelled, because the caller stopped waiting.
@@ -87,6 +92,8 @@ impl Counts {
             "panicked" => &mut self.panicked,
             "refused" => &mut self.refused,
             "circuit_open" => &mut self.circuit_open,
+            "decided" => &mut self.decided,
+            "invalid" => &mut self.invalid,
             "no_route" => &mut self.no_route,
             _ => &mut self.cancelled,
         };

@@ -4,7 +4,7 @@
 
 use super::{Router, RouterError};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use rulec::{CompileError, Compiler, DiskLoader, LiveRules};
+use rulec::{CompileError, Compiler, DiskLoader, LiveRules, artifact};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_syntax::loader::{LoadError, Loader};
@@ -74,8 +74,9 @@ pub struct WatchStatus {
     pub error: Option<Message>,
 }
 
-/// Watches a router's rule files until this value is dropped; see [`Router::watch`].
+/// Watches rule files until this value is dropped; see [`Router::watch`].
 #[derive(Debug)]
+#[must_use = "the files are watched only as long as this value lives"]
 pub struct Watch {
     status: watch::Receiver<WatchStatus>,
     task: AbortHandle,
@@ -90,10 +91,20 @@ impl Watch {
     /// Waits until a version of the files becomes active or is refused, and returns the new state.
     /// Returns at once if such a change has happened since the previous call.
     pub async fn changed(&mut self) -> WatchStatus {
-        // The sender lives as long as the task, which `drop` aborts.
-        let _ = self.status.changed().await;
-        self.status.borrow_and_update().clone()
+        next_status(&mut self.status).await
     }
+
+    /// Returns a channel of the states, for a reader of its own.
+    pub(super) fn statuses(&self) -> watch::Receiver<WatchStatus> {
+        self.status.clone()
+    }
+}
+
+/// Waits for a state that this channel has not returned yet.
+pub(super) async fn next_status(statuses: &mut watch::Receiver<WatchStatus>) -> WatchStatus {
+    // The sender lives as long as the task, which the drop of `Watch` aborts.
+    let _ = statuses.changed().await;
+    statuses.borrow_and_update().clone()
 }
 
 impl Drop for Watch {
@@ -108,28 +119,68 @@ impl Router {
     /// does not compile or targets an unregistered handler is refused with a warning, and the last
     /// good version stays active.
     ///
+    /// The file may also be an artifact of up to 64 MiB, the result of `rulec build`. A compiler
+    /// that [trusts](Compiler::trust) keys accepts only artifacts that one of the keys signed.
+    ///
     /// Edits of the active rules are lost when a new version loads: the files are authoritative.
-    /// The files are rule texts, so a compiler that accepts only signed rules refuses them.
+    /// Rules from an artifact cannot be edited.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
     ///
     /// # Errors
     /// If the current file cannot become active, or the operating system cannot watch files.
     pub async fn watch(&self, compiler: Compiler, path: impl AsRef<Path>) -> Result<Watch, WatchError> {
-        let files = WatchedFiles { compiler, path: path.as_ref().to_owned() };
-        let version = files.clone().compile_version().await?;
-        let swapped = self.swap(version.rules?)?;
+        let first = FirstVersion::load(compiler, path.as_ref()).await?;
+        let swapped = self.swap(first.rules.clone())?;
+        first.watch(self.clone(), swapped.generation)
+    }
+}
+
+/// What new versions of watched files are loaded into.
+pub(super) trait WatchTarget: Send + 'static {
+    /// Makes a new version active. Returns its generation.
+    fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError>;
+    /// Returns the generation of the active rules.
+    fn active_generation(&self) -> u64;
+}
+
+impl WatchTarget for Router {
+    fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError> {
+        Ok(self.swap(rules)?.generation)
+    }
+
+    fn active_generation(&self) -> u64 {
+        self.rules().generation()
+    }
+}
+
+/// The version of watched files that is loaded before the files are watched.
+pub(super) struct FirstVersion {
+    pub rules: LiveRules,
+    files: WatchedFiles,
+    file_digests: FileDigests,
+}
+
+impl FirstVersion {
+    pub async fn load(compiler: Compiler, path: &Path) -> Result<FirstVersion, WatchError> {
+        let files = WatchedFiles { compiler, path: path.to_owned() };
+        let RulesVersion { rules, file_digests } = files.clone().compile_version().await?;
+        Ok(FirstVersion { rules: rules?, files, file_digests })
+    }
+
+    /// Watches the files. `generation` is the generation of this version in the target.
+    pub fn watch(self, target: impl WatchTarget, generation: u64) -> Result<Watch, WatchError> {
         let change_notify = Arc::new(Notify::new());
         let mut folders = FolderWatcher::new(&change_notify)?;
-        folders.watch_only(&version.file_digests.folders())?;
-        let status = WatchStatus { generation: swapped.generation, loaded: 1, ..WatchStatus::default() };
+        folders.watch_only(&self.file_digests.folders())?;
+        let status = WatchStatus { generation, loaded: 1, ..WatchStatus::default() };
         let (status_sender, status) = watch::channel(status);
         let watch_task = WatchTask {
-            router: self.clone(),
-            files,
+            target,
+            files: self.files,
             change_notify,
             folders,
-            file_digests: version.file_digests,
+            file_digests: self.file_digests,
             status_sender,
         };
         Ok(Watch { status, task: tokio::spawn(watch_task.run()).abort_handle() })
@@ -155,17 +206,28 @@ impl WatchedFiles {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
                 let loader = DigestingLoader { disk: &disk, digests: RefCell::default() };
-                let rules = LiveRules::new(self.compiler.clone(), &loader, &name);
-                let rules = rules.map_err(WatchError::from).and_then(|rules| match is_blank(&rules, &name) {
-                    true => Err(WatchError::Empty(self.path.clone())),
-                    false => Ok(rules),
-                });
+                let rules = self.compile(&loader, &name);
                 let digests = loader.digests.into_inner();
                 RulesVersion { rules, file_digests: FileDigests { disk: Some(disk), digests } }
             }
             Err(error) => RulesVersion { rules: Err(error.into()), file_digests: FileDigests::default() },
         })
         .await
+    }
+
+    /// Compiles the main file, or loads it if it is an artifact.
+    fn compile(&self, loader: &DigestingLoader<'_>, name: &str) -> Result<LiveRules, WatchError> {
+        let content = loader.load(name);
+        if let Ok(bytes) = &content
+            && artifact::is_artifact(bytes)
+        {
+            return Ok(self.compiler.load_artifact(bytes)?.into());
+        }
+        let rules = LiveRules::new(self.compiler.clone(), loader, name)?;
+        match is_blank(&rules, name) {
+            true => Err(WatchError::Empty(self.path.clone())),
+            false => Ok(rules),
+        }
     }
 }
 
@@ -266,8 +328,8 @@ impl FolderWatcher {
 }
 
 /// The state of the watching task.
-struct WatchTask {
-    router: Router,
+struct WatchTask<T> {
+    target: T,
     files: WatchedFiles,
     change_notify: Arc<Notify>,
     folders: FolderWatcher,
@@ -275,7 +337,7 @@ struct WatchTask {
     status_sender: watch::Sender<WatchStatus>,
 }
 
-impl WatchTask {
+impl<T: WatchTarget> WatchTask<T> {
     async fn run(mut self) {
         loop {
             if tokio::time::timeout(POLL_INTERVAL, self.change_notify.notified()).await.is_ok() {
@@ -297,18 +359,17 @@ impl WatchTask {
         }
     }
 
-    /// Loads the current files into the router, or records why they are refused.
+    /// Loads the current files into the target, or records why they are refused.
     async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
         let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
         self.file_digests = file_digests;
         if let Err(error) = self.folders.watch_only(&self.file_digests.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");
         }
-        let swapped = rules.and_then(|rules| Ok(self.router.swap(rules)?));
+        let activated = rules.and_then(|rules| self.target.activate_version(rules));
         let path = self.files.path.display();
-        match swapped {
-            Ok(swapped) => {
-                let generation = swapped.generation;
+        match activated {
+            Ok(generation) => {
                 tracing::info!(target: "rulec::router", file = %path, generation, "a new version of the rules is in force");
                 self.status_sender.send_modify(|status| {
                     (status.generation, status.error) = (generation, None);
@@ -316,7 +377,7 @@ impl WatchTask {
                 });
             }
             Err(error) => {
-                let generation = self.router.rules().generation();
+                let generation = self.target.active_generation();
                 let error = error.to_message();
                 tracing::warn!(
                     target: "rulec::router", file = %path, generation, error = error.as_str(),

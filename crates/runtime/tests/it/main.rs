@@ -3,6 +3,7 @@
 
 mod decision_log;
 mod events;
+mod library;
 mod live_router;
 mod payload_at_once;
 mod payload_events;

@@ -2,6 +2,7 @@
 
 use super::constant::{constant_expr, list_expr};
 use super::fields::NarrowingReason;
+use super::file_settings::ZONE;
 use super::path::read_as_declared;
 use super::read::{accepted_kinds, typed_read};
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
@@ -74,6 +75,7 @@ impl<'a> Checker<'a> {
         };
         self.used.insert(&symbol.name.node);
         let declared = symbol.name.span;
+        self.warn_other_settings(&name.node, declared, span);
         match self.definitions.get(name.node.as_str()).cloned().flatten() {
             None => Err(AlreadyReported),
             Some(CheckedDefinition::Def(def)) => {
@@ -186,7 +188,9 @@ impl<'a> Checker<'a> {
             optional |= self.check_known_argument(function, param, &arg)? || arg.optional;
             args.push(arg);
         }
-        let zone = self.settings_of(span.file).zone.filter(|_| names.get(args.len()) == Some(&"zone"));
+        let takes_zone = names.get(args.len()) == Some(&"zone");
+        self.setting_uses.record(if takes_zone { ZONE } else { 0 });
+        let zone = self.settings_of(span.file).zone.filter(|_| takes_zone);
         if let Some(zone) = zone {
             let zone = constant_expr(zone.as_ref().into(), span);
             self.check_known_argument(function, "zone", &zone)?;

@@ -14,10 +14,26 @@ use rulec_lang::value::{Tri, Value};
 use rulec_syntax::ast;
 use std::sync::Arc;
 
+/// Maximum number of values of an enumeration. Each message and each constant that is compared with
+/// the field is compared with all values.
+const MAX_VALUES: usize = 1000;
+
 impl<'a> Checker<'a> {
-    pub(super) fn resolve_enumeration(&mut self, values: &[Spanned<String>]) -> Enumeration {
+    pub(super) fn resolve_enumeration(&mut self, values: &[Spanned<String>]) -> Checked<Enumeration> {
+        if let [Spanned { node: name, span }] = values
+            && (Ty::builtin(name).is_some() || self.symbols.types.get(name).is_some())
+        {
+            let message = message!("a type is written without quotes");
+            let diagnostic = Diagnostic::new(Code::Unexpected, *span, message);
+            return self.report(diagnostic.help(message!("write `{name}`")).fix(*span, name.clone()));
+        }
+        if let Some(too_many) = values.get(MAX_VALUES) {
+            let message = message!("an enumeration has at most {MAX_VALUES} values");
+            let help = message!("declare `string`, and compare the field with a list");
+            return self.fail(Code::TooComplex, too_many.span, message, help);
+        }
         let unique = self.without_duplicates(message!("value"), values, |value| value);
-        Enumeration::new(unique.into_iter().map(|value| Arc::from(value.node.as_str())))
+        Ok(Enumeration::new(unique.into_iter().map(|value| Arc::from(value.node.as_str()))))
     }
 
     /// Resolves a type whose values are not checked against an enumeration, such as the type after
@@ -45,12 +61,16 @@ impl<'a> Checker<'a> {
         right: &Expr,
         right_expr: Option<&ast::Expr>,
     ) -> Checked<()> {
-        let found =
-            match (enumeration_of(&left.ty), right.as_const(), enumeration_of(&right.ty), left.as_const()) {
-                (Some(values), Some(constant), ..) => (values, constant, right, false),
-                (_, _, Some(values), Some(constant)) => (values, constant, left, true),
-                _ => return Ok(()),
-            };
+        let found = match (
+            left.ty.values_or_element_values(),
+            right.as_const(),
+            right.ty.values_or_element_values(),
+            left.as_const(),
+        ) {
+            (Some(values), Some(constant), ..) => (values, constant, right, false),
+            (_, _, Some(values), Some(constant)) => (values, constant, left, true),
+            _ => return Ok(()),
+        };
         let (values, constant, constant_expr, is_left) = found;
         // Negations and `none` are about the same values as the operator itself.
         let op = if op == Op::Ne { Op::Eq } else { op };
@@ -138,14 +158,6 @@ impl<'a> Checker<'a> {
             return Ok(());
         }
         self.report::<AlreadyReported>(diagnostic).map(|_| ())
-    }
-}
-
-/// Returns the enumeration of a value, or of the elements of a list.
-fn enumeration_of(ty: &Ty) -> Option<&Enumeration> {
-    match &ty.inner {
-        InnerType::Element(element) if ty.kinds == KindSet::LIST => element.values(),
-        _ => ty.values(),
     }
 }
 

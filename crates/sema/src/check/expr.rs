@@ -87,6 +87,7 @@ impl<'a> Checker<'a> {
     }
 
     fn check_logic(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<CondKind> {
+        self.check_bare_texts(op, parts)?;
         let mut parts = self.check_conds(parts)?;
         if op == Op::Unless {
             parts.iter_mut().skip(1).for_each(into_exception);
@@ -142,7 +143,14 @@ impl<'a> Checker<'a> {
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
             let message = message!("expected a condition, but this is {}", value.ty.with_article());
             let help = match value.ty.kinds {
-                kinds if kinds.is_subset(KindSet::NUMBER) => message!("compare it, as in `x > 0`"),
+                kinds if kinds.is_subset(KindSet::NUMBER) && value.as_const().is_none() => {
+                    let file = self.loaded.sources.get(span.file);
+                    let written = file.and_then(|file| file.text.get(span.range())).unwrap_or("x");
+                    message!("compare it, as in `{written} > 0`")
+                }
+                kinds if kinds.is_subset(KindSet::NUMBER) => {
+                    message!("each side of `and` and `or` must be a whole condition, such as `x > 3`")
+                }
                 kinds if kinds == KindSet::STRING && value.as_const().is_some() => {
                     message!(
                         "each side of `and` and `or` must be a whole condition; for one of several texts, \
@@ -225,6 +233,7 @@ impl<'a> Checker<'a> {
         if let Some(symbol) = self.symbols.definition(span.file, name) {
             self.used.insert(&symbol.name.node);
             let declared = symbol.name.span;
+            self.warn_other_settings(name, declared, span);
             return match self.definitions.get(name).cloned().flatten() {
                 None => Err(AlreadyReported),
                 Some(CheckedDefinition::Let(id)) => Ok(self.let_reference(id, span)),

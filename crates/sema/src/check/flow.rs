@@ -303,8 +303,10 @@ impl<'a> Checker<'a> {
             );
             return self.fail(Code::BlankPattern, span, message, help);
         }
-        let mode =
-            TestMode { text: TextMode { fold: true, form: NormalizationForm::None }, ..TestMode::default() };
+        let mode = TestMode {
+            text: TextMode { fold: true, full: false, form: NormalizationForm::None },
+            ..TestMode::default()
+        };
         let left = match operator {
             Op::Eq => {
                 let kind = ExprKind::Call(Function::Trim, vec![text.clone()]);

@@ -58,7 +58,18 @@ impl<'a> Checker<'a> {
         } else if row.op == Op::In && right_is_no_list {
             let message =
                 message!("`{written}` needs a list or a range on its right side, but this is {other}");
+            let source = |operand: &Expr| {
+                let file = self.loaded.sources.get(operand.span.file);
+                file.and_then(|file| file.text.get(operand.span.range())).unwrap_or("x").to_owned()
+            };
             let help = match (right.ty.kinds, left.ty.kinds) {
+                (KindSet::STRING, kinds) if right.as_const().is_some() && kinds.overlaps(KindSet::LIST) => {
+                    message!(
+                        "to look for a value in a list, write `{} contains {}`",
+                        source(left),
+                        source(right)
+                    )
+                }
                 (KindSet::STRING, KindSet::STRING) => {
                     message!("to look for one text in another, write `long contains short`")
                 }

@@ -4,6 +4,7 @@
 
 use super::constant::NULL_HELP;
 use super::fields::NarrowingReason;
+use super::file_settings::{CASE, FORM};
 use super::presence::is_nonzero_constant;
 use super::read::{typed_read, union_of_kinds};
 use super::{Checked, Checker};
@@ -11,7 +12,7 @@ use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_base::text::TextMode;
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::{
     self, AcceptedModifiers, Case, Modifiers, Op, OpInfo, OperatorForm, OperatorResult, Quantity,
     RightOperand, TestMode,
@@ -137,13 +138,12 @@ impl<'a> Checker<'a> {
         let settings = self.settings_of(span.file);
         let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
         let text = if row.accepts.case && may_be_texts(&left.ty) && may_be_texts(&right.ty) {
-            TextMode {
-                fold: modifiers.case.unwrap_or(settings.case) == Case::Ignore,
-                form: match row.search {
-                    Some(search) if !search.prepares_texts() => Default::default(),
-                    _ => settings.form,
-                },
-            }
+            let is_prepared = row.search.is_none_or(|search| search.prepares_texts());
+            let fold = modifiers.case.unwrap_or(settings.case) == Case::Ignore;
+            let full = is_prepared && fold && settings.full_case;
+            self.setting_uses.record(if modifiers.case.is_none() || full { CASE } else { 0 });
+            self.setting_uses.record(if is_prepared { FORM } else { 0 });
+            TextMode { fold, full, form: if is_prepared { settings.form } else { NormalizationForm::None } }
         } else {
             TextMode::default()
         };
@@ -221,6 +221,7 @@ impl<'a> Checker<'a> {
             .collect();
         if fitting.is_empty() {
             let mismatch = self.mismatch_error(row, binary, &left, &right);
+            let mismatch = self.with_hyphen_help(mismatch, [&left, &right]);
             if !self.is_in_choice {
                 return self.report(mismatch);
             }
@@ -262,7 +263,7 @@ impl<'a> Checker<'a> {
         right: Option<&'a ast::Expr>,
         span: Span,
     ) -> Checked<Expr> {
-        let row = op.node.info();
+        let (row, written_right) = (op.node.info(), right);
         // A condition may be unknown, so it is allowed here: `(x > 3) ?? false` is always present.
         let mut check_operand_term = |expr| {
             if op.node == Op::Coalesce { self.check_value(expr) } else { self.check_operand(expr, row) }
@@ -318,6 +319,9 @@ impl<'a> Checker<'a> {
             Op::Div | Op::Rem => left.optional || !right.as_ref().is_some_and(is_nonzero_constant),
             _ => left.optional || right_optional,
         };
+        if let Some(written) = written_right {
+            self.warn_hyphenated_name(op.node, written, span);
+        }
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
         Ok(Expr { kind, ty, optional, span })
     }

@@ -5,7 +5,7 @@ use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, me
 use super::read::{accepted_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
-use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
@@ -100,6 +100,7 @@ impl<'a> Checker<'a> {
                 if names.len() == 1 && self.fields.infers_types() {
                     self.warn_near_name(names[0], span);
                 }
+                self.warn_foreign_property(path, span);
                 let ResolvedField { ty, optional, private } = field;
                 let slot = self.fields.intern_slot(None, names, ty.kinds, private);
                 if is_cacheable {
@@ -147,7 +148,8 @@ impl<'a> Checker<'a> {
             let written = format!("{element}.{name}");
             diagnostic.did_you_mean(name_span, Some(&written))
         } else if let Some((help, word)) = foreign_constant_help(name) {
-            diagnostic.help(help).did_you_mean(name_span, word)
+            let is_certain = is_capital_bool(name);
+            diagnostic.help(help).did_you_mean(name_span, word).certain_if(is_certain)
         } else {
             let symbols = self.symbols;
             let visible_definitions = symbols
@@ -156,12 +158,14 @@ impl<'a> Checker<'a> {
                 .filter(|symbol| symbols.is_visible(name_span.file, symbol.name.span));
             let definitions = visible_definitions.map(|symbol| symbol.name.node.as_str());
             let bound_names = self.scope.bindings().iter().map(|binding| &*binding.name);
-            let names = record.names().chain(definitions).chain(bound_names);
-            let help = message!(
+            let names: Vec<&str> = record.names().chain(definitions).chain(bound_names).collect();
+            let hyphen_help = self.hyphen_help(name_span).map(|(help, ..)| help);
+            let help = hyphen_help.unwrap_or(message!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
                 \"{name}\""
-            );
-            diagnostic.suggest_or_help(name_span, self.nearest(name, names), help)
+            ));
+            let is_certain = is_single_slip(name, names.iter().copied());
+            diagnostic.suggest_or_help(name_span, self.nearest(name, names), help).certain_if(is_certain)
         };
         self.report(diagnostic)
     }
@@ -175,8 +179,15 @@ impl<'a> Checker<'a> {
         (name_span, is_plain_name): (Span, bool),
     ) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownField, name_span, message).label_declaration(declared);
+        let hyphenated = self.hyphen_help(name_span).filter(|_| is_plain_name);
+        if let Some((help, span, name)) = hyphenated {
+            return self.report(diagnostic.help(help).likely_fix(span, name));
+        }
         self.report(match self.nearest(name, record.names()) {
-            Some(near) if is_plain_name => diagnostic.did_you_mean(name_span, Some(near)),
+            Some(near) if is_plain_name => {
+                let is_certain = is_single_slip(name, record.names());
+                diagnostic.did_you_mean(name_span, Some(near)).certain_if(is_certain)
+            }
             Some(near) => diagnostic.help(message!("did you mean \"{near}\"?")),
             None => diagnostic.help(message!("its fields are {}", join_names(record.names()))),
         })
@@ -198,7 +209,8 @@ impl<'a> Checker<'a> {
         if let Some((help, word)) = foreign_constant_help(name) {
             let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
-            return self.diagnostics.push(diagnostic.did_you_mean(span, word));
+            let is_certain = is_capital_bool(name);
+            return self.diagnostics.push(diagnostic.did_you_mean(span, word).certain_if(is_certain));
         }
         let value_definitions = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
@@ -380,6 +392,11 @@ impl<'p> ConstantPath<'p> {
     }
 }
 
+/// True for `True` and `False` as other languages write them.
+fn is_capital_bool(name: &str) -> bool {
+    matches!(name, "True" | "TRUE" | "False" | "FALSE")
+}
+
 /// Returns a help text for a constant of another language, and the equivalent word of this language
 /// if there is one.
 fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> {
@@ -388,6 +405,10 @@ fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> 
         "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
         "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
             (message!("to test for a missing field, write `x is missing` or `x is present`"), None)
+        }
+        "Monday" | "Mon" | "Tuesday" | "Tue" | "Wednesday" | "Wed" | "Thursday" | "Thu" | "Friday"
+        | "Fri" | "Saturday" | "Sat" | "Sunday" | "Sun" => {
+            (message!("write the number of the day: `weekday` gives 1 for Monday to 7 for Sunday"), None)
         }
         "always" | "otherwise" | "_" => {
             (message!("for messages that no route matches, write `default -> HANDLER`"), None)

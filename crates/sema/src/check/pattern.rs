@@ -110,40 +110,65 @@ impl<'a> Checker<'a> {
         if !op.info().forms.iter().any(|form| form.right == RightOperand::SomeText) {
             return;
         }
-        for side in [left, right] {
+        for (side, other) in [(left, right), (right, left)] {
             let text = side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
-            let is_finite_number = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
-            if let Some(number) = text.filter(is_finite_number) {
-                let message = message!(
-                    "texts are compared character by character, not as numbers: \"10\" is less than \"9\""
-                );
-                let help = message!("to compare numbers, write `{}` without quotes", number.trim());
-                self.emit(Code::NumberInQuotes, side.span, message, help);
+            let Some(number) = text.as_deref().map(str::trim) else { continue };
+            let is_number = number.parse().is_ok_and(f64::is_finite);
+            let is_version = number.contains('.')
+                && number.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+            if !is_number && !is_version {
+                continue;
             }
+            let message = message!(
+                "texts are compared character by character, not as numbers: \"10\" is less than \"9\""
+            );
+            let value =
+                self.loaded.sources.get(other.span.file).and_then(|file| file.text.get(other.span.range()));
+            let value = value.unwrap_or("x");
+            let sign = op.info().spelling;
+            let written = |value: &str, constant: &str| match std::ptr::eq(side, right) {
+                true => format!("{value} {sign} {constant}"),
+                false => format!("{constant} {sign} {value}"),
+            };
+            let version = written(&format!("version({value})"), &format!("\"{number}\""));
+            let to_version = message!("to compare versions, write `{version}`");
+            let to_number =
+                message!("to compare numbers, write `{}`", written(&format!("number({value})"), number));
+            let help = match (is_number, is_version) {
+                (true, true) => message!("{to_version}; {to_number}"),
+                (true, false) => to_number,
+                _ => to_version,
+            };
+            self.emit(Code::NumberInQuotes, side.span, message, help);
         }
     }
 
-    /// Warns about a text with `${…}`. Such a text looks like a template, but nothing in it is
-    /// replaced.
+    /// Warns about a text with `${…}` or `{{…}}`. Such a text looks like a template, but nothing in
+    /// it is replaced.
     pub(super) fn warn_template(&mut self, text: &str, span: Span) {
-        if !text.contains("${") {
-            return;
-        }
+        let Some(opening) = ["${", "{{"].into_iter().find(|opening| text.contains(opening)) else { return };
         // A route that is compiled alone has no source text.
         let Some(file) = self.loaded.sources.get(span.file) else { return };
         let literal = file.text.get(span.range()).unwrap_or_default();
         let looks_like_placeholder = |inside: &str| {
-            let name = inside.split_once('}').map_or("", |(name, _)| name);
+            let name = inside.split_once('}').map_or("", |(name, _)| name.trim());
             name.starts_with(|c: char| c.is_alphabetic() || c == '_')
                 && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'))
         };
         // A raw string is meant literally.
-        if !literal.starts_with('r') && text.split("${").skip(1).any(looks_like_placeholder) {
-            let message = message!("`${{…}}` is not replaced by a value: the text is used literally");
-            let help = message!(
-                "to join texts, write `join([\"a\", b], \"\")`; for a literal text write a raw string, as \
-                in r\"…\""
-            );
+        if !literal.starts_with('r') && text.split(opening).skip(1).any(looks_like_placeholder) {
+            let closing = if opening == "{{" { "}}" } else { "}" };
+            let message =
+                message!("`{opening}…{closing}` is not replaced by a value: the text is used literally");
+            let help = match rulec_syntax::parse::joined_template(text) {
+                Some(joined) => {
+                    message!("write `{joined}`; for a literal text write a raw string, as in r\"…\"")
+                }
+                None => message!(
+                    "to join texts, write `join([\"a\", b], \"\")`; for a literal text write a raw string, \
+                    as in r\"…\""
+                ),
+            };
             self.emit(Code::TemplateText, span, message, help);
         }
     }

@@ -267,7 +267,7 @@ impl<'p> PresenceProof<'p> {
             ExprKind::Read(inner, kinds) => {
                 let (path, inner_kinds) = self.field_path(inner)?;
                 // A read as a float accepts an int.
-                Some((path, accepted_kinds(*kinds).intersect(inner_kinds)))
+                Some((path, accepted_kinds(*kinds).intersect(accepted_kinds(inner_kinds))))
             }
             ExprKind::Field(base, name) => {
                 let (mut path, _) = self.field_path(base)?;

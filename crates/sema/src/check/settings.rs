@@ -1,6 +1,7 @@
 //! Settings: the table of all settings except limits, and how `settings` blocks are read.
 
-use super::{Checker, FileSettings};
+use super::Checker;
+use super::file_settings::FileSettings;
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
@@ -29,10 +30,10 @@ pub struct Setting {
 pub static SETTINGS: [Setting; 8] = [
     Setting {
         name: "case",
-        values: message!("`insensitive` or `sensitive`"),
+        values: message!("`sensitive`, `insensitive` or `full`"),
         default: "`sensitive`",
         of_file: true,
-        doc: "Whether text operators distinguish upper and lower case.",
+        doc: "Whether text operators distinguish upper and lower case. `full` ignores case by full folding, so that `ß` equals `SS`.",
     },
     Setting {
         name: "normalize",
@@ -135,6 +136,7 @@ impl<'a> Checker<'a> {
         let fraction = number.filter(|number| (0.0..=1.0).contains(number));
         match (setting.name, setting_word(value), fraction, &value.kind) {
             ("case", "insensitive", ..) => settings.case = Case::Ignore,
+            ("case", "full", ..) => (settings.case, settings.full_case) = (Case::Ignore, true),
             ("case", "sensitive", ..) => settings.case = Case::Match,
             ("normalize", "nfkc", ..) => settings.form = NormalizationForm::Nfkc,
             ("normalize", "visible", ..) => settings.form = NormalizationForm::Visible,

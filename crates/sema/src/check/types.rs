@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
             TypeKind::List(element) => Ok(Ty::list(self.resolve_element_type(element.as_deref())?)),
             TypeKind::Dict(element) => Ok(Ty::dict(self.resolve_element_type(element.as_deref())?)),
             TypeKind::Record(fields) => Ok(Ty::record(self.resolve_record(fields))),
-            TypeKind::Values(values) => Ok(Ty::one_of(self.resolve_enumeration(values))),
+            TypeKind::Values(values) => self.resolve_enumeration(values).map(Ty::one_of),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Warns of plain texts that look like patterns of other languages, as in `contains "%refund%"`, and
-//! of list elements that no text contains.
+//! Warns of plain texts that look like patterns of other languages, as in `contains "%refund%"`.
+//! Warns also of list elements that no text contains.
 
 use super::Checker;
 use crate::hir::{Const, Expr};
@@ -13,8 +13,7 @@ use rulec_syntax::ast;
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
 impl Checker<'_> {
-    /// Warns if a text that `==`, `in`, `contains`, `starts_with` or `ends_with` compares looks like
-    /// a pattern.
+    /// Warns if a text that an operator compares character by character looks like a pattern.
     pub(super) fn warn_wildcards(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let op = binary.op.node;
         let compares_plain_texts =

@@ -4,7 +4,6 @@
 use super::*;
 use rulec_base::codec::DecodeError;
 use rulec_base::parallel::{self, Threads};
-use rulec_base::text::NormalizationForm;
 use rulec_lang::operators::modifiers::TestMode;
 use rulec_lang::operators::{Fixity, Implementation, Op, OpInfo};
 use std::collections::HashSet;
@@ -257,7 +256,8 @@ fn is_valid_test(test: &Predicate) -> bool {
         && (!word || accepts.word)
         && (quantity.is_none() || accepts.quantity)
         && (text.is_plain() || accepts.case)
-        && (text.form == NormalizationForm::None || search.is_none_or(|search| search.prepares_texts()))
+        && (text.fold || !text.full)
+        && (text.maps_single_chars() || search.is_none_or(|search| search.prepares_texts()))
 }
 
 /// True for an `and` of presence tests, which is true or false but never unknown.

@@ -181,8 +181,10 @@ fn row_cells(
 
 /// Returns the gaps of the routes outside any table: messages that no route matches.
 fn find_gaps(snapshot: &ProjectSnapshot) -> Vec<Gap> {
-    let no_default_findings =
-        snapshot.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
+    let no_default_findings = snapshot
+        .findings()
+        .iter()
+        .filter(|finding| matches!(finding.diagnostic.code, Code::NoDefault | Code::NoDefaultUnpromised));
     let to_gap = |finding: &rulec::Finding| Gap {
         message: localized_diagnostic(&finding.diagnostic).message.to_string(),
         example: finding.witness.as_ref().map(ToString::to_string),

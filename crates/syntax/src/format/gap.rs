@@ -153,6 +153,8 @@ impl<'a> Gaps<'a> {
             "or" if self.is_plain_word(index) => Some(1),
             "and" if self.is_plain_word(index) => Some(2),
             "??" => Some(3),
+            // A hyphen has no spaces, so a line cannot break there.
+            "-" if self.is_hyphen(index) => None,
             "+" | "-" if index > 0 && self.ends_value(index - 1) && !self.is_signed(index) => Some(4),
             _ => None,
         }
@@ -162,6 +164,19 @@ impl<'a> Gaps<'a> {
     /// and not a binary operator.
     fn is_signed(&self, index: usize) -> bool {
         matches!(self.token_text(index - 1), "priority" | "rank") && self.is_plain_word(index - 1)
+    }
+
+    /// True for a `-` between two names without spaces, as in `ctx.a-b`. The checker warns that it
+    /// subtracts, and a layout with spaces would hide the mistake.
+    fn is_hyphen(&self, index: usize) -> bool {
+        let is_word = |index: usize| self.token_kind(index) == Some(TokenKind::Word);
+        self.token_text(index) == "-"
+            && index > 0
+            && is_word(index - 1)
+            && is_word(index + 1)
+            && self.ends_value(index - 1)
+            && self.gap_text(index).is_empty()
+            && self.gap_text(index + 1).is_empty()
     }
 
     /// True if there should be a space between a token and the token before it.
@@ -185,6 +200,7 @@ impl<'a> Gaps<'a> {
                 false
             }
             _ if self.type_angles[index] || self.type_angles[index - 1] && previous_text == "<" => false,
+            _ if self.is_hyphen(index) || self.is_hyphen(index - 1) => false,
             _ if matches!(previous_text, "-" | "+") => self.joining_precedence(index - 1).is_some(),
             (_, OpenParen) => !self.is_name(index - 1),
             // There is no space between an indexed value and its index.

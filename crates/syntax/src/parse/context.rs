@@ -156,7 +156,16 @@ impl<'a> StatementContext<'a> {
     }
 
     pub(super) fn read_string(&mut self, span: Span) -> Built<String> {
-        self.report_bad_literal(span, Code::BadEscape, literal::parse_string(&self.text[span.range()]))
+        let written = &self.text[span.range()];
+        let parsed = literal::parse_string(written);
+        let is_regex = parsed.is_err() && literal::looks_like_regex(written);
+        let failed = self.report_bad_literal(span, Code::BadEscape, parsed);
+        if let (true, Some(last)) = (is_regex, self.diagnostics.last_mut()) {
+            let raw = format!("r{written}");
+            let help = message!("write a raw text, in which a backslash is a backslash: `{raw}`");
+            *last = last.clone().help(help).fix(span, raw);
+        }
+        failed
     }
 
     pub(super) fn read_number(&mut self, span: Span, negative: bool) -> Built<Literal> {

@@ -4,6 +4,7 @@
 
 mod habits;
 mod missing;
+mod slips;
 
 use super::context::{StatementContext, reserved_value_error, reserved_word_error, unexpected_token};
 use super::terminals::is_reserved;
@@ -239,6 +240,9 @@ impl<'a> ParseFailure<'_, 'a> {
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
     fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
+        if let Some(diagnostic) = self.slip() {
+            return Some(diagnostic);
+        }
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
         let expects_name = names.into_iter().any(|rule| self.expects_rule(rule));
         let is_foreign_keyword = matches!(found, "input" | "else" | "otherwise" | "default");
@@ -256,6 +260,8 @@ impl<'a> ParseFailure<'_, 'a> {
                 return Some(reserved_value_error(found, span));
             }
         }
+        let expects_name = expects_name
+            || self.is_in_fields() && (self.expects_rule(Rule::key) || self.expects_rule(Rule::field));
         if expects_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.is_at_end() {
             return Some(self.quoted_name_error(span, found));
         }
@@ -306,7 +312,10 @@ impl<'a> ParseFailure<'_, 'a> {
         if is_route && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
             return self.unexpected_token(
                 message!("arguments must be named"),
-                message!("write `-> handler(name: value)`"),
+                match found {
+                    "{" => message!("write the arguments without braces: `-> handler(name: value)`"),
+                    _ => message!("write `-> handler(name: value)`"),
+                },
             );
         }
         if self.expects_rule(Rule::arrow) && self.rule == Rule::route_statement {
@@ -315,7 +324,10 @@ impl<'a> ParseFailure<'_, 'a> {
         if self.expects_rule(Rule::number) && self.is_preceded_by("priority") {
             let message = message!("a priority must be a whole number, found {}", self.describe_found());
             let help = match found {
-                "=" | ":" => message!("remove the `{found}`: write `priority 10`"),
+                "=" | ":" => {
+                    let help = message!("remove the `{found}`: write `priority 10`");
+                    return Some(unexpected_token(self.span, message, help).fix(self.span, ""));
+                }
                 _ => {
                     message!(
                         "write for example `priority 10`; higher priorities are tried first, and the default is 0"
@@ -328,8 +340,16 @@ impl<'a> ParseFailure<'_, 'a> {
             && (self.expects_rule(Rule::private) || self.expects_rule(Rule::comma))
             && self.is_in_fields()
         {
-            let help = message!("write `name?: type`");
-            return self.unexpected_token(message!("`?` must come after the field's name"), help);
+            let message = message!("`?` must come after the field's name");
+            if let Some((span, field)) = self.misplaced_mark() {
+                let diagnostic = unexpected_token(
+                    self.span,
+                    message,
+                    message!("write `{replacement}`", replacement = field),
+                );
+                return Some(diagnostic.fix(span, field));
+            }
+            return self.unexpected_token(message, message!("write `name?: type`"));
         }
         if self.rule == Rule::test_statement && self.expects_rule(Rule::kw_expect) && found == "}" {
             let help = message!("end the test with `expect ROUTE`, `expect default` or `expect none`");

@@ -82,13 +82,16 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) position: usize,
     /// The byte offset of the end of the expression.
     pub(super) end: u32,
+    /// The left operand of the last comparison. A comparison after it may lack its own.
+    pub(super) last_left: Option<Span>,
 }
 
 impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     fn from_pair(cx: &'c mut StatementContext<'cx>, pair: Pair<'p>) -> Self {
         let end = cx.span(&pair).end;
         let pieces = SmallVec::with_capacity(pair.tokens().len());
-        let mut climber = PrecedenceClimber { cx, pieces, pairs: Vec::new(), position: 0, end };
+        let mut climber =
+            PrecedenceClimber { cx, pieces, pairs: Vec::new(), position: 0, end, last_left: None };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
                 Rule::group => ExprPieceKind::Group,
@@ -179,7 +182,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 left = self.parse_cast(left)?;
                 continue;
             }
-            let Some(word) = self.word_ahead(0) else { return Err(self.report_missing_operator()) };
+            let Some(word) = self.word_ahead(0) else {
+                return Err(self.report_missing_operator(Some(left.expr.span)));
+            };
             match word {
                 "ignoring" | "matching" | ".." | "..=" | "..." => return Ok(left),
                 "is" => {
@@ -191,7 +196,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 }
                 _ => {}
             }
-            let (op, negated) = self.peek_infix(word)?;
+            let (op, negated) = self.peek_infix(word, left.expr.span)?;
             if op.info().precedence < min_precedence {
                 return Ok(left);
             }
@@ -222,7 +227,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 let message = message!("a range is allowed only on the right of `in`");
                 self.report(unexpected_token(span, message, message!("write `x in 3..=10`")))
             }
-            _ => self.report_missing_operator(),
+            _ => self.report_missing_operator(Some(node.expr.span)),
         })
     }
 
@@ -253,6 +258,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.position += 1;
         let mut modifiers = Modifiers::default();
         if is_condition_operator(op) {
+            self.last_left = Some(left.expr.span);
             if self.word_ahead(0) == Some("word") && self.position + 1 < self.pieces.len() {
                 modifiers.word = true;
                 op_span = op_span.to(self.piece_span(self.position));
@@ -263,6 +269,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 op_span = op_span.to(self.piece_span(self.position));
                 self.position += 1;
             }
+        }
+        if let Some(failed) = self.report_foreign_list(op, modifiers.quantity.is_some()) {
+            return Err(failed);
         }
         let right = if op == Op::In {
             self.parse_right_of_in()?
@@ -280,7 +289,14 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             let text = |span: Span| &self.cx.text[span.range()];
             let first = text(left.expr.span);
             let second = text(Span { start: inner.right.span.start, ..span });
-            let fixed = format!("{first} and {second}");
+            let fixed = match &inner.right.kind {
+                // `age >= 18 <= 65`: the first value is compared with both constants.
+                ExprKind::Literal(_) if !matches!(inner.left.kind, ExprKind::Literal(_)) => {
+                    let value = text(inner.left.span);
+                    format!("{first} and {value} {}", text(Span { start: op_span.start, ..span }))
+                }
+                _ => format!("{first} and {second}"),
+            };
             return Err(self.report(
                 Diagnostic::new(Code::ChainedComparison, op_span, message!("comparisons cannot be chained"))
                     .label(inner.op.span, message!("the first comparison"))
@@ -381,6 +397,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 (Op::IsMissing, if self.word_ahead(1) == Some("not") { 3 } else { 2 }, false)
             }
             _ => {
+                if let Some(failed) = self.report_slip(Some(operand.expr.span)) {
+                    return Err(failed);
+                }
                 let (span, found) = self.cx.describe_token_at(is_span.end);
                 let message = message!("expected `missing` or `present` after `is`, found {found}");
                 let help = foreign::help_after_is(

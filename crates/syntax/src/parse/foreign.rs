@@ -1,6 +1,11 @@
 //! Foreign syntax: spellings from other programming languages, and what replaces them in this
 //! language.
 
+mod values;
+
+pub use values::joined_template;
+pub(super) use values::{bare_literal_error, between_replacement, dashed_elements, prefixed_text};
+
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -13,10 +18,10 @@ pub(super) fn foreign_syntax_error(span: Span, message: impl Into<Message>, writ
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }
 
-/// True for an operator that yields a condition, other than `and` and `or`. Such operators take
-/// modifiers on their right.
+/// True for an operator that yields a condition, other than `and`, `or` and `unless`. Such
+/// operators take modifiers on their right.
 pub(super) fn is_condition_operator(op: Op) -> bool {
-    !matches!(op, Op::And | Op::Or)
+    !matches!(op, Op::And | Op::Or | Op::Unless)
         && op.info().forms.iter().any(|form| form.result == OperatorResult::Condition)
 }
 
@@ -35,6 +40,17 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     })
 }
 
+/// Returns the comparison that two operators after each other mean, such as `=` and `<`.
+pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str> {
+    Some(match (first, second) {
+        ("=" | "<", "<" | "=") if first != second => "<=",
+        ("=" | ">", ">" | "=") if first != second => ">=",
+        ("!", "=" | "==") | ("=", "!" | "!=") | ("<", ">") | (">", "<") => "!=",
+        ("=", "=") => "==",
+        _ => return None,
+    })
+}
+
 /// Returns the operator that an unknown word likely means. The word may come from another language,
 /// or be misspelt.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
@@ -47,6 +63,28 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .or_else(|| words().find(|spelling| *spelling == lower))
         .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
         .filter(|spelling| *spelling != word)
+}
+
+/// Returns the comparison that words such as `greater than` mean, and the number of the words.
+pub(super) fn spoken_comparison(first: &str, second: &str, third: &str) -> Option<(&'static str, usize)> {
+    Some(match (first, second, third) {
+        ("is", "greater" | "more" | "larger" | "above", "than") => (">", 3),
+        ("is", "less" | "smaller" | "fewer" | "below", "than") => ("<", 3),
+        ("is", "at", "least") => (">=", 3),
+        ("is", "at", "most") => ("<=", 3),
+        ("greater" | "more" | "larger", "than", _) => (">", 2),
+        ("less" | "smaller" | "fewer", "than", _) => ("<", 2),
+        ("at", "least", _) => (">=", 2),
+        ("at", "most", _) => ("<=", 2),
+        _ => return None,
+    })
+}
+
+/// True if a word differs from an operator only by its case, or is listed as its spelling in
+/// another language. There is then only one remedy.
+pub(super) fn has_one_meaning(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
 }
 
 /// Joins the words before `when` into one name, in case the author wrote a name of several words.
@@ -118,7 +156,7 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
                 missing"
             )
         }
-        "some" | "exist" | "each" | "every" | "forall" | "for" => {
+        "some" | "exist" | "each" | "every" | "forall" | "for" | "select" => {
             message!("write `any x in list: condition` or `all x in list: condition`")
         }
         _ => message!(
@@ -139,17 +177,21 @@ pub(super) const NO_IF_HELP: Message = message!(
 
 /// True for a word by which another language means "ignoring case".
 pub(super) fn is_ignore_case(word: &str) -> bool {
-    let word = word.to_lowercase();
+    let word = word.to_lowercase().replace('_', "");
     matches!(
         word.as_str(),
         "ignore"
             | "ignorecase"
-            | "ignore_case"
+            | "ignoringcase"
+            | "ignorescase"
             | "nocase"
+            | "anycase"
             | "case"
             | "insensitive"
+            | "insensitively"
             | "caseless"
-            | "case_insensitive"
+            | "caseinsensitive"
+            | "caseinsensitively"
     )
 }
 
@@ -172,6 +214,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     }
     Some(match (lower.as_str(), args) {
         ("isempty" | "empty" | "is_empty", "") => format!("len({base}) == 0"),
+        ("tostring" | "to_s" | "str" | "valueof", "") => base.to_owned(),
         ("isnull" | "isnone" | "is_null", "") => format!("{base} is missing"),
         ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
         ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),

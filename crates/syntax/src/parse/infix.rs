@@ -3,7 +3,7 @@
 use super::context::{Built, Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};
 use super::foreign::{self, foreign_operator, is_condition_operator, meant_operator};
-use super::{literal, splitter, terminals};
+use super::{splitter, terminals};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -13,7 +13,10 @@ use rulec_lang::operators::{self, Fixity, Negation, Op};
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the operator at the current position, and whether `not` precedes it. Consumes no
     /// pieces.
-    pub(super) fn peek_infix(&mut self, word: &str) -> Built<(Op, bool)> {
+    pub(super) fn peek_infix(&mut self, word: &str, left: Span) -> Built<(Op, bool)> {
+        if let Some(diagnostic) = self.split_operator() {
+            return Err(self.report(diagnostic));
+        }
         if word == "not" {
             let next = self.word_ahead(1);
             let op = next.and_then(Op::from_spelling);
@@ -33,7 +36,7 @@ impl PrecedenceClimber<'_, '_, '_> {
                     let span = self.piece_span(self.position + 1);
                     Err(self.report_unknown_operator(&next, span))
                 }
-                _ => Err(self.report_missing_operator()),
+                _ => Err(self.report_missing_operator(Some(left))),
             };
         }
         if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
@@ -43,7 +46,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if let Some(failed) = self.report_foreign_prefix() {
+        if let Some(failed) = self.report_slip(Some(left)).or_else(|| self.report_foreign_prefix()) {
             return Err(failed);
         }
         let is_symbol = self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Operator);
@@ -51,7 +54,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if is_symbol || is_foreign || self.is_operator_position() {
             return Err(self.report_unknown_operator(word, span));
         }
-        Err(self.report_missing_operator())
+        Err(self.report_missing_operator(Some(left)))
     }
 
     /// True if the word at the current position is probably meant as an operator. The reason is
@@ -94,7 +97,14 @@ impl PrecedenceClimber<'_, '_, '_> {
             .iter()
             .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_condition_operator(row.op));
         let diagnostic = match candidate {
-            Some(candidate) => diagnostic.did_you_mean(span, Some(candidate)),
+            // Only the case differs, or the operator has the same meaning in another language.
+            Some(candidate) if foreign::has_one_meaning(word) => diagnostic
+                .help(message!("write `{replacement}`", replacement = candidate))
+                .fix(span, candidate),
+            Some(candidate) => {
+                let is_certain = rulec_base::diag::is_single_slip(word, [candidate]);
+                diagnostic.did_you_mean(span, Some(candidate)).certain_if(is_certain)
+            }
             None if word.starts_with(|c: char| c.is_alphabetic()) => {
                 let names: Vec<String> = names.map(|row| format!("`{}`", row.spelling)).collect();
                 diagnostic.help(message!("the operators written as words are {}", names.join(" ")))
@@ -104,21 +114,16 @@ impl PrecedenceClimber<'_, '_, '_> {
         self.report(diagnostic)
     }
 
-    /// Reports a piece after a complete operand, where an operator is expected.
-    pub(super) fn report_missing_operator(&mut self) -> Failed {
+    /// Reports a piece after the complete operand `left`, where an operator is expected.
+    pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.piece_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {
             return self.report(diagnostic);
         }
-        if let Some(failed) = self.report_foreign_prefix() {
+        if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {
             return failed;
         }
         let (_, found) = self.cx.describe_token_at(span.start);
-        let follows_number =
-            self.position > 0 && self.pieces[self.position - 1].kind == ExprPieceKind::Number;
-        let has_field =
-            self.pieces.get(self.position + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Member);
-        let unit = self.word_ahead(0).filter(|_| follows_number && !has_field);
         let help = match (self.pieces[self.position].kind, self.cx.innermost_open_bracket(span.start)) {
             (ExprPieceKind::Group, _) => message!("only a name can be called: `name(argument)`"),
             (ExprPieceKind::Member, _) => {
@@ -127,9 +132,6 @@ impl PrecedenceClimber<'_, '_, '_> {
                 )
             }
             (ExprPieceKind::Braces, _) => message!("conditions in braces come after `all`, `any` or `none`"),
-            _ if unit.is_some_and(|unit| literal::meant_unit(unit).is_some()) => {
-                message!("write a unit directly after its number, as in `30s`, `7d` or `64KB`")
-            }
             // Here the separator is missing, not an operator.
             (_, Some(TokenKind::OpenBrace)) => message!("separate the conditions of a block with `;`"),
             (_, Some(TokenKind::OpenBracket)) => message!("separate the elements of a list with `,`"),

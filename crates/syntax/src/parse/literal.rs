@@ -130,12 +130,27 @@ pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
     })
 }
 
+/// Returns the number with the unit that a word such as `seconds` likely means. Months and years
+/// differ in length, so they become days.
+pub(super) fn with_unit(digits: &str, word: &str) -> Option<String> {
+    if let Some(unit) = meant_unit(word) {
+        return Some(format!("{digits}{unit}"));
+    }
+    let lower = word.to_lowercase();
+    let days = match lower.as_str() {
+        "month" | "months" => 30,
+        "year" | "years" | "yr" | "yrs" => 365,
+        _ => return None,
+    };
+    Some(format!("{}d", digits.parse::<u32>().ok()?.checked_mul(days)?))
+}
+
 fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let help = match meant_unit(unit) {
-        Some(name) => message!("write `{digits}{name}`"),
-        None if unit.starts_with("month") || unit.starts_with("year") => {
-            message!("months and years differ in length: write days or weeks, such as `30d`")
+    let help = match with_unit(digits, unit) {
+        Some(replacement) if meant_unit(unit).is_some() => message!("write `{replacement}`"),
+        Some(replacement) => {
+            message!("months and years differ in length: write days, as in `{replacement}`")
         }
         None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
             message!("write the number in decimal")
@@ -178,6 +193,14 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     }
     value.push_str(&inner[offset..]);
     Ok(value)
+}
+
+/// True for a text with an escape of regular expressions, such as `\d`, and without the escapes
+/// that a raw text would change.
+pub(super) fn looks_like_regex(written: &str) -> bool {
+    let escapes: Vec<char> = written.split('\\').skip(1).filter_map(|rest| rest.chars().next()).collect();
+    let is_regex = |c: &char| "dwsbDWSB.+*?()[]{}|^$-".contains(*c);
+    !written.starts_with('r') && !escapes.is_empty() && escapes.iter().all(is_regex)
 }
 
 /// Returns the character of an escape and the escape's length in bytes. On error, returns the

@@ -33,6 +33,11 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             }
             _ => return self.parse_operand(),
         };
+        if op == Op::Neg
+            && let Some(diagnostic) = self.dashed_list()
+        {
+            return Err(self.report(diagnostic));
+        }
         self.position += 1;
         if op == Op::Neg && self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Number) {
             let number = self.piece_span(self.position);
@@ -79,6 +84,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                             help,
                         )));
                     }
+                    if let Some(failed) = self.report_wildcard_index(node.expr.span) {
+                        return Err(failed);
+                    }
                     let (mut inner, inner_height) = self.parse_elements(piece)?;
                     if inner.len() != 1 {
                         let message = message!("an index must be one value in brackets");
@@ -107,6 +115,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 self.make_node(ExprKind::Literal(Literal::String(text)), span, 1)
             }
             ExprPieceKind::Number => {
+                if let Some(diagnostic) = self.bare_date() {
+                    return Err(self.report(diagnostic));
+                }
                 self.position += 1;
                 let literal = self.cx.read_number(span, false)?;
                 self.make_node(ExprKind::Literal(literal), span, 1)
@@ -122,11 +133,14 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 let (mut inner, height) = self.parse_elements(piece)?;
                 if inner.len() != 1 || self.inner_pairs(piece).any(|part| part.as_rule() == Rule::argument) {
                     let message = message!("parentheses must contain exactly one expression");
-                    return Err(self.report(unexpected_token(
-                        span,
-                        message,
-                        message!("a list is written `[a, b]`"),
-                    )));
+                    let elements = self.piece_text(piece).trim_matches(['(', ')']).trim();
+                    let is_list = inner.len() > 1 && !elements.contains(['(', '\n', ':']);
+                    if is_list {
+                        let list = format!("[{elements}]");
+                        return Err(self.report(foreign::foreign_syntax_error(span, message, &list)));
+                    }
+                    let help = message!("a list is written `[a, b]`");
+                    return Err(self.report(unexpected_token(span, message, help)));
                 }
                 Ok(ExprNode {
                     expr: Expr { span, ..inner.remove(0) },
@@ -206,6 +220,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return self.report_missing_operand();
         }
         if matches!(text, "any" | "all") {
+            if let Some(diagnostic) = self.unnamed_elements() {
+                return self.report(diagnostic);
+            }
             let (next_span, found) = self.cx.describe_token_at(span.end);
             let message = message!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
             let help = match self.word_ahead(1) {
@@ -219,6 +236,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Reports a missing operand.
     fn report_missing_operand(&mut self) -> Failed {
+        if let Some(diagnostic) = self.missing_left_side().or_else(|| self.percent_sign()) {
+            return self.report(diagnostic);
+        }
         let previous_span = self.position.checked_sub(1).map(|index| self.piece_span(index));
         let (span, found) = self.cx.describe_token_at(self.peek().map_or(self.end, |piece| piece.span.start));
         let message = match previous_span.map(|span| self.cx.shortened_source(span)) {
@@ -284,7 +304,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
-            Some(written) => diagnostic.help(message!("write `{written}`")).likely_fix(call_span, written),
+            Some(written) => diagnostic.help(message!("write `{written}`")).fix(call_span, written),
             None => diagnostic.help(message!(
                 "a function is called as `name(x)`, and an operator is written between its \
                     operands, as in `x contains \"a\"`"
@@ -389,8 +409,14 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
-                let help = message!("conditions in braces come after `all`, `any` or `none`");
                 let span = self.cx.span(&part);
+                let inner = self.piece_text(piece).trim_matches(['{', '}', ' ']);
+                let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+                if inner.chars().all(is_path) {
+                    let message = message!("a field is read by its name, without braces");
+                    return Err(self.report(foreign::foreign_syntax_error(piece.span, message, inner)));
+                }
+                let help = message!("conditions in braces come after `all`, `any` or `none`");
                 return Err(self.report(unexpected_token(
                     span,
                     message!("expected `key: value`, found a condition"),

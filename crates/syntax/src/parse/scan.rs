@@ -169,6 +169,14 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     })
 }
 
+/// Returns the ASCII digit or point that a full-width one means.
+fn ascii_digit(c: char) -> char {
+    match c {
+        '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),
+        _ => '.',
+    }
+}
+
 fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
     if is_bidi(c) {
@@ -177,9 +185,20 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
         return Diagnostic::new(Code::BidiControl, span, message)
             .help(message!("remove the character: it makes the text look different from what is compiled"));
     }
+    if ('０'..='９').contains(&c) {
+        let ascii: String = slice.chars().map(ascii_digit).collect();
+        let message = message!("`{slice}` is written in full-width digits");
+        return Diagnostic::new(Code::StrayCharacter, span, message)
+            .help(message!("write `{ascii}`"))
+            .fix(span, ascii);
+    }
     if let Some(ascii) = ascii_for(c) {
         let message = message!("`{c}` is not the character `{ascii}`");
         let help = match c {
+            '\'' if slice.starts_with("'t ") => {
+                return Diagnostic::new(Code::StrayCharacter, span, message)
+                    .help(message!("`not` comes before the operator: `x not contains \"a\"`"));
+            }
             '\'' => message!("write strings in double quotes, `\"`"),
             _ => message!("write `{ascii}`"),
         };
@@ -193,7 +212,10 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
     let help = match c {
         '`' => message!("a quoted name needs its closing backquote on the same line"),
         '\0' => message!("save the file as UTF-8 text"),
-        '$' => message!("write the name without `$`"),
+        '$' | '€' | '£' | '¥' | '￥' => {
+            let help = message!("write the name or the number without `{c}`");
+            return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, "");
+        }
         '\\' => message!("remove it: a statement can continue on the next line without a mark"),
         _ => message!("this character is allowed only in a string or a comment"),
     };

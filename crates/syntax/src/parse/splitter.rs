@@ -9,7 +9,7 @@ use super::Rule;
 use super::stream::{SignificantToken, TokenStream};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
-use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::FileId;
 use rulec_lang::operators;
@@ -445,10 +445,14 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
             .help(message!("write statements without list marks: `route NAME when CONDITION -> HANDLER`"));
     }
     let lower = token_text.to_lowercase();
-    if lower == "if" {
+    if matches!(lower.as_str(), "if" | "如果" | "elif" | "elseif" | "elsif") {
         return diagnostic.help(message!(
             "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
         ));
+    }
+    if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete" | "with") {
+        return diagnostic
+            .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
     }
     if terminals::statement_words().any(|word| word == token_text) {
         return diagnostic.help(message!("write `{shown}` without the `:` after it"));
@@ -457,18 +461,31 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         word if terminals::statement_words().any(|keyword| keyword == word) => {
             terminals::statement_words().find(|keyword| *keyword == word)
         }
-        "rule" | "when" | "case" | "match" => terminals::statement_word(Rule::route_statement),
-        "var" | "const" | "set" | "define" => terminals::statement_word(Rule::let_statement),
+        "rule" | "when" | "case" | "match" | "规则" | "路由" | "当" => {
+            terminals::statement_word(Rule::route_statement)
+        }
+        "var" | "const" | "set" | "define" | "定义" | "令" => {
+            terminals::statement_word(Rule::let_statement)
+        }
         "func" | "function" | "fn" | "macro" => terminals::statement_word(Rule::def_statement),
-        "include" | "use" | "require" => terminals::statement_word(Rule::import_statement),
-        "else" | "otherwise" | "fallback" => terminals::statement_word(Rule::default_statement),
+        "include" | "use" | "require" | "导入" | "引入" => {
+            terminals::statement_word(Rule::import_statement)
+        }
+        "else" | "otherwise" | "fallback" | "否则" | "默认" => {
+            terminals::statement_word(Rule::default_statement)
+        }
         "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
-        "inputs" | "schema" => terminals::statement_word(Rule::input_statement),
+        "inputs" | "schema" | "输入" => terminals::statement_word(Rule::input_statement),
         "struct" | "record" => terminals::statement_word(Rule::type_statement),
+        "列表" => terminals::statement_word(Rule::list_statement),
+        "测试" => terminals::statement_word(Rule::test_statement),
         _ => nearest(&lower, terminals::statement_words()),
     };
     match similar {
-        Some(word) => diagnostic.did_you_mean(span, Some(word)),
+        Some(word) => {
+            let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
+            diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
+        }
         None if token.kind == TokenKind::Word => {
             let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
             diagnostic.help(message!("a statement starts with {}", list_alternatives(words)))

@@ -5,7 +5,7 @@ use rulec_base::text::TextMode;
 use rulec_lang::limits::{Limit, Limits};
 use rulec_lang::operators::TestMode;
 pub use rulec_lang::operators::{Anchor, Search};
-use rulec_lang::ty::{Enumeration, KindSet, read_as_one_of};
+use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Const, RuleId, SlotId};
 use rulec_sema::normal::{QuantifierNesting, TestKind};
@@ -252,7 +252,7 @@ impl SlotCode {
     /// Reads a value of the field as the type of the field. A value of another type is missing.
     #[inline]
     pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
-        read_as_one_of(self.values.as_ref(), value.read_as(self.kinds))
+        value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
 }
 

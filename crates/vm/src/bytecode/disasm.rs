@@ -255,7 +255,11 @@ fn format_registers(RegisterRange { first, len }: RegisterRange) -> String {
 }
 
 fn format_mode(mode: TextMode) -> String {
-    let case = if mode.fold { "/fold" } else { "" };
+    let case = match (mode.fold, mode.full) {
+        (false, _) => "",
+        (true, false) => "/fold",
+        (true, true) => "/full",
+    };
     let form = match mode.form {
         NormalizationForm::None => "",
         NormalizationForm::Nfc => "/nfc",

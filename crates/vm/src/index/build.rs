@@ -262,8 +262,11 @@ fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attri
         }
     }
     for subject in subjects {
-        if let [form @ TextForm { mode: TextMode { fold: true, form: NormalizationForm::None }, .. }] =
-            &subject.forms[..]
+        if let [
+            form @ TextForm {
+                mode: TextMode { fold: true, full: false, form: NormalizationForm::None }, ..
+            },
+        ] = &subject.forms[..]
         {
             let reads_same_text =
                 |attribute: &AttributeIndex| (attribute.operand, attribute.form) == (subject.operand, *form);

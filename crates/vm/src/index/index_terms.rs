@@ -10,7 +10,7 @@ use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
 use crate::bytecode::instr::{BlockId, Comparison, Instr};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::broken_invariant;
-use rulec_base::text::{self, NormalizationForm, TextMode};
+use rulec_base::text::{self, TextMode};
 use rulec_lang::operators::{Anchor, Cost, Quantity};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
@@ -39,9 +39,9 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether the text is also scanned without Unicode normalization, either folded or unchanged.
+    /// Whether the text is also scanned without Unicode normalization and full case folding.
     pub plain: bool,
-    /// Further text modes in which the text is scanned. All of them apply Unicode normalization.
+    /// Further text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
     /// The id within the subject of each literal, by its anchor and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
@@ -50,8 +50,7 @@ pub struct Subject {
 impl Subject {
     /// Returns all text modes in which the text is scanned.
     pub fn text_modes(&self) -> impl Iterator<Item = TextMode> {
-        let unnormalized_mode =
-            self.plain.then_some(TextMode { fold: self.fold, form: NormalizationForm::None });
+        let unnormalized_mode = self.plain.then_some(TextMode { fold: self.fold, ..TextMode::PLAIN });
         unnormalized_mode.into_iter().chain(self.modes.iter().copied())
     }
 }
@@ -343,7 +342,7 @@ impl<'c> IndexAtoms<'c> {
                 subjects.len() as u32 - 1
             });
             let subject = &mut subjects[subject_id as usize];
-            if mode.form == NormalizationForm::None {
+            if mode.maps_single_chars() {
                 subject.plain = true;
                 subject.fold |= mode.fold || prefilters.iter().any(|prefilter| prefilter.folded);
             } else if !subject.modes.contains(&mode) {
@@ -430,7 +429,7 @@ impl<'c> IndexAtoms<'c> {
             let mut atoms = Vec::new();
             if let Some(subject_id) = subject {
                 let subject = &mut self.subjects[subject_id as usize];
-                let fold = subject.fold && literal_mode.form == NormalizationForm::None;
+                let fold = subject.fold && literal_mode.maps_single_chars();
                 let mut group_ids = Vec::with_capacity(prefilter.literals.len());
                 for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
@@ -462,7 +461,7 @@ impl<'c> IndexAtoms<'c> {
         if let Some(subject_id) = subject {
             let subject = &self.subjects[subject_id as usize];
             // A literal found in the folded text may have different case in the text itself.
-            let case_known = literal_mode.form != NormalizationForm::None
+            let case_known = !literal_mode.maps_single_chars()
                 || literal_mode.fold
                 || !subject.fold
                 || prefilters.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));

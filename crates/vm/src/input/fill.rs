@@ -5,7 +5,7 @@ use super::plan::{InputPlan, NO_PATH, PlanNode};
 use bumpalo::Bump;
 use hashbrown::HashSet;
 use rulec_lang::arena;
-use rulec_lang::ty::{Kind, KindSet, read_as_one_of};
+use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, recycle_vec};
 use smallvec::SmallVec;
 use std::mem::take;
@@ -190,11 +190,10 @@ impl<'a> SlotFiller<'a> {
         let Some(node) = self.plan.node(node) else { return 0 };
         for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
-                *cell = read_as_one_of(node.values.as_ref(), value.read_as(kinds));
+                *cell = value.read_as(kinds).read_one_of(node.values.as_ref());
             }
         }
-        let is_admitted = node.values.as_ref().is_none_or(|values| values.admits(value));
-        let fits = |kinds| is_admitted && !value.read_as(kinds).is_missing();
+        let fits = |kinds| !value.read_as(kinds).read_one_of(node.values.as_ref()).is_missing();
         self.check_contract(node, fits, value.is_missing())
     }
 

@@ -163,7 +163,9 @@ impl InputPlan {
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT_PATH, |node, key| plan.child_or_new(node, key));
             plan.nodes[node as usize].add_reader(slot as u32, info.kinds);
-            plan.nodes[node as usize].values.clone_from(&info.values);
+            if info.values.is_some() {
+                plan.nodes[node as usize].values.clone_from(&info.values);
+            }
         }
         if let Some(contract) = program.input_contract() {
             plan.add_contract(ROOT_PATH, &contract);

@@ -316,6 +316,9 @@ fn serialized(message: &impl serde::Serialize, by_slots: bool) {
                 let told = |decision| serde_json::to_string(&decision).expect("a decision is JSON");
                 assert_eq!(told(decided), told(rules.decide(tree)), "{tree}");
             }
+            (Ok(tree), Err(error)) if !tree.is_object() => {
+                assert!(error.to_string().starts_with("a message must be an object"), "{error}");
+            }
             (Err(error), Err(told)) => assert_eq!(told.to_string(), error.to_string()),
             (tree, told) => panic!("{tree:?} and {told:?}"),
         }

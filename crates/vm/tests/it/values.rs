@@ -146,8 +146,10 @@ pub fn mode(rng: &mut Rng, op: Op) -> TestMode {
             None
         },
         text: if accepts.case && rng.below(3) > 0 {
+            let fold = rng.one_in(2);
             TextMode {
-                fold: rng.one_in(2),
+                fold,
+                full: fold && rng.one_in(2),
                 form: rng.pick(&[NormalizationForm::None, NormalizationForm::Nfc, NormalizationForm::Nfkc]),
             }
         } else {

@@ -47,6 +47,9 @@ impl ParseFailure<'_, '_> {
             "=" if self.expects_rule(Rule::colon) => {
                 swap(":", message!("a name and its value are separated"))
             }
+            ":" if self.expects_rule(Rule::equals) && self.rule == Rule::let_statement => {
+                self.typed_definition().or_else(|| swap("=", message!("a name and its value are separated")))
+            }
             ":" if self.expects_rule(Rule::equals) => {
                 swap("=", message!("a name and its value are separated"))
             }
@@ -74,11 +77,9 @@ impl ParseFailure<'_, '_> {
             ";" if self.expects_rule(Rule::close_bracket) => {
                 swap(",", message!("the elements of a list are separated"))
             }
-            "," if self.expects_rule(Rule::EOI) && self.rule == Rule::list_statement => self
-                .unexpected_token(
-                    message!("several values need brackets"),
-                    message!("write a list: `[\"a\", \"b\"]`"),
-                ),
+            "," if self.expects_rule(Rule::EOI) && self.rule == Rule::list_statement => {
+                self.list_without_brackets()
+            }
             "," if self.expects_rule(Rule::EOI) && self.is_route() => self.unexpected_token(
                 message!("a route can lead to only one handler"),
                 message!("write a route for each handler"),
@@ -184,7 +185,9 @@ impl ParseFailure<'_, '_> {
                 message!("to allow a missing or null field, write `?` after its name: `name?: string`"),
             ),
             ")" | "," if self.expects_rule(Rule::colon) => {
-                (message!("a parameter needs a type"), message!("write for example `x: string`"))
+                let name = self.token_before().map_or("x", |token| self.token_text(token));
+                let help = message!("write its type after it, such as `{name}: string` or `{name}: int`");
+                (message!("a parameter needs a type"), help)
             }
             "}" | "," if self.expects_rule(Rule::colon) => {
                 match self.token_before().map(|token| self.token_text(token)) {
@@ -194,9 +197,6 @@ impl ParseFailure<'_, '_> {
                     ),
                     _ => return None,
                 }
-            }
-            _ if self.expects_rule(Rule::type_expr) && self.token.kind == TokenKind::String => {
-                (message!("a type is written without quotes"), message!("write for example `name: string`"))
             }
             _ => return None,
         };

@@ -19,7 +19,10 @@ impl ParseFailure<'_, '_> {
             let message = message!("the order of routes is set with `priority`, not `{found}`");
             return Some(foreign::foreign_syntax_error(span, message, "priority"));
         }
-        if matches!(found, "if" | "where" | "match" | "unless" | "on") {
+        if matches!(
+            found,
+            "if" | "where" | "match" | "unless" | "on" | "当" | "如果" | "WHEN" | "When" | "IF"
+        ) {
             let message = message!("the condition of a route must follow `when`, not `{found}`");
             return match found {
                 "unless" => self.unexpected_token(
@@ -29,7 +32,9 @@ impl ParseFailure<'_, '_> {
                 _ => Some(foreign::foreign_syntax_error(span, message, "when")),
             };
         }
-        if matches!(found, ":" | "=" | "{") {
+        let is_colon_before_when = found == ":"
+            && self.cx.sigs.get(self.token_index + 1).is_some_and(|sig| self.token_text(sig.token) == "when");
+        if matches!(found, ":" | "=" | "{") && !is_colon_before_when {
             let message = message!("expected `when` and a condition, found `{found}`");
             return self.unexpected_token(message, message!("write `route NAME when CONDITION -> HANDLER`"));
         }
@@ -40,6 +45,14 @@ impl ParseFailure<'_, '_> {
         }
         if self.is_at_end() {
             return None;
+        }
+        let next = self.cx.sigs.get(self.token_index + 1).map_or("", |sig| self.token_text(sig.token));
+        if found == ":"
+            || matches!(found, "with" | "has" | "at" | "and") && matches!(next, "priority" | "disabled")
+        {
+            let message = message!("a route has no `{}` here", found);
+            let diagnostic = unexpected_token(span, message, message!("remove the `{found}`"));
+            return Some(diagnostic.fix(span, ""));
         }
         if let Some(joined) = foreign::joined_name(self.cx.text, self.span.range().start) {
             return self.unexpected_token(
@@ -89,7 +102,7 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.foreign_condition() {
             return Some(diagnostic);
         }
-        if self.found_text == ":" {
+        if matches!(self.found_text, ":" | "then" | "THEN" | "Then") {
             return arrow_error(self.span);
         }
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];
@@ -112,6 +125,26 @@ impl ParseFailure<'_, '_> {
         // `when text == "x" handler`: the handler was parsed as part of the condition.
         let [.., head, name] = sigs else { return None };
         let (head, name) = (head.token, name.token);
+        let before = self.token_index.checked_sub(3).filter(|index| *index >= self.cx.tokens.start);
+        let follows_operand = before.is_some_and(|index| {
+            let before = self.cx.sigs[index].token;
+            before.kind.ends_operand() && !rulec_lang::operators::is_reserved_word(self.token_text(before))
+        });
+        if follows_operand && name.kind == TokenKind::Word {
+            match self.token_text(head) {
+                "goto" => {
+                    let jump = head.span(file);
+                    let message = message!("expected `->` before `goto`");
+                    let help = message!("write `-> goto {}`", self.token_text(name));
+                    let diagnostic = unexpected_token(jump, message, help);
+                    return Some(diagnostic.fix(Span { end: jump.start, ..jump }, "-> "));
+                }
+                "return" | "do" | "call" | "to" | "go" | "run" | "use" => {
+                    return arrow_error(head.span(file));
+                }
+                _ => {}
+            }
+        }
         if !matches!(name.kind, TokenKind::Word | TokenKind::Quoted) {
             return None;
         }
@@ -125,6 +158,6 @@ impl ParseFailure<'_, '_> {
         let (span, handler) = (name.span(file), self.token_text(name));
         let message = message!("expected `->` before the handler `{handler}`");
         let diagnostic = unexpected_token(span, message, message!("write `-> {handler}`"));
-        Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "-> "))
+        Some(diagnostic.fix(Span { end: span.start, ..span }, "-> "))
     }
 }

@@ -192,7 +192,7 @@ fn helps_and_fixes_say_what_to_write() {
     check("let a = f（1)", "`(`");
     check("let a = 1 < x < 5", "`1 < x and x < 5`");
     check("let a = 10x", "`ms`");
-    check("let a = \"x\\d\"", "r\"…\"");
+    check("let a = \"x\\d\"", "`r\"x\\d\"`");
     check("route -> h", "for example");
     for (text, fixed) in [
         ("let x = a && b", "let x = a and b"),
@@ -204,6 +204,34 @@ fn helps_and_fixes_say_what_to_write() {
         ("let a = f（1)", "let a = f(1)"),
         ("let a = x is not missing", "let a = x is present"),
         ("// c\nlet a = 1", "# c\nlet a = 1"),
+        ("let a = b =< 1", "let a = b <= 1"),
+        ("let a = b ! = 1", "let a = b != 1"),
+        ("let a = NOT b", "let a = not b"),
+        ("let a = b NOT IN c", "let a = b not in c"),
+        ("let a = b IS NULL", "let a = b is missing"),
+        ("let a = \"say \"hi\"\"", "let a = \"say \\\"hi\\\"\""),
+        ("let a = f\"x {b}\"", "let a = join([\"x \", b], \"\")"),
+        ("let a = b contains \"x\" ignoring_case", "let a = b contains \"x\" ignoring case"),
+        ("list a = from b.txt", "list a = from \"b.txt\""),
+        ("list a:\n- b\n- 1", "list a = [\"b\", 1]"),
+        ("list a = - \"b\"\n- \"c\"", "list a = [\"b\", \"c\"]"),
+        ("let a = b in (\"x\")", "let a = b in [\"x\"]"),
+        ("let a = b contains any {\"x\", \"y\"}", "let a = b contains any [\"x\", \"y\"]"),
+        ("let a = b > 3 and < 5", "let a = b > 3 and b < 5"),
+        ("let a = any x in l where x > 3", "let a = any x in l: x > 3"),
+        ("let a = b > 30 seconds", "let a = b > 30s"),
+        ("let a = b > １２", "let a = b > 12"),
+        ("let a = b 并且 c", "let a = b and c"),
+        ("let a = b.lower()", "let a = lower(b)"),
+        ("ruote a when x -> h", "route a when x -> h"),
+        ("route a when x h", "route a when x -> h"),
+        ("route a when x -> handler h", "route a when x -> h"),
+        ("route a when n => 3 -> h", "route a when n >= 3 -> h"),
+        ("route a when x -> h else -> g", "route a when x -> h \ndefault -> g"),
+        (
+            "test \"t\" { given a = 1, b = 2 expect none }",
+            "test \"t\" { given a = 1 given b = 2 expect none }",
+        ),
     ] {
         let diagnostic = parse(Threads::All, FILE, text).diagnostics.remove(0);
         let fix = &diagnostic.fixes[0];
@@ -259,6 +287,7 @@ fn what_is_not_too_deep_is_read() {
     parse_clean(&format!("let a = b{}", " and b".repeat(100_000)));
     parse_clean(&format!("let a = b{}", " or not b == 1".repeat(20_000)));
     parse_clean(&format!("list a = [{}]", "\"w\", ".repeat(50_000)));
+    parse_clean("list a = [-1, -2]");
 }
 
 /// Regression test: the help text lists the words that begin statements. The list was written by

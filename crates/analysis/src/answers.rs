@@ -1,0 +1,144 @@
+//! Compares answers. An answer is the outcome of a statement: the handler, branch or flow, with the
+//! arguments that are computed for each message. Ties and versions of rules are compared by their
+//! answers.
+
+use hashbrown::HashMap;
+use rulec_eval::decision::Chosen;
+use rulec_sema::hir::{Argument, Destination, Expr, Outcome, Program, ValueId};
+use rulec_sema::normal::{CondId, ExprId, NormalBuilder};
+
+/// The answer of a statement.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    /// The id of the answer with its computed values. Equal ids mean equal answers.
+    pub id: u32,
+    /// The id of the answer without its computed values.
+    pub fixed_part: u32,
+    /// The values that are computed for each message.
+    pub args: Vec<ComputedValue>,
+}
+
+/// A value in an answer that is computed for each message, such as an argument of a handler.
+#[derive(Clone, Debug)]
+pub(super) struct ComputedValue {
+    /// The name of the argument, or the index of a value without a name.
+    pub name: String,
+    /// Whether the answer omits a missing value; otherwise it contains null.
+    pub optional: bool,
+    pub value: ExprId,
+}
+
+/// Ids of distinct answers. All answers that are compared with each other share one instance.
+#[derive(Default)]
+pub(super) struct AnswerIds {
+    ids: HashMap<String, u32>,
+}
+
+impl AnswerIds {
+    /// Returns the id of the answer that a text identifies.
+    pub fn id_of(&mut self, key: String) -> u32 {
+        let next = self.ids.len() as u32;
+        *self.ids.entry(key).or_insert(next)
+    }
+
+    /// Returns the answer of a statement. `values` are the values of the program; a merged program
+    /// renumbers them.
+    pub fn answer_of(
+        &mut self,
+        builder: &mut NormalBuilder<'_>,
+        (program, values): (&Program, &[Expr]),
+        outcome: &Outcome,
+        chosen: Chosen,
+    ) -> Answer {
+        let (fixed_part, args) = answer_parts(builder, (program, values), outcome, chosen);
+        let id = self.id_of(format!("{fixed_part} {args:?}"));
+        Answer { id, fixed_part: self.id_of(fixed_part), args }
+    }
+}
+
+/// Returns a text that identifies the fixed part of an answer, and the values in the answer that
+/// are computed for each message.
+fn answer_parts(
+    builder: &mut NormalBuilder<'_>,
+    (program, values): (&Program, &[Expr]),
+    outcome: &Outcome,
+    chosen: Chosen,
+) -> (String, Vec<ComputedValue>) {
+    let mut computed_values: Vec<ComputedValue> = Vec::new();
+    let mut add_value = |id: ValueId, name: Option<&Argument>| {
+        computed_values.push(ComputedValue {
+            name: name
+                .map_or_else(|| computed_values.len().to_string(), |argument| argument.name.to_string()),
+            optional: name.is_some_and(|argument| argument.optional),
+            value: builder.build_value(&values[id.index()]),
+        });
+    };
+    let fixed_part = match outcome {
+        Outcome::Handler { name, args, metadata } => {
+            let mut args: Vec<_> = args.iter().collect();
+            args.sort_by_key(|arg| &arg.name);
+            args.iter().for_each(|arg| add_value(arg.value, Some(arg)));
+            let metadata = serde_json::to_string(&**metadata).unwrap_or_default();
+            format!("handler {name} {metadata} {:?}", program.required_permissions(name))
+        }
+        Outcome::Branch { .. } => {
+            let table = &program.tables[chosen.table(program).index()];
+            format!("branch {} {}", chosen.name(program), table.to_user)
+        }
+        Outcome::Flow { flow, .. } => format!("flow {}", program.flows[flow.index()].id),
+        Outcome::Next { destinations, next, loopback } => {
+            add_value(*next, None);
+            let destination_texts: Vec<String> = destinations.iter().map(|item| item.to_string()).collect();
+            for destination in destinations {
+                if let Destination::Named(id) = destination {
+                    add_value(*id, None);
+                }
+            }
+            format!("next {destination_texts:?} {loopback}")
+        }
+        Outcome::Goto(table) => format!("goto {}", table.0),
+    };
+    (fixed_part, computed_values)
+}
+
+/// Builds the condition that two answers differ.
+pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer, other: &Answer) -> CondId {
+    if one.fixed_part != other.fixed_part {
+        return builder.constant_cond(true);
+    }
+    let alternatives = build_arguments_differ(builder, &one.args, &other.args);
+    builder.join_conds(alternatives, false)
+}
+
+/// Builds conditions of which at least one is true if the arguments of two decisions differ.
+pub(super) fn build_arguments_differ(
+    builder: &mut NormalBuilder<'_>,
+    left_args: &[ComputedValue],
+    right_args: &[ComputedValue],
+) -> Vec<CondId> {
+    let counterpart = |arg: &ComputedValue, candidates: &[ComputedValue]| {
+        candidates.iter().find(|counterpart| counterpart.name == arg.name).cloned()
+    };
+    let mut alternatives = Vec::new();
+    for arg in left_args {
+        let Some(counterpart) = counterpart(arg, right_args) else {
+            alternatives.push(build_contains_argument(builder, arg));
+            continue;
+        };
+        let mut same_value = builder.build_same_value(arg.value, counterpart.value);
+        if arg.optional != counterpart.optional {
+            // One decision omits a missing value, the other decision contains null.
+            let present = builder.build_present(arg.value);
+            same_value = builder.join_conds([same_value, present], true);
+        }
+        alternatives.push(builder.build_complement(same_value));
+    }
+    let right_only = right_args.iter().filter(|arg| counterpart(arg, left_args).is_none());
+    alternatives.extend(right_only.map(|arg| build_contains_argument(builder, arg)));
+    alternatives
+}
+
+/// Builds the condition that a decision contains the argument `arg`.
+fn build_contains_argument(builder: &mut NormalBuilder<'_>, arg: &ComputedValue) -> CondId {
+    if arg.optional { builder.build_present(arg.value) } else { builder.constant_cond(true) }
+}

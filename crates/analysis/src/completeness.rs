@@ -1,0 +1,168 @@
+//! Finds messages that no statement of a table matches. A table can be complete in two ways: for
+//! the messages that keep the promise of `input`, and for all messages. The two ways are reported
+//! separately, because a message that breaks the promise is decided too.
+
+use super::AnalysisSubject;
+use super::conditions::ConditionFacts;
+use super::decisions::{MAX_ROUTES_TOGETHER, selected_route, surely_chooses};
+use super::goal::{SolverAnswer, SolverGoal};
+use super::promise::InputPromise;
+use super::report::{AnalysisReport, format_message};
+use super::solver::Solver;
+use hashbrown::HashMap;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::span::Span;
+use rulec_base::{broken_invariant, message};
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{RuleId, TableId};
+use rulec_sema::normal::CondId;
+use serde_json::Value as Json;
+
+/// The result of a search for a message that no statement matches.
+pub(super) enum Gap {
+    Message(Json),
+    /// It is proven that every message matches a statement.
+    None,
+    Unknown,
+}
+
+impl Gap {
+    pub fn into_message(self) -> Option<Json> {
+        match self {
+            Gap::Message(message) => Some(message),
+            Gap::None | Gap::Unknown => None,
+        }
+    }
+}
+
+/// Reports messages that no route matches, if the routes outside any table have no default.
+pub(super) fn report_missing_default(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    subject: &AnalysisSubject<'_>,
+    table: TableId,
+    facts: &HashMap<RuleId, ConditionFacts>,
+) {
+    let declared_table = &subject.program.tables[table.index()];
+    let order = &declared_table.order;
+    if table != TableId(0) || declared_table.default.is_some() || order.is_empty() {
+        return;
+    }
+    let budget = solver.budget().clone();
+    budget.begin_share();
+    let is_true = |id: &RuleId, message: &Json| {
+        report.evaluate(&subject.program.rules[id.index()].condition, message) == Tri::True
+    };
+    let decides = |id: &RuleId| surely_chooses(subject.program, &subject.program.rules[id.index()].outcome);
+    let mut find = |promise: Option<&InputPromise<'_>>| {
+        let selected = |message: &Json| selected_route(&budget, subject, table, message);
+        let condition_of = |id| facts.get(&id).map(|route_facts| route_facts.true_cond);
+        match find_unmatched_message(solver, promise, selected, condition_of) {
+            // The reference evaluator confirms that no route matches the message.
+            Gap::Message(message) if order.iter().any(|id| is_true(id, &message) && decides(id)) => {
+                Gap::Unknown
+            }
+            gap => gap,
+        }
+    };
+    let promise = InputPromise::of(subject.program);
+    let promised = promise.as_ref().map(|promise| find(Some(promise)));
+    let (message, promise_complete) = match promised {
+        Some(Gap::Message(message)) => (Some(message), None),
+        None => (find(None).into_message(), None),
+        Some(other) => (find(None).into_message(), Some(matches!(other, Gap::None))),
+    };
+    // If too few steps were left, it is not known that no route matches.
+    if budget.is_exhausted() {
+        return report.end_share(order[0]);
+    }
+    let Some(message) = message else { return };
+    let spans = order.iter().map(|id| subject.program.rules[id.index()].span);
+    let Some(last) = spans.max_by_key(start_of_span) else {
+        return broken_invariant!("a table without routes was left out");
+    };
+    let (code, text, help) = match promise_complete {
+        Some(is_proven) => describe_unpromised(is_proven, &message),
+        None => describe_gap(promise.is_some(), &message),
+    };
+    let diagnostic = Diagnostic::new(code, last, text).here(message!("the last route")).help(help);
+    report.add_finding(diagnostic, Some(message));
+}
+
+/// Describes a message that no route matches. `is_promised` is true if the rules declare `input`,
+/// whose promise the message keeps.
+fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
+    let text = match is_promised {
+        true => {
+            message!(
+                "there is no `default`, and some messages that keep the promise of `input` match no route"
+            )
+        }
+        false => message!("there is no `default`, and some messages match no route"),
+    };
+    let shown = format_message(message);
+    let help = message!("write `default -> …` for the rest; for example, {} matches no route", shown);
+    (Code::NoDefault, text, help)
+}
+
+/// Describes a message that breaks the promise of `input` and that no route matches. `is_proven` is
+/// true if it is proven that every message that keeps the promise matches a route.
+fn describe_unpromised(is_proven: bool, message: &Json) -> (Code, Message, Message) {
+    let text =
+        message!("there is no `default`, and messages that break the promise of `input` match no route");
+    let shown = format_message(message);
+    let help = match is_proven {
+        true => message!(
+            "every message that keeps the promise matches a route; if other messages may come, write \
+            `default -> …`: for example, {} matches no route",
+            shown
+        ),
+        false => {
+            message!(
+                "if such messages may come, write `default -> …`: for example, {} matches no route",
+                shown
+            )
+        }
+    };
+    (Code::NoDefaultUnpromised, text, help)
+}
+
+/// Finds a message that selects no statement. With a promise, the message keeps it. `selected`
+/// returns the statement that a message selects. `condition_of` returns the condition of a
+/// statement.
+pub(super) fn find_unmatched_message(
+    solver: &mut Solver<'_>,
+    promise: Option<&InputPromise<'_>>,
+    selected: impl Fn(&Json) -> Option<RuleId>,
+    condition_of: impl Fn(RuleId) -> Option<CondId>,
+) -> Gap {
+    let mut goals: Vec<SolverGoal> = Vec::new();
+    let mut routes = 0;
+    loop {
+        let message = match solver.solve(&goals) {
+            SolverAnswer::Yes(message) => message,
+            SolverAnswer::Never(_) => return Gap::None,
+            SolverAnswer::Unknown => return Gap::Unknown,
+        };
+        let new_goals = match selected(&message) {
+            Some(id) => {
+                routes += 1;
+                condition_of(id).map(|cond| (cond, false)).into_iter().collect()
+            }
+            None => match promise.filter(|promise| !promise.is_kept_by(&message)) {
+                None => return Gap::Message(message),
+                Some(promise) => promise.broken_goals(solver, &message),
+            },
+        };
+        let is_new = |goal: &SolverGoal| !goals.contains(goal);
+        let new_goals: Vec<SolverGoal> = new_goals.into_iter().filter(is_new).collect();
+        if new_goals.is_empty() || routes > MAX_ROUTES_TOGETHER {
+            return Gap::Unknown;
+        }
+        goals.extend(new_goals);
+    }
+}
+
+fn start_of_span(span: &Span) -> (u32, u32) {
+    (span.file.0, span.start)
+}

@@ -1,0 +1,60 @@
+//! Decisions by the engine, for messages that an analysis found.
+
+use super::AnalysisSubject;
+use super::budget::StepBudget;
+use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
+use serde_json::Value as Json;
+
+/// Maximum number of routes in one solver query, for example of the routes that together hide
+/// another route.
+pub(super) const MAX_ROUTES_TOGETHER: usize = 40;
+/// Steps of a decision, apart from the rules that are tried.
+const STEPS_PER_DECISION: usize = 50;
+/// A step of a decision tries this number of rules, because the index excludes most of them.
+const RULES_PER_STEP: usize = 64;
+
+/// A step of a decision reads this number of message fields.
+const FIELDS_PER_STEP: usize = 64;
+/// Estimated time of a step, to convert the cost of a decision.
+const NANOSECONDS_PER_STEP: f64 = 20.0;
+
+/// Returns the route of a table that a message selects. `None` if the message selects no route, or
+/// if too few steps are left. If the route is a `goto`, the final decision may come from another
+/// table.
+pub(super) fn selected_route(
+    budget: &StepBudget,
+    subject: &AnalysisSubject<'_>,
+    table: TableId,
+    message: &Json,
+) -> Option<RuleId> {
+    if !budget.charge(steps_per_decision(subject, table)) {
+        return None;
+    }
+    let choice = (subject.decide)(table, message);
+    let first = choice.path.first().copied();
+    first.or(match choice.chosen {
+        Some(rulec_eval::decision::Chosen::Rule(id)) => Some(id),
+        _ => None,
+    })
+}
+
+/// Returns the steps of a decision by a table.
+pub(super) fn steps_per_decision(subject: &AnalysisSubject<'_>, table: TableId) -> usize {
+    let program = subject.program;
+    let rules = program.tables[table.index()].order.len();
+    let evaluation = (subject.decision_cost)(table) / NANOSECONDS_PER_STEP;
+    let fields = program.slots.len() / FIELDS_PER_STEP;
+    STEPS_PER_DECISION + rules / RULES_PER_STEP + fields + evaluation as usize
+}
+
+/// True if this outcome always ends the search with a choice. A `goto` to a table without a default
+/// does not: the search may continue after the `goto`.
+pub(super) fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Goto(table) => program.tables[table.index()]
+            .default
+            .as_ref()
+            .is_some_and(|outcome| surely_chooses(program, outcome)),
+        _ => true,
+    }
+}

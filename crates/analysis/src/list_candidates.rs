@@ -1,0 +1,170 @@
+//! Proposes elements for lists that quantifiers and counts read. Each element combines values of
+//! the fields that the conditions compare: the constants, their neighbours, and nothing.
+
+use rulec_lang::value::Value;
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, VarId};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// Maximum number of proposed elements.
+const MAX_ELEMENTS: usize = 200;
+/// Maximum number of values of one field of an element.
+const MAX_VALUES: usize = 8;
+/// Maximum number of copies of an element in a list.
+const MAX_COPIES: i64 = 20;
+
+/// A step from an element to a value inside it: the field of a record, or the only element of a
+/// list.
+#[derive(Clone, PartialEq)]
+enum Step {
+    Field(Arc<str>),
+    Element,
+}
+
+/// The values of elements that conditions compare with constants.
+#[derive(Default)]
+pub(super) struct ListCandidates {
+    /// For each place inside an element, the values to try.
+    places: Vec<(Vec<Step>, Vec<Json>)>,
+    /// The variables of quantifiers, with their places inside the element of the outermost list.
+    vars: Vec<(VarId, Vec<Step>)>,
+    /// The numbers of copies of an element that counts may require.
+    copies: Vec<usize>,
+}
+
+impl ListCandidates {
+    /// Collects the values that conditions compare the elements of lists with.
+    pub fn of<'c>(conditions: impl Iterator<Item = &'c Cond>) -> ListCandidates {
+        let mut candidates = ListCandidates::default();
+        conditions.for_each(|cond| candidates.add(Part::Cond(cond)));
+        candidates
+    }
+
+    /// True if the conditions read no element of a list.
+    pub fn is_empty(&self) -> bool {
+        self.vars.is_empty()
+    }
+
+    fn add(&mut self, part: Part<'_>) {
+        match part {
+            Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
+            | Part::Expr(Expr { kind: ExprKind::Count { list, var, .. }, .. }) => {
+                // An inner list is a field of an element. Any other list is the outermost list.
+                let mut place = self.place_of(list).unwrap_or_default();
+                if !place.is_empty() {
+                    place.push(Step::Element);
+                }
+                self.vars.push((var.id, place));
+            }
+            Part::Cond(Cond { kind: CondKind::Test(test), .. }) => {
+                self.add_values(&test.left, &test.right);
+                if let Operand::Value(right) = &test.right {
+                    self.add_values(right, &Operand::Value(test.left.clone()));
+                }
+            }
+            _ => {}
+        }
+        part.parts().into_iter().for_each(|part| self.add(part));
+    }
+
+    /// Adds the values for which a comparison of `operand` may be true or false.
+    fn add_values(&mut self, operand: &Expr, other: &Operand) {
+        let constant = match other {
+            Operand::Value(Expr { kind: ExprKind::Const(constant), .. }) => constant.value().to_json(),
+            Operand::Nothing => json!(true),
+            _ => return,
+        };
+        if let (ExprKind::Count { .. }, Some(count)) = (&operand.kind, constant.as_i64()) {
+            let counts = (count.max(1)..=MAX_COPIES).take(2);
+            self.copies.extend(counts.filter_map(|count| usize::try_from(count).ok()));
+        }
+        let Some(place) = self.place_of(operand) else { return };
+        let values = match constant {
+            Json::Array(mut items) => {
+                items.truncate(MAX_VALUES / 2);
+                items.push(json!("other"));
+                items
+            }
+            Json::Bool(_) => vec![json!(true), json!(false)],
+            constant => {
+                let neighbours = match Value::from_json(&constant) {
+                    Value::Int(int) => vec![int.saturating_add(1), int.saturating_sub(1)],
+                    _ => Vec::new(),
+                };
+                let neighbours: Vec<Json> = neighbours.into_iter().map(Json::from).collect();
+                let other = constant.is_string().then(|| json!("other"));
+                [constant].into_iter().chain(neighbours).chain(other).collect()
+            }
+        };
+        let index = self.places.iter().position(|(other, _)| *other == place).unwrap_or_else(|| {
+            self.places.push((place, Vec::new()));
+            self.places.len() - 1
+        });
+        let known = &mut self.places[index].1;
+        for value in values {
+            if !known.contains(&value) && known.len() < MAX_VALUES {
+                known.push(value);
+            }
+        }
+    }
+
+    /// Returns the place of an operand inside an element; `None` if the operand is no part of an
+    /// element.
+    fn place_of(&self, operand: &Expr) -> Option<Vec<Step>> {
+        match &operand.kind {
+            ExprKind::Var(id) => {
+                self.vars.iter().rev().find(|(var, _)| var == id).map(|(_, place)| place.clone())
+            }
+            ExprKind::Field(base, name) => {
+                let mut place = self.place_of(base)?;
+                place.push(Step::Field(name.clone()));
+                Some(place)
+            }
+            ExprKind::Read(inner, _) => self.place_of(inner),
+            _ => None,
+        }
+    }
+
+    /// Returns elements to try: the combinations of the values of all places. A place without a
+    /// value comes last.
+    pub fn elements(&self) -> Vec<Json> {
+        let mut elements = vec![Json::Null];
+        for (place, values) in &self.places {
+            let extended = values.iter().map(Some).chain([None]).flat_map(|value| {
+                elements.iter().map(move |element| {
+                    let mut element = element.clone();
+                    if let Some(value) = value {
+                        write_at(&mut element, place, value);
+                    }
+                    element
+                })
+            });
+            elements = extended.take(MAX_ELEMENTS).collect();
+        }
+        elements
+    }
+
+    /// Returns the numbers of copies of an element to try.
+    pub fn copies(&self) -> impl Iterator<Item = usize> {
+        self.copies.iter().copied()
+    }
+}
+
+/// Writes a value at a place inside an element.
+fn write_at(element: &mut Json, place: &[Step], value: &Json) {
+    match place.split_first() {
+        None => *element = value.clone(),
+        Some((Step::Element, rest)) => {
+            if !element.is_array() {
+                *element = json!([null]);
+            }
+            write_at(&mut element[0], rest, value);
+        }
+        Some((Step::Field(name), rest)) => {
+            if !element.is_object() {
+                *element = json!({});
+            }
+            write_at(&mut element[&**name], rest, value);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Finds fields that are probably misspelt. Without `input`, every name is a field: a misspelt name
+//! is read once, next to a field of a similar name that is read more often.
+
+use super::budget::StepBudget;
+use super::report::AnalysisReport;
+use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::{Code, Diagnostic, is_typing_error};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::ty::KindSet;
+use rulec_sema::hir::{Expr, ExprKind, Part, Program};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A field that is read this number of times is probably spelled right.
+const MIN_READS: usize = 2;
+
+/// The reads of a field and of the fields inside it.
+struct FieldReads {
+    spans: HashSet<Span>,
+    kinds: KindSet,
+}
+
+/// The fields of one record by name.
+type RecordReads<'p> = BTreeMap<&'p str, FieldReads>;
+
+/// Reports fields that are read once and spelled like a field that is read more often.
+pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &StepBudget) {
+    let program = report.program;
+    if program.input.is_some() {
+        return;
+    }
+    let mut findings = Vec::new();
+    for (parent, fields) in reads_by_record(program) {
+        let often = fields.iter().filter(|(_, reads)| reads.spans.len() >= MIN_READS);
+        let often: Vec<(&&str, &FieldReads)> = often.collect();
+        for (name, reads) in fields.iter().filter(|(_, reads)| reads.spans.len() == 1) {
+            if !budget.charge(often.len()) {
+                return;
+            }
+            let is_near = |other: &&(&&str, &FieldReads)| {
+                is_typing_error(name, other.0) && other.1.kinds.overlaps(reads.kinds)
+            };
+            let Some((near, _)) = often.iter().find(is_near) else { continue };
+            let path = |name: &str| {
+                let names = parent.iter().map(|name| &**name).chain([name]);
+                names.collect::<Vec<_>>().join(".")
+            };
+            if is_given_by_tests(program, parent, name) {
+                continue;
+            }
+            let Some(span) = reads.spans.iter().next() else { continue };
+            let message = message!("`{}` is read only here: did you mean `{}`?", path(name), path(near));
+            let help = message!(
+                "correct the name; if messages have both fields, declare them in `input`, or write `# rulec: \
+                allow W0222 reason` before the statement"
+            );
+            findings.push(Diagnostic::new(Code::RareField, *span, message).help(help));
+        }
+    }
+    findings.into_iter().for_each(|finding| report.add_finding(finding, None));
+}
+
+/// Returns the fields that a program reads, by the path of the record around them.
+fn reads_by_record(program: &Program) -> HashMap<&[Arc<str>], RecordReads<'_>> {
+    let mut spans = vec![HashSet::new(); program.slots.len()];
+    let conditions = program.rules.iter().map(|rule| Part::Cond(&rule.condition));
+    let values = program.values.iter().map(Part::Expr);
+    let lets = program.lets.iter().map(|definition| definition.body.part());
+    conditions.chain(values).chain(lets).for_each(|part| add_reads(part, &mut spans));
+    let mut records: HashMap<&[Arc<str>], RecordReads<'_>> = HashMap::new();
+    for (slot, spans) in program.slots.iter().zip(spans) {
+        if slot.root.is_some() {
+            continue;
+        }
+        for (index, name) in slot.path.iter().enumerate() {
+            let record = records.entry(&slot.path[..index]).or_default();
+            let empty = || FieldReads { spans: HashSet::new(), kinds: KindSet::EMPTY };
+            let reads = record.entry(name).or_insert_with(empty);
+            let is_leaf = index + 1 == slot.path.len();
+            reads.kinds = reads.kinds.union(if is_leaf { slot.kinds } else { KindSet::DICT });
+            reads.spans.extend(spans.iter().copied());
+        }
+    }
+    records
+}
+
+/// Adds the places at which a node reads each slot. The bodies of its `let`s are visited apart.
+fn add_reads(part: Part<'_>, spans: &mut [HashSet<Span>]) {
+    match part {
+        Part::Expr(Expr { kind: ExprKind::Slot(slot), span, .. }) => {
+            spans[slot.index()].insert(*span);
+        }
+        Part::Let(_) => {}
+        part => part.parts().into_iter().for_each(|part| add_reads(part, spans)),
+    }
+}
+
+/// True if a test gives a value to a field, so that the name is no mistake of one place.
+fn is_given_by_tests(program: &Program, parent: &[Arc<str>], name: &str) -> bool {
+    program.tests.iter().any(|test| {
+        let record = parent.iter().try_fold(&test.message, |json: &Json, key| json.get(&**key));
+        record.is_some_and(|record| record.get(name).is_some())
+    })
+}

@@ -1,0 +1,58 @@
+//! Reads quantifiers that compare elements with constants as predicates on the list.
+
+use super::shape::{PredicateShape, shape_of_elements};
+use rulec_lang::operators::{Op, TestMode};
+use rulec_lang::ty::{Kind, KindSet};
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
+use serde_json::Value as Json;
+
+/// Returns the list and the shape of a quantifier that compares each element with constants, such
+/// as `any x in tags: x == "a"`. `None` for any other quantifier.
+pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, PredicateShape)> {
+    let NCond::Each { all, list, kinds, body, level, .. } = normal.cond(id) else { return None };
+    let (mut values, mut mode) = (Vec::new(), None);
+    let parts = match normal.cond(*body) {
+        NCond::Or(parts) if !all => &**parts,
+        NCond::And(parts) if *all => &**parts,
+        _ => std::slice::from_ref(body),
+    };
+    for part in parts {
+        let (constants, part_mode) = element_constants(normal, *part, (*level, !all))?;
+        if mode.is_some_and(|mode| mode != part_mode) {
+            return None;
+        }
+        mode = Some(part_mode);
+        values.extend(constants);
+    }
+    // A text may also be read as a date-time, which differs from the text.
+    let is_read_as_is = |value: &Json| match value {
+        Json::String(_) => kinds.has(Kind::String) && !kinds.has(Kind::DateTime),
+        Json::Number(_) => kinds.overlaps(KindSet::NUMBER),
+        Json::Bool(_) => kinds.has(Kind::Bool),
+        _ => false,
+    };
+    values
+        .iter()
+        .all(is_read_as_is)
+        .then(|| (*list, shape_of_elements(values, mode.unwrap_or_default(), *all)))
+}
+
+/// Returns the constants with which a condition compares the element of a quantifier.
+fn element_constants(
+    normal: &Normal,
+    cond: CondId,
+    (level, is_equal): (u32, bool),
+) -> Option<(Vec<Json>, TestMode)> {
+    let NCond::Test { pred, want } = normal.cond(cond) else { return None };
+    let pred = normal.pred(*pred);
+    let is_element = matches!(normal.expr(pred.left), NExpr::Var(var) if *var == level);
+    let constant = normal.constant(pred.right?)?.value();
+    let constants = match pred.ask {
+        TestKind::Op(Op::Eq) => vec![constant.to_json()],
+        TestKind::Op(Op::In) if pred.mode.quantity.is_none() => {
+            constant.elements()?.map(|element| element.to_json()).collect()
+        }
+        _ => return None,
+    };
+    (is_element && *want == is_equal).then_some((constants, pred.mode))
+}

@@ -1,0 +1,161 @@
+//! Finds routes of equal priority that match the same messages and give different answers, so that
+//! only the order of the routes decides.
+
+use super::AnalysisSubject;
+use super::answers::{Answer, AnswerIds, build_answers_differ};
+use super::conditions::ConditionFacts;
+use super::decisions::steps_per_decision;
+use super::goal::{SolverAnswer, SolverGoal};
+use super::report::{AnalysisReport, format_message};
+use super::solver::Solver;
+use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_eval::decision::Chosen;
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{RuleId, TableId};
+use rulec_sema::normal::NCond;
+use serde_json::Value as Json;
+
+/// The greatest number of pairs of routes that are compared if `strict_ties` is set.
+const MAX_COMPARED_PAIRS: usize = 20_000;
+
+/// Reports routes of equal priority where one condition implies the other, so that only their order
+/// decides. With `strict_ties`, reports all pairs of routes that match a common message.
+pub(super) fn report_ties(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    subject: &AnalysisSubject<'_>,
+    table: TableId,
+    (facts, hidden): (&HashMap<RuleId, ConditionFacts>, &HashSet<RuleId>),
+) {
+    let program = subject.program;
+    let order = &program.tables[table.index()].order;
+    // Without any priorities, the order is meant to decide.
+    if !subject.options.strict_ties && order.iter().all(|id| program.rules[id.index()].priority == 0) {
+        return;
+    }
+    let mut ids = AnswerIds::default();
+    let answers = order.iter().map(|id| {
+        let outcome = &program.rules[id.index()].outcome;
+        let values = (program, &*program.values);
+        (*id, ids.answer_of(&mut solver.builder, values, outcome, Chosen::Rule(*id)))
+    });
+    let answers = answers.collect();
+    let mut search =
+        TieSearch { subject, table, facts, hidden, answers: &answers, pairs_left: MAX_COMPARED_PAIRS };
+    for (index, id) in order.iter().enumerate() {
+        solver.budget().begin_share();
+        search.report_tie(solver, report, index);
+        report.end_share(*id);
+    }
+}
+
+struct TieSearch<'a, 'p> {
+    subject: &'a AnalysisSubject<'p>,
+    table: TableId,
+    facts: &'a HashMap<RuleId, ConditionFacts>,
+    /// The routes that are never chosen.
+    hidden: &'a HashSet<RuleId>,
+    answers: &'a HashMap<RuleId, Answer>,
+    /// The number of pairs that may still be compared if `strict_ties` is set.
+    pairs_left: usize,
+}
+
+impl TieSearch<'_, '_> {
+    /// Reports a later route that ties with the route at `index` of the evaluation order.
+    fn report_tie(&mut self, solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>, index: usize) {
+        let program = self.subject.program;
+        let id = program.tables[self.table.index()].order[index];
+        let Some((other, message, takes)) = self.find_tie(solver, index) else { return };
+        let [rule, other] = [id, other].map(|id| &program.rules[id.index()]);
+        if report.evaluate(&rule.condition, &message) != Tri::True
+            || report.evaluate(&other.condition, &message) != Tri::True
+        {
+            return;
+        }
+        let message_text =
+            message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
+        let diagnostic = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
+            .here(message!("tried first, because it is written first"))
+            .label(other.condition.span, message!("this holds as well"))
+            .help(message!(
+                "both hold for {}: give `{}` a higher priority, so that the order of the routes does not \
+                matter",
+                format_message(&message),
+                rule.name
+            ));
+        report.add_finding(diagnostic, Some(message));
+    }
+
+    /// Finds a later route that ties with the route at `index`. Returns the other route, a message
+    /// that both match, and a text that describes the tie.
+    fn find_tie(&mut self, solver: &mut Solver<'_>, index: usize) -> Option<(RuleId, Json, Message)> {
+        let program = self.subject.program;
+        let order = &program.tables[self.table.index()].order;
+        let id = order[index];
+        let own = self.facts.get(&id).filter(|own| !own.never_true && !own.always_true)?;
+        let witness = own.witness.as_ref().filter(|_| !self.hidden.contains(&id))?;
+        if !solver.budget().charge(steps_per_decision(self.subject, self.table)) {
+            return None;
+        }
+        let matched = (self.subject.matched)(self.table, witness);
+        if !solver.budget().charge(matched.len()) {
+            return None;
+        }
+        let own_goal = (own.true_cond, true);
+        for other in matched.into_iter().skip_while(|other| *other != id).skip(1) {
+            let Some(other_facts) = self.facts.get(&other).filter(|_| self.may_tie(id, other)) else {
+                continue;
+            };
+            if solver.solve(&[own_goal, (other_facts.true_cond, false)]).is_unsatisfiable()
+                && let Some(message) = self.find_differing(solver, (id, other), &[own_goal], Some(witness))
+            {
+                let rule = &program.rules[id.index()];
+                let takes = message!("the other route matches every message that `{}` matches", rule.name);
+                return Some((other, message, takes));
+            }
+        }
+        if !self.subject.options.strict_ties {
+            return None;
+        }
+        let later = order[index + 1..].iter().copied();
+        let candidates = later.filter(|other| self.may_tie(id, *other)).take(self.pairs_left);
+        let candidates: Vec<RuleId> = candidates.collect();
+        self.pairs_left -= candidates.len();
+        candidates.into_iter().find_map(|other| {
+            let other_cond = self.facts.get(&other).filter(|other| !other.always_true)?.true_cond;
+            let message = self.find_differing(solver, (id, other), &[own_goal, (other_cond, true)], None)?;
+            Some((other, message, message!("both hold for some inputs")))
+        })
+    }
+
+    /// True if two routes have the same priority, and their answers may differ.
+    fn may_tie(&self, id: RuleId, other: RuleId) -> bool {
+        let priority = |id: RuleId| self.subject.program.rules[id.index()].priority;
+        let answer = |id: RuleId| self.answers.get(&id).map(|answer| answer.id);
+        priority(id) == priority(other) && !self.hidden.contains(&other) && answer(id) != answer(other)
+    }
+
+    /// Finds a message that satisfies the goals and for which two routes give different answers.
+    /// `witness` is a message that is known to satisfy the goals.
+    fn find_differing(
+        &self,
+        solver: &mut Solver<'_>,
+        (id, other): (RuleId, RuleId),
+        goals: &[SolverGoal],
+        witness: Option<&Json>,
+    ) -> Option<Json> {
+        let (own, other) = (self.answers.get(&id)?, self.answers.get(&other)?);
+        let differ = build_answers_differ(&mut solver.builder, own, other);
+        let always_differ = matches!(solver.builder.normal_so_far().cond(differ), NCond::Const(true));
+        if let Some(witness) = witness.filter(|_| always_differ) {
+            return Some(witness.clone());
+        }
+        let goals: Vec<SolverGoal> = goals.iter().copied().chain([(differ, true)]).collect();
+        match solver.solve(&goals) {
+            SolverAnswer::Yes(message) => Some(message),
+            SolverAnswer::Never(_) | SolverAnswer::Unknown => None,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Rules from watched files without handlers, for a program that acts on the decisions itself.
+
+use super::log::{DecisionLog, DecisionRecord};
+use super::outcome::Outcome;
+use super::stats::{RouterCounters, RouterStats};
+use super::watch::{FirstVersion, Watch, WatchError, WatchStatus, WatchTarget, next_status};
+use arc_swap::ArcSwap;
+use rulec::{Compiler, Decision, LiveRules, UnknownEntry};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use time::OffsetDateTime;
+use tokio::sync::watch;
+
+/// Rules that follow their files, with status, counts and a decision log, but without handlers: the
+/// program acts on the decisions itself. Cheap to clone; clones share everything except what
+/// [`WatchedRules::changed`] has returned.
+///
+/// A file is a rule text or an artifact, and is watched as by
+/// [`Router::watch`](super::Router::watch): a version that cannot be loaded is refused, and the
+/// last good version stays active.
+///
+/// ```
+/// use rulec::Compiler;
+/// use rulec_runtime::route::WatchedRules;
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("support.rules");
+/// std::fs::write(&path, "route refund when text contains \"refund\" -> billing\ndefault ->
+/// chat")?; let rules = WatchedRules::open(Compiler::new(), &path).await?;
+/// assert_eq!(rules.decide(&json!({"text": "a refund"})).target(), Some("billing"));
+/// assert_eq!((rules.status().loaded, rules.stats().messages.decided), (1, 1));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct WatchedRules {
+    shared: Arc<WatchedShared>,
+    /// The watch, shared by the clones. The task of the watch holds only `shared`.
+    watch: Arc<Watch>,
+    statuses: watch::Receiver<WatchStatus>,
+}
+
+struct WatchedShared {
+    rules: ArcSwap<LiveRules>,
+    counters: RouterCounters,
+    log: Option<DecisionLog>,
+}
+
+impl WatchTarget for Arc<WatchedShared> {
+    fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError> {
+        let generation = rules.generation();
+        self.rules.store(Arc::new(rules));
+        Ok(generation)
+    }
+
+    fn active_generation(&self) -> u64 {
+        self.rules.load().generation()
+    }
+}
+
+/// Builds [`WatchedRules`].
+#[must_use]
+pub struct WatchedRulesBuilder {
+    compiler: Compiler,
+    path: PathBuf,
+    log: Option<DecisionLog>,
+}
+
+impl std::fmt::Debug for WatchedRulesBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WatchedRulesBuilder({})", self.path.display())
+    }
+}
+
+impl WatchedRulesBuilder {
+    /// Sets the log that decisions are written to.
+    pub fn log(mut self, log: DecisionLog) -> Self {
+        self.log = Some(log);
+        self
+    }
+
+    /// Loads the files and watches them.
+    ///
+    /// Must run inside a tokio runtime with its timer enabled.
+    ///
+    /// # Errors
+    /// If the current file cannot be loaded, or the operating system cannot watch files.
+    pub async fn open(self) -> Result<WatchedRules, WatchError> {
+        let first = FirstVersion::load(self.compiler, &self.path).await?;
+        let shared = Arc::new(WatchedShared {
+            rules: ArcSwap::from_pointee(first.rules.clone()),
+            counters: RouterCounters::default(),
+            log: self.log,
+        });
+        let generation = first.rules.generation();
+        let watch = first.watch(shared.clone(), generation)?;
+        let statuses = watch.statuses();
+        Ok(WatchedRules { shared, watch: Arc::new(watch), statuses })
+    }
+}
+
+impl std::fmt::Debug for WatchedRules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WatchedRules({:?})", self.shared.rules.load())
+    }
+}
+
+impl WatchedRules {
+    /// Starts to build watched rules from a rule file or an artifact.
+    pub fn builder(compiler: Compiler, path: impl AsRef<Path>) -> WatchedRulesBuilder {
+        WatchedRulesBuilder { compiler, path: path.as_ref().to_owned(), log: None }
+    }
+
+    /// Loads a rule file or an artifact and watches it, without a decision log.
+    ///
+    /// Must run inside a tokio runtime with its timer enabled.
+    ///
+    /// # Errors
+    /// If the current file cannot be loaded, or the operating system cannot watch files.
+    pub async fn open(compiler: Compiler, path: impl AsRef<Path>) -> Result<WatchedRules, WatchError> {
+        WatchedRules::builder(compiler, path).open().await
+    }
+
+    /// Decides with the top-level routes of the active version. Counts and logs the decision.
+    pub fn decide(&self, message: &Json) -> Decision {
+        let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
+        let decision = rules.decide(message);
+        self.record(rules, message, decision, time, start)
+    }
+
+    /// Decides with the entry of this name of the active version. Counts and logs the decision.
+    ///
+    /// # Errors
+    /// If the active version has no such entry.
+    pub fn decide_in(&self, entry: &str, message: &Json) -> Result<Decision, UnknownEntry> {
+        let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
+        let decision = rules.decide_in(entry, message)?;
+        Ok(self.record(rules, message, decision, time, start))
+    }
+
+    /// Like [`WatchedRules::decide`], and awaits async host functions; see [`rulec::decide_async`].
+    pub async fn decide_async(&self, message: &Json) -> Decision {
+        let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
+        let decision = rulec::decide_async(|| rules.decide(message)).await;
+        self.record(rules, message, decision, time, start)
+    }
+
+    /// Returns the active version. Decisions with it are neither counted nor logged.
+    pub fn rules(&self) -> LiveRules {
+        LiveRules::clone(&self.shared.rules.load())
+    }
+
+    /// Returns the current state of the files.
+    pub fn status(&self) -> WatchStatus {
+        self.watch.status()
+    }
+
+    /// Waits until a version of the files becomes active or is refused, and returns the new state.
+    /// Returns at once if such a change has happened since the previous call.
+    pub async fn changed(&mut self) -> WatchStatus {
+        next_status(&mut self.statuses).await
+    }
+
+    /// Returns counts and latencies of the routes since the rules were opened. There are no
+    /// handlers.
+    pub fn stats(&self) -> RouterStats {
+        self.shared.counters.snapshot(std::iter::empty())
+    }
+
+    /// Returns the decision log, if there is one.
+    pub fn log(&self) -> Option<&DecisionLog> {
+        self.shared.log.as_ref()
+    }
+
+    /// Counts and logs a decision. A chosen route has the result `decided`.
+    fn record(
+        &self,
+        rules: LiveRules,
+        message: &Json,
+        decision: Decision,
+        time: OffsetDateTime,
+        start: Instant,
+    ) -> Decision {
+        let result = match (decision.chosen(), decision.refusal()) {
+            (_, Some(_)) => "invalid",
+            (None, None) => "no_route",
+            (Some(_), None) => "decided",
+        };
+        let mut outcome = Outcome { elapsed: start.elapsed(), ..Outcome::from_decision(&decision) };
+        let table = outcome.path.last().unwrap_or(&outcome.entry);
+        self.shared.counters.count_message(table, outcome.route.as_deref(), result, outcome.elapsed);
+        if let Some(log) = &self.shared.log {
+            let (decision, message) = (Arc::new(decision.clone()), Arc::new(message.clone()));
+            let record = DecisionRecord { time, rules, decision, message, shadow_difference: None };
+            log.record(record, &mut outcome, result);
+        }
+        decision
+    }
+}

@@ -1,0 +1,146 @@
+//! Warns of expressions that compile, but mean something else in other languages: a name with a
+//! hyphen, and a property such as `length`.
+
+use super::fields::meant_function;
+use super::path::ConstantPath;
+use super::{Checked, Checker};
+use crate::hir::{Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+use rulec_syntax::ast;
+
+impl<'a> Checker<'a> {
+    /// Returns the text around a span that looks like one name with hyphens, such as
+    /// `headers.X-Test`, and its span. `None` if the span does not touch a hyphen.
+    fn hyphenated_text(&self, span: Span) -> Option<(Span, &'a str)> {
+        let text = self.loaded.sources.get(span.file)?.text.as_str();
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let (before, after) = (text.get(..span.start as usize)?, text.get(span.end as usize..)?);
+        let start = before.len() - before.trim_end_matches(is_part).len();
+        let end = after.len() - after.trim_start_matches(is_part).len();
+        let span = Span { start: span.start - start as u32, end: span.end + end as u32, ..span };
+        let written = text.get(span.range())?;
+        let (_, last) = written.rsplit_once('.').unwrap_or(("", written));
+        let is_name = |part: &str| part.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let has_hyphen = last.contains('-') && last.split('-').all(is_name);
+        has_hyphen.then_some((span, written))
+    }
+
+    /// Returns the remedy for a name with hyphens around a span. `None` if there is no such name.
+    pub(super) fn hyphen_help(&self, span: Span) -> Option<(Message, Span, String)> {
+        let (span, written) = self.hyphenated_text(span)?;
+        let name = match written.rsplit_once('.') {
+            Some((parent, last)) => format!("{parent}[\"{last}\"]"),
+            None => format!("`{written}`"),
+        };
+        let help = match name.starts_with('`') {
+            true => message!("write the name in backquotes: `{name}`"),
+            false => message!("write `{name}`"),
+        };
+        Some((help, span, name))
+    }
+
+    /// Warns of `ctx.a-b`, which is a subtraction: the field `a` of `ctx`, less the field `b` of
+    /// the message. With spaces around the `-` there is no warning.
+    pub(super) fn warn_hyphenated_name(&mut self, op: Op, right: &'a ast::Expr, span: Span) {
+        let ast::ExprKind::Name(name) = &right.kind else { return };
+        let is_field = self.fields.infers_types()
+            && self.scope.get(name).is_none()
+            && self.symbols.definition(right.span.file, name).is_none();
+        if op != Op::Sub || !is_field || self.hyphenated_text(right.span).is_none_or(|(all, _)| all != span) {
+            return;
+        }
+        let Some((help, _, name)) = self.hyphen_help(span) else { return };
+        let written = name.trim_matches('`');
+        let message = message!("`-` subtracts here: a name has no hyphen");
+        let help = message!("for one field, {help}; for a subtraction, write spaces around the `-`");
+        let diagnostic = Diagnostic::new(Code::HyphenInName, span, message).help(help);
+        let replacement = if name.starts_with('`') { name.clone() } else { written.to_owned() };
+        self.diagnostics.push(diagnostic.likely_fix(span, replacement));
+    }
+
+    /// Warns of `ctx.items.length`: a field that is a function here. A message may have such a
+    /// field, so there is no warning if `input` declares the fields.
+    pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {
+        let Some((name, name_span)) = path.segment(path.names.len() - 1) else { return };
+        if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_look(name) {
+            return;
+        }
+        let parent = path.names[path.names.len() - 2];
+        let is_plural = parent.len() > 2 && parent.ends_with('s') || matches!(parent, "list" | "array");
+        let is_property = match name {
+            "length" => true,
+            "size" | "count" => is_plural,
+            // In other languages, these are methods.
+            _ => name.contains(char::is_uppercase) && meant_function(name).is_some(),
+        };
+        let Some(function) = meant_function(name).filter(|_| is_property) else { return };
+        let parent = path.names[..path.names.len() - 1].join(".");
+        let replacement = format!("{function}({parent})");
+        let message = message!("`{name}` is read as a field of `{parent}`");
+        let help = message!(
+            "for the function, write `{replacement}`; if messages have this field, declare it in `input`"
+        );
+        let diagnostic = Diagnostic::new(Code::FieldLikeFunction, name_span, message).help(help);
+        self.diagnostics.push(diagnostic.likely_fix(span, replacement));
+    }
+
+    /// Reports values after `or` or `and` that should belong to the comparison before them, as in
+    /// `text contains "a" or "b"`.
+    pub(super) fn check_bare_texts(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<()> {
+        let is_text = |part: &&ast::Expr| {
+            use ast::Literal::{Float, Int, String, Wide};
+            matches!(part.kind, ast::ExprKind::Literal(Int(_) | Wide(_) | Float(_) | String(_)))
+        };
+        let Some(first) = parts.iter().position(|part| is_text(&part)).filter(|first| *first > 0) else {
+            return Ok(());
+        };
+        let count = parts[first..].iter().take_while(is_text).count();
+        let (before, last) = (&parts[first - 1], &parts[first + count - 1]);
+        let ast::ExprKind::Binary(binary) = &before.kind else { return Ok(()) };
+        let quantity = if op == Op::And { "all" } else { "any" };
+        let not = if binary.negated { "not " } else { "" };
+        let operator = match binary.op.node {
+            Op::Eq if op == Op::Or => "in".to_owned(),
+            Op::Ne => "not in".to_owned(),
+            other if other.info().accepts.quantity => format!("{not}{} {quantity}", other.info().spelling),
+            _ => return Ok(()),
+        };
+        let is_plain = binary.modifiers.quantity.is_none() && is_text(&&binary.right);
+        let source = self.loaded.sources.get(before.span.file).map(|file| file.text.as_str());
+        let Some(source) = source.filter(|_| is_plain) else { return Ok(()) };
+        let text = |span: Span| source.get(span.range()).unwrap_or_default();
+        let texts: Vec<&str> = std::iter::once(&binary.right)
+            .chain(&parts[first..first + count])
+            .map(|part| text(part.span))
+            .collect();
+        let case = match binary.modifiers.case {
+            Some(_) => {
+                source.get(binary.right.span.end as usize..before.span.end as usize).unwrap_or_default()
+            }
+            None => "",
+        };
+        let replacement = format!("{} {operator} [{}]{case}", text(binary.left.span), texts.join(", "));
+        let message = message!("a value alone is not a condition");
+        let diagnostic = Diagnostic::new(Code::ConditionWanted, parts[first].span, message);
+        let help = message!("for one of several values, write `{replacement}`");
+        let help = if op == Op::And { message!("write `{replacement}`") } else { help };
+        self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
+    }
+
+    /// Replaces the help of a type mismatch by the remedy for a name with hyphens, if an operand is
+    /// such a name. The warning about the name is then superfluous.
+    pub(super) fn with_hyphen_help(&mut self, diagnostic: Diagnostic, operands: [&Expr; 2]) -> Diagnostic {
+        let is_difference = |operand: &&Expr| matches!(operand.kind, ExprKind::Op(Op::Sub, ..));
+        let Some(operand) = operands.into_iter().find(is_difference) else { return diagnostic };
+        let Some((help, span, name)) =
+            self.hyphen_help(operand.span).filter(|(_, span, _)| *span == operand.span)
+        else {
+            return diagnostic;
+        };
+        self.diagnostics.retain(|found| found.code != Code::HyphenInName || found.span() != Some(span));
+        diagnostic.help(message!("a name with a hyphen is not a subtraction: {help}")).likely_fix(span, name)
+    }
+}

@@ -1,0 +1,383 @@
+//! Diagnostics for slips where parsing fails, whose remedy contains the author's own words. They
+//! are tried before the diagnostics that name a habit of another language in general.
+
+use super::super::{Rule, foreign};
+use super::ParseFailure;
+use crate::lex::TokenKind;
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_base::span::Span;
+use std::ops::Range;
+
+impl ParseFailure<'_, '_> {
+    /// Returns a diagnostic for a known slip around the unexpected token.
+    pub(super) fn slip(&self) -> Option<Diagnostic> {
+        if self.is_at_end() {
+            return None;
+        }
+        self.keyword_before_name()
+            .or_else(|| self.bare_literal())
+            .or_else(|| self.ternary())
+            .or_else(|| self.arrow_as_comparison())
+            .or_else(|| self.else_after_route())
+            .or_else(|| self.quantifier_separator())
+            .or_else(|| self.allowed_values())
+            .or_else(|| self.dashed_list())
+            .or_else(|| self.comma_in_test())
+            .or_else(|| self.next_in_test())
+            .or_else(|| self.late_priority())
+            .or_else(|| self.bare_text())
+    }
+
+    /// Returns the text of the token at an index into all significant tokens of the statement, or
+    /// an empty text.
+    fn text_of(&self, index: usize) -> &str {
+        let is_inside = self.cx.tokens.contains(&index);
+        self.cx.sigs.get(index).filter(|_| is_inside).map_or("", |sig| self.token_text(sig.token))
+    }
+
+    fn kind_of(&self, index: usize) -> Option<TokenKind> {
+        self.cx.sigs.get(index).filter(|_| self.cx.tokens.contains(&index)).map(|sig| sig.token.kind)
+    }
+
+    /// Returns the span of tokens, which must not be an empty range.
+    fn span_of_tokens(&self, tokens: Range<usize>) -> Span {
+        let span = |index: usize| self.cx.sigs[index].token.span(self.cx.file);
+        span(tokens.start).to(span(tokens.end - 1))
+    }
+
+    fn source(&self, tokens: Range<usize>) -> &str {
+        match tokens.is_empty() {
+            true => "",
+            false => &self.cx.text[self.span_of_tokens(tokens).range()],
+        }
+    }
+
+    /// `-> handler bot`: the keyword of a declaration before a name.
+    fn keyword_before_name(&self) -> Option<Diagnostic> {
+        let expects_name = self.expects_rule(Rule::name) || self.expects_rule(Rule::target);
+        let is_keyword = matches!(self.found_text, "handler" | "table" | "route" | "flow" | "list" | "let");
+        let after = self.token_index + 1;
+        let is_name = matches!(self.kind_of(after), Some(TokenKind::Word | TokenKind::Quoted))
+            && !super::is_reserved(self.text_of(after));
+        let is_reference = self.is_preceded_by("->") || self.is_preceded_by("goto");
+        // On a line of its own, or before `=`, the keyword begins the next statement.
+        let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
+        let begins_statement = begins_line || matches!(self.text_of(after + 1), "=" | "when" | "priority");
+        if !expects_name || !is_keyword || !is_name || !is_reference || begins_statement {
+            return None;
+        }
+        let name = self.text_of(after);
+        let message = message!("the name follows without `{}`", self.found_text);
+        let span = self.span_of_tokens(self.token_index..after + 1);
+        Some(super::unexpected_token(self.span, message, message!("write `{name}`")).fix(span, name))
+    }
+
+    /// `10.0.0.1`, `1.2.3`, `2026-01-31T10:00:00Z`: a text without quotes.
+    fn bare_literal(&self) -> Option<Diagnostic> {
+        let is_part = |index: usize| {
+            use TokenKind::{Colon, Dot, Number, Operator};
+            let kind = self.kind_of(index)?;
+            let is_sign = matches!(self.text_of(index), "-" | "+" | "/");
+            (matches!(kind, Number | Dot | Colon) || kind == Operator && is_sign).then_some(())
+        };
+        let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
+        is_part(self.token_index)?;
+        let mut first = self.token_index;
+        while first > self.cx.tokens.start && touches(first) && is_part(first - 1).is_some() {
+            first -= 1;
+        }
+        let mut end = self.token_index + 1;
+        while end < self.cx.tokens.end && touches(end) && is_part(end).is_some() {
+            end += 1;
+        }
+        if first + 3 > end {
+            return None;
+        }
+        foreign::bare_literal_error(self.span_of_tokens(first..end), self.source(first..end))
+    }
+
+    /// Returns the end of the expression that begins at a token: the first token at its level that
+    /// cannot be part of it.
+    fn expression_end(&self, start: usize) -> usize {
+        let mut depth = 0_usize;
+        for index in start..self.cx.tokens.end {
+            let kind = self.cx.sigs[index].token.kind;
+            let ends = kind.closes_bracket()
+                || matches!(kind, TokenKind::Arrow | TokenKind::Comma | TokenKind::Semicolon);
+            if depth == 0 && ends {
+                return index;
+            }
+            depth += usize::from(kind.opens_bracket());
+            depth -= usize::from(kind.closes_bracket());
+        }
+        self.cx.tokens.end
+    }
+
+    /// Returns the start of the expression that ends before a token.
+    fn expression_start(&self, end: usize) -> usize {
+        let mut depth = 0_usize;
+        for index in (self.cx.tokens.start..end).rev() {
+            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
+            use TokenKind::{Arrow, Colon, Comma, Semicolon};
+            let begins = kind.opens_bracket()
+                || matches!(kind, Arrow | Comma | Semicolon | Colon)
+                || matches!(text, "when" | "=");
+            if depth == 0 && begins {
+                return index + 1;
+            }
+            depth += usize::from(kind.closes_bracket());
+            depth -= usize::from(kind.opens_bracket());
+        }
+        self.cx.tokens.start
+    }
+
+    /// `a ? b : c`, as a value or as the target of a route.
+    fn ternary(&self) -> Option<Diagnostic> {
+        let is_mark = |index: &usize| self.text_of(*index) == "?";
+        let is_value = self.found_text == ":";
+        let mark = match is_value {
+            true => (self.cx.tokens.start..self.token_index).rev().find(is_mark)?,
+            // `-> ctx.vip ? a : b`: a handler was read before the `.`.
+            false if matches!(self.found_text, "." | "?") => {
+                (self.token_index..self.cx.tokens.end).find(is_mark)?
+            }
+            false => return None,
+        };
+        let start = self.expression_start(mark);
+        let colon = (mark..self.cx.tokens.end).find(|index| self.text_of(*index) == ":")?;
+        let end = self.expression_end(colon + 1);
+        if start == mark || mark + 1 == colon || colon + 1 == end {
+            return None;
+        }
+        let parts = [start..mark, mark + 1..colon, colon + 1..end].map(|part| self.source(part));
+        let [condition, then, other] = parts;
+        let span = self.cx.sigs[mark].token.span(self.cx.file);
+        let message = message!("`? :` is not an operator");
+        if self.text_of(start - 1) == "->" {
+            let help = message!(
+                "write two routes: one with `and {condition} -> {then}`, and after it one with `-> {other}`"
+            );
+            return Some(super::unexpected_token(span, message, help));
+        }
+        if !is_value {
+            return None;
+        }
+        let replacement = format!("if {condition} then {then} else {other}");
+        let diagnostic = super::unexpected_token(span, message, message!("write `{replacement}`"));
+        Some(diagnostic.likely_fix(self.span_of_tokens(start..end), replacement))
+    }
+
+    /// `n => 3`: the arrow instead of `>=`.
+    fn arrow_as_comparison(&self) -> Option<Diagnostic> {
+        let is_arrow = |index: usize| self.text_of(index) == "=>";
+        let is_literal =
+            |index: usize| matches!(self.kind_of(index), Some(TokenKind::Number | TokenKind::String));
+        let arrow = match self.token_index.checked_sub(1) {
+            Some(before) if is_arrow(before) && is_literal(self.token_index) => before,
+            _ if is_arrow(self.token_index) && is_literal(self.token_index + 1) => self.token_index,
+            // `when n => limit -> h`: a second arrow.
+            _ if matches!(self.found_text, "->" | ".")
+                && self.rule == Rule::route_statement
+                && (self.token_index..self.cx.tokens.end).any(|index| self.text_of(index) == "->") =>
+            {
+                (self.cx.tokens.start..self.token_index).find(|index| is_arrow(*index))?
+            }
+            _ => return None,
+        };
+        let span = self.cx.sigs[arrow].token.span(self.cx.file);
+        let message = message!("`=>` is not a comparison");
+        Some(foreign::foreign_syntax_error(span, message, ">="))
+    }
+
+    /// `-> h else -> g`, `else if C -> g`.
+    fn else_after_route(&self) -> Option<Diagnostic> {
+        let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
+        let is_else =
+            matches!(self.found_text, "else" | "otherwise" | "elif" | "elsif" | "elseif" | "ELSE" | "Else");
+        if !is_route || !is_else || !self.expects_rule(Rule::EOI) {
+            return None;
+        }
+        let after = self.token_index + 1;
+        let message = message!("a route has no `{}`", self.found_text);
+        if matches!(self.text_of(after), "->" | "=>" | ":") {
+            let target = self.text_of(after + 1);
+            let help = message!(
+                "for messages that no route matches, write `default -> {target}` on a line of its own"
+            );
+            let span = self.span_of_tokens(self.token_index..after + 1);
+            let diagnostic = super::unexpected_token(self.span, message, help);
+            return Some(diagnostic.fix(span, "\ndefault ->"));
+        }
+        self.unexpected_token(
+            message,
+            message!(
+                "write a route for each condition: `route NAME when CONDITION -> HANDLER`; routes are tried \
+                in their order"
+            ),
+        )
+    }
+
+    /// `any a in list where a > 3`: another word or symbol instead of `:`.
+    fn quantifier_separator(&self) -> Option<Diagnostic> {
+        let is_separator =
+            matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");
+        let expects_condition = self.expects_rule(Rule::colon)
+            && (self.cx.tokens.start..self.token_index)
+                .any(|index| matches!(self.text_of(index), "any" | "all" | "count"));
+        if !is_separator || !expects_condition {
+            return None;
+        }
+        let message = message!("the condition on each element follows `:`, not `{}`", self.found_text);
+        let before = self.token_before()?;
+        let span = Span { start: before.end, ..self.span };
+        Some(super::unexpected_token(self.span, message, message!("write `:`")).fix(span, ":"))
+    }
+
+    /// `x: enum["a", "b"]`, `x: string in ["a", "b"]`: allowed values in a type.
+    fn allowed_values(&self) -> Option<Diagnostic> {
+        if !self.is_in_fields() {
+            return None;
+        }
+        let before = self.token_before().map_or("", |token| self.token_text(token));
+        let is_enum = matches!(self.found_text, "[" | "(" | "{" | "<")
+            && matches!(before.to_lowercase().as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice");
+        let open = match self.found_text {
+            "in" => self.token_index + 1,
+            _ if is_enum => self.token_index,
+            _ => return None,
+        };
+        let message = message!("a type has no list of allowed values");
+        let end = self.expression_end_after(open);
+        let elements = open + 1..end;
+        let is_value = |index: usize| self.kind_of(index) == Some(TokenKind::String);
+        let values: Vec<&str> =
+            elements.clone().filter(|index| is_value(*index)).map(|index| self.text_of(index)).collect();
+        let is_enumeration =
+            !values.is_empty() && elements.clone().all(|index| is_value(index) || self.text_of(index) == ",");
+        if !is_enumeration {
+            let help = message!("declare the type only, and test the values in a rule: `x in [1, 2]`");
+            return self.unexpected_token(message, help);
+        }
+        let written = values.join(" | ");
+        let span = self.span_of_tokens(self.token_index - 1..(end + 1).min(self.cx.tokens.end));
+        let help = message!("write `{written}`");
+        Some(super::unexpected_token(self.span, message, help).fix(span, written))
+    }
+
+    /// Returns the index of the bracket that closes the bracket at `open`, or of the last token
+    /// before the statement's end.
+    fn expression_end_after(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        for index in open..self.cx.tokens.end {
+            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
+            depth += usize::from(kind.opens_bracket() || text == "<");
+            depth -= usize::from(kind.closes_bracket() || text == ">");
+            if depth == 0 {
+                return index;
+            }
+        }
+        self.cx.tokens.end
+    }
+
+    /// `list words:` and a line with a dash for each element, as in YAML.
+    fn dashed_list(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::list_statement || self.found_text != ":" {
+            return None;
+        }
+        let elements = self.token_index + 1..self.cx.tokens.end;
+        let list = foreign::dashed_elements(self.source(elements))?;
+        let span = self.span_of_tokens(self.token_index..self.cx.tokens.end);
+        let message = message!("the elements of a list are written in brackets");
+        let diagnostic = super::unexpected_token(self.span, message, message!("write `= {list}`"));
+        Some(diagnostic.fix(span, format!(" = {list}")))
+    }
+
+    /// `expect check -> next[0]`: a place in a list where a test names nodes.
+    fn next_in_test(&self) -> Option<Diagnostic> {
+        let is_next = self.found_text == "["
+            && self.is_preceded_by("next")
+            && self.token_index >= 2
+            && matches!(self.text_of(self.token_index - 2), "->" | ",");
+        if self.rule != Rule::test_statement || !is_next {
+            return None;
+        }
+        let message = message!("a test names the next node itself");
+        let help = message!(
+            "give the nodes, as in `given next = [\"draft\", \"done\"]`, and expect one of them, as in \
+            `-> draft`"
+        );
+        self.unexpected_token(message, help)
+    }
+
+    /// `let x: bool = …`: a definition with a type.
+    pub(super) fn typed_definition(&self) -> Option<Diagnostic> {
+        let equals = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "=")?;
+        let span = self.span_of_tokens(self.token_index..equals);
+        let message = message!("a definition has no type: the type follows from its value");
+        let help = message!("remove `{}`", self.source(self.token_index..equals));
+        Some(super::unexpected_token(self.span, message, help).fix(span, ""))
+    }
+
+    /// `list words = "a", "b"`.
+    pub(super) fn list_without_brackets(&self) -> Option<Diagnostic> {
+        let equals = (self.cx.tokens.start..self.token_index).find(|index| self.text_of(*index) == "=")?;
+        let elements = equals + 1..self.cx.tokens.end;
+        let (span, list) = (self.span_of_tokens(elements.clone()), format!("[{}]", self.source(elements)));
+        let message = message!("the elements of a list are written in brackets");
+        let diagnostic = super::unexpected_token(self.span, message, message!("write `{list}`"));
+        Some(diagnostic.fix(span, list))
+    }
+
+    /// `n: int?`: returns the span of the field and its right spelling.
+    pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
+        let first = self.token_index.checked_sub(3).filter(|first| self.text_of(first + 1) == ":")?;
+        let field = format!("{}?: {}", self.text_of(first), self.text_of(first + 2));
+        Some((self.span_of_tokens(first..self.token_index + 1), field))
+    }
+
+    /// `-> h priority 10`: a part of the route's head at its end.
+    fn late_priority(&self) -> Option<Diagnostic> {
+        let is_late = self.rule == Rule::route_statement
+            && matches!(self.found_text, "priority" | "disabled")
+            && self.expects_rule(Rule::EOI);
+        let rest = self.source(self.token_index..self.cx.tokens.end);
+        is_late.then_some(())?;
+        self.unexpected_token(
+            message!("`{word}` must be written before `when`", word = self.found_text),
+            message!("write `route NAME {rest} when … -> …`"),
+        )
+    }
+
+    /// `contains @example.com`: a text without quotes.
+    fn bare_text(&self) -> Option<Diagnostic> {
+        if self.found_text != "@" || self.is_in_fields() {
+            return None;
+        }
+        let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
+        let end = (self.token_index + 1..self.cx.tokens.end)
+            .find(|index| !touches(*index))
+            .unwrap_or(self.cx.tokens.end);
+        let text = format!("\"{}\"", self.source(self.token_index..end));
+        let span = self.span_of_tokens(self.token_index..end);
+        Some(foreign::foreign_syntax_error(span, message!("a text is written in quotes"), &text))
+    }
+
+    /// `given a = 1, b = 2`: several fields or results after one word of a test.
+    fn comma_in_test(&self) -> Option<Diagnostic> {
+        let next = self.text_of(self.token_index + 1);
+        if self.rule != Rule::test_statement
+            || !matches!(self.found_text, "," | ";")
+            || matches!(next, "given" | "expect" | "}")
+        {
+            return None;
+        }
+        let before = (self.cx.tokens.start..self.token_index).rev();
+        let word =
+            before.map(|index| self.text_of(index)).find(|text| matches!(*text, "given" | "expect"))?;
+        let message = message!("each `{word}` has one part");
+        let diagnostic =
+            super::unexpected_token(self.span, message, message!("write `{word} {next} …` on its own"));
+        Some(diagnostic.fix(self.span, format!(" {word}")))
+    }
+}

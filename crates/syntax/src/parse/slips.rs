@@ -1,0 +1,412 @@
+//! Diagnostics for slips inside an expression. Each is found by the pieces around the current one,
+//! and its remedy contains the author's own operands, so that it can be pasted.
+
+use super::context::{Failed, unexpected_token};
+use super::expr::{ExprPieceKind, PrecedenceClimber};
+use super::foreign::{self, foreign_syntax_error};
+use super::literal;
+use crate::lex::{TokenKind, tokenize};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::{self, Op};
+
+impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
+    fn span_text(&self, span: Span) -> &'cx str {
+        &self.cx.text[span.range()]
+    }
+
+    fn kind_at(&self, index: usize) -> Option<ExprPieceKind> {
+        self.pieces.get(index).map(|piece| piece.kind)
+    }
+
+    /// Returns the text of the piece at an index, or an empty text.
+    fn text_at(&self, index: usize) -> &'cx str {
+        self.pieces.get(index).map_or("", |piece| self.piece_text(*piece))
+    }
+
+    /// True if no white space lies between the piece at an index and the piece before it.
+    fn touches_previous(&self, index: usize) -> bool {
+        index > 0
+            && index < self.pieces.len()
+            && self.piece_span(index - 1).end == self.piece_span(index).start
+    }
+
+    /// Returns the index after the last piece of the comparison that contains the piece `start`.
+    fn comparison_end(&self, start: usize) -> usize {
+        let is_logic = |index: &usize| {
+            matches!(self.text_at(*index).to_lowercase().as_str(), "and" | "or" | "unless" | "&&" | "||")
+        };
+        (start..self.pieces.len()).find(is_logic).unwrap_or(self.pieces.len())
+    }
+
+    /// Reports a slip at the current piece, which follows a complete operand. Returns `None` if the
+    /// pieces look like no known slip.
+    pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
+        let diagnostic = self
+            .split_operator()
+            .or_else(|| self.quotes_in_string())
+            .or_else(|| self.string_prefix())
+            .or_else(|| self.unquoted_file())
+            .or_else(|| self.capital_word())
+            .or_else(|| self.optional_chain())
+            .or_else(|| self.spoken_operator())
+            .or_else(|| self.spaced_unit())
+            .or_else(|| self.unknown_unit())
+            .or_else(|| self.spoken_without_left())
+            .or_else(|| self.foreign_between(left?))?;
+        Some(self.report(diagnostic))
+    }
+
+    /// `=<`, `= >`, `! =`: an operator in two pieces, or in the wrong order.
+    pub(super) fn split_operator(&self) -> Option<Diagnostic> {
+        let is_operator = |index| self.kind_at(index) == Some(ExprPieceKind::Operator);
+        if !is_operator(self.position) || !is_operator(self.position + 1) {
+            return None;
+        }
+        let wanted = foreign::split_comparison(self.text_at(self.position), self.text_at(self.position + 1))?;
+        let span = self.piece_span(self.position).to(self.piece_span(self.position + 1));
+        let message = message!("`{}` is not an operator", self.span_text(span));
+        Some(foreign_syntax_error(span, message, wanted))
+    }
+
+    /// `"say "hi""`: quotes inside a text without backslashes.
+    fn quotes_in_string(&self) -> Option<Diagnostic> {
+        let is_string = |index| self.kind_at(index) == Some(ExprPieceKind::String);
+        let first = self.position.checked_sub(1)?;
+        let is_word = self.kind_at(self.position) == Some(ExprPieceKind::Word);
+        if !is_string(first) || !is_word || !self.touches_previous(self.position) {
+            return None;
+        }
+        let is_in_text =
+            |index: &usize| matches!(self.kind_at(*index), Some(ExprPieceKind::Word | ExprPieceKind::String));
+        let last =
+            (self.position..self.pieces.len()).take_while(is_in_text).filter(|i| is_string(*i)).last()?;
+        let span = self.piece_span(first).to(self.piece_span(last));
+        let written = self.span_text(span);
+        if written.starts_with('r') || written.contains(['\n', '\\']) {
+            return None;
+        }
+        let replacement = format!("\"{}\"", written[1..written.len() - 1].replace('"', "\\\""));
+        let message = message!("a quote inside a text needs a backslash");
+        Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
+    }
+
+    /// `f"hi {user.id}"`: a text with the prefix of another language.
+    fn string_prefix(&self) -> Option<Diagnostic> {
+        let before = self.position.checked_sub(1)?;
+        if self.kind_at(self.position) != Some(ExprPieceKind::String) || !self.touches_previous(self.position)
+        {
+            return None;
+        }
+        let (prefix, text) = (self.text_at(before), self.text_at(self.position));
+        let replacement = foreign::prefixed_text(prefix, text)?;
+        let span = self.piece_span(before).to(self.piece_span(self.position));
+        let message = message!("a text has no prefix `{prefix}`");
+        Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
+    }
+
+    /// `list words = from words.txt`: a file name without quotes.
+    fn unquoted_file(&self) -> Option<Diagnostic> {
+        if self.position != 1 || self.text_at(0) != "from" || self.statement_word() != "list" {
+            return None;
+        }
+        let span = Span { end: self.end, ..self.piece_span(1) };
+        let replacement = format!("\"{}\"", self.span_text(span).trim());
+        let message = message!("the name of a file is written in quotes");
+        Some(unexpected_token(span, message, message!("write `from {replacement}`")).fix(span, replacement))
+    }
+
+    /// `NOT x`, `x IS NULL`: words of the language in capitals.
+    fn capital_word(&self) -> Option<Diagnostic> {
+        let lower_at = |index| self.text_at(index).to_lowercase();
+        let is_capital = |index: usize| {
+            let (text, lower) = (self.text_at(index), lower_at(index));
+            self.kind_at(index) == Some(ExprPieceKind::Word)
+                && text != lower
+                && (operators::is_reserved_word(&lower) || lower == "is")
+        };
+        let first = [self.position.checked_sub(1), Some(self.position)].into_iter().flatten();
+        let first = first.into_iter().find(|index| is_capital(*index))?;
+        let mut last = first;
+        let replacement = match (lower_at(first).as_str(), lower_at(first + 1).as_str()) {
+            ("is", "null") => "is missing".to_owned(),
+            ("is", "not") if lower_at(first + 2) == "null" => {
+                last += 1;
+                "is present".to_owned()
+            }
+            ("is", _) => return None,
+            ("not", next) if Op::from_spelling(next).is_some() => format!("not {next}"),
+            (lower, _) if first == self.position && Op::from_spelling(lower).is_some() => return None,
+            (lower, _) => {
+                let message = message!("the words of the language are written in lower case");
+                return Some(foreign_syntax_error(self.piece_span(first), message, lower));
+            }
+        };
+        let span = self.piece_span(first).to(self.piece_span(last + 1));
+        let message = message!("`{}` is not an operator", self.span_text(span));
+        Some(foreign_syntax_error(span, message, &replacement))
+    }
+
+    /// `30 seconds`, `1 year`: a unit after a space.
+    fn spaced_unit(&self) -> Option<Diagnostic> {
+        let before = self.position.checked_sub(1)?;
+        let is_unit = self.kind_at(self.position) == Some(ExprPieceKind::Word)
+            && self.kind_at(self.position + 1) != Some(ExprPieceKind::Member);
+        if self.kind_at(before) != Some(ExprPieceKind::Number) || !is_unit {
+            return None;
+        }
+        let word = self.text_at(self.position);
+        let replacement = literal::with_unit(self.text_at(before), word)?;
+        let unit = self.piece_span(self.position);
+        let message = message!("a unit follows its number without a space");
+        let diagnostic = unexpected_token(unit, message, message!("write `{replacement}`"));
+        let diagnostic = diagnostic.likely_fix(self.piece_span(before).to(unit), replacement);
+        Some(diagnostic.certain_if(literal::meant_unit(word).is_some()))
+    }
+
+    /// `ctx.user?.role`: a field of a value that may be missing.
+    fn optional_chain(&self) -> Option<Diagnostic> {
+        let is_chain = self.text_at(self.position) == "?"
+            && self.kind_at(self.position + 1) == Some(ExprPieceKind::Member);
+        is_chain.then(|| {
+            let span = self.piece_span(self.position);
+            let message = message!("a field of a missing value is missing, so `?` is not needed");
+            unexpected_token(span, message, message!("remove the `?`")).fix(span, "")
+        })
+    }
+
+    /// `starts with`, `does not contain`, `less than`: an operator in several words of English.
+    fn spoken_operator(&self) -> Option<Diagnostic> {
+        let lower_at = |index| self.text_at(index).to_lowercase();
+        let (word, next) = (lower_at(self.position), lower_at(self.position + 1));
+        let (replacement, count) = match (word.as_str(), next.as_str()) {
+            ("starts" | "begins", "with") => ("starts_with".to_owned(), 2),
+            ("ends", "with") => ("ends_with".to_owned(), 2),
+            ("does" | "do", "not") => {
+                let verb = lower_at(self.position + 2);
+                (format!("not {}", foreign::infix_operator(&verb)?), 3)
+            }
+            _ => {
+                let (sign, count) = foreign::spoken_comparison(&word, &next, &lower_at(self.position + 2))?;
+                (sign.to_owned(), count)
+            }
+        };
+        let span = self.piece_span(self.position).to(self.piece_span(self.position + count - 1));
+        let message = message!("`{}` is not an operator", self.span_text(span));
+        Some(foreign_syntax_error(span, message, &replacement))
+    }
+
+    /// `and less than 10`: a comparison in words without its left side. The current piece is
+    /// `than`.
+    pub(super) fn spoken_without_left(&self) -> Option<Diagnostic> {
+        let first = self.position.checked_sub(1)?;
+        let lower_at = |index| self.text_at(index).to_lowercase();
+        let (sign, count) = foreign::spoken_comparison(&lower_at(first), &lower_at(self.position), "")?;
+        let left = self.span_text(self.last_left?);
+        let end = self.comparison_end(first);
+        if first + count >= end {
+            return None;
+        }
+        let right = self.span_text(self.piece_span(first + count).to(self.piece_span(end - 1)));
+        let span = self.piece_span(first).to(self.piece_span(end - 1));
+        let message = message!("the comparison `{word}` has no left side", word = self.text_at(first));
+        Some(foreign_syntax_error(span, message, &format!("{left} {sign} {right}")))
+    }
+
+    /// `any ctx.items.price > 3`: a test of all elements without a name for them. The current piece
+    /// is `any` or `all`.
+    pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
+        let first = self.position + 1;
+        let members = (first + 1..self.pieces.len())
+            .take_while(|index| self.kind_at(*index) == Some(ExprPieceKind::Member))
+            .count();
+        let end = self.comparison_end(first);
+        if self.kind_at(first) != Some(ExprPieceKind::Word) || members == 0 || first + members + 1 >= end {
+            return None;
+        }
+        let last = first + members;
+        let list = self.span_text(self.piece_span(first).to(self.piece_span(last - 1)));
+        let rest = self.span_text(self.piece_span(last).to(self.piece_span(end - 1)));
+        let word = self.text_at(self.position);
+        let replacement = format!("{word} x in {list}: x{rest}");
+        let span = self.piece_span(self.position).to(self.piece_span(end - 1));
+        let message = message!("`{word}` needs a name for each element");
+        let help = message!("write `{replacement}`");
+        Some(unexpected_token(self.piece_span(self.position), message, help).likely_fix(span, replacement))
+    }
+
+    /// `100 USD`: a word after a number that is no unit.
+    fn unknown_unit(&self) -> Option<Diagnostic> {
+        let before = self.position.checked_sub(1)?;
+        let word = self.text_at(self.position);
+        let is_code = (2..=4).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
+        if self.kind_at(before) != Some(ExprPieceKind::Number)
+            || !is_code
+            || operators::is_reserved_word(&word.to_lowercase())
+        {
+            return None;
+        }
+        let message = message!("`{unit}` is not a unit", unit = word);
+        let help = message!(
+            "write the number alone, `{}`, and compare the unit by its own field",
+            self.text_at(before)
+        );
+        Some(unexpected_token(self.piece_span(self.position), message, help))
+    }
+
+    /// `x between 3 and 5`.
+    fn foreign_between(&self, left: Span) -> Option<Diagnostic> {
+        if self.text_at(self.position).to_lowercase() != "between" {
+            return None;
+        }
+        let joint =
+            (self.position..self.pieces.len()).find(|i| self.text_at(*i).eq_ignore_ascii_case("and"))?;
+        let end = self.comparison_end(joint + 1);
+        if joint == self.position + 1 || end == joint + 1 {
+            return None;
+        }
+        let text =
+            |first: usize, end: usize| self.span_text(self.piece_span(first).to(self.piece_span(end - 1)));
+        let (low, high) = (text(self.position + 1, joint), text(joint + 1, end));
+        let replacement = foreign::between_replacement(self.span_text(left), low, high);
+        let word = self.piece_span(self.position);
+        let between = self.text_at(self.position);
+        let message = message!("unknown operator `{word}`", word = between);
+        let diagnostic = Diagnostic::new(Code::UnknownOperator, word, message);
+        let fixed = left.to(self.piece_span(end - 1));
+        Some(diagnostic.help(message!("write `{replacement}`")).likely_fix(fixed, replacement))
+    }
+
+    /// `contains any {"a", "b"}`, `in ("a", "b")`: a list in other brackets. The current piece
+    /// follows the operator.
+    pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
+        let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
+        let piece = *self.pieces.get(self.position + usize::from(has_word))?;
+        let takes_list = op == Op::In || has_quantity || has_word && op.info().accepts.quantity;
+        if !matches!(piece.kind, ExprPieceKind::Braces | ExprPieceKind::Group) || !takes_list {
+            return None;
+        }
+        let written = self.piece_text(piece);
+        let inner = &written[1..written.len() - 1];
+        let is_item = |kind: TokenKind| {
+            use TokenKind::{Comma, Number, RawString, String};
+            kind.is_trivia() || matches!(kind, Comma | Number | RawString | String)
+        };
+        let has_items = !inner.trim().is_empty() && tokenize(inner, 0).all(|token| is_item(token.kind));
+        let is_text = inner.trim_start().starts_with(['"', 'r']) || inner.contains(',');
+        if !has_items || piece.kind == ExprPieceKind::Group && !is_text {
+            return None;
+        }
+        let replacement = format!("[{}]", inner.trim());
+        Some(self.report(foreign_syntax_error(
+            piece.span,
+            message!("a list is written in brackets"),
+            &replacement,
+        )))
+    }
+
+    /// `list[*].x == 3`: a test of all elements, as in JSONPath. The current piece is the brackets
+    /// after the value `base`.
+    pub(super) fn report_wildcard_index(&mut self, base: Span) -> Option<Failed> {
+        let brackets = self.text_at(self.position);
+        if !matches!(brackets.replace(' ', "").as_str(), "[*]" | "[]" | "[#]") {
+            return None;
+        }
+        let span = self.piece_span(self.position);
+        let end = self.piece_span(self.comparison_end(self.position) - 1).end;
+        let list = self.span_text(base);
+        let element = if list == "x" { "y" } else { "x" };
+        let replacement =
+            format!("any {element} in {list}: {element}{}", &self.cx.text[span.end as usize..end as usize]);
+        let message = message!("`{brackets}` is not an index");
+        let diagnostic = unexpected_token(span, message, message!("write `{replacement}`"));
+        Some(self.report(diagnostic.likely_fix(Span { end, ..base }, replacement)))
+    }
+
+    /// `and not contains "x"`, `or < 5`: a comparison without its left side. `left` is the left
+    /// side of the comparison before it.
+    pub(super) fn missing_left_side(&self) -> Option<Diagnostic> {
+        let mut first = self.position;
+        let word = self.word_ahead(0)?;
+        let is_comparison =
+            Op::from_spelling(word).is_some_and(foreign::is_condition_operator) || word == "is";
+        if !is_comparison {
+            return None;
+        }
+        if self.text_at(first.checked_sub(1)?) == "not" {
+            first -= 1;
+        }
+        let message = message!("the comparison `{word}` has no left side");
+        let follows_logic = first > 0 && matches!(self.text_at(first - 1), "and" | "or" | "unless");
+        let Some(left) = self.last_left.filter(|_| follows_logic).map(|left| self.span_text(left)) else {
+            let comparison = self.span_text(self.piece_span(first).to(self.piece_span(self.position)));
+            let help = message!("write a value before it: `x {comparison} …`");
+            return (first == 0 || follows_logic)
+                .then(|| unexpected_token(self.piece_span(self.position), message, help));
+        };
+        let (start, end) = (self.piece_span(first), self.comparison_end(self.position));
+        let comparison = self.span_text(start.to(self.piece_span(end - 1)));
+        let help = message!("repeat the value: write `{left} {comparison}`");
+        let diagnostic = unexpected_token(self.piece_span(self.position), message, help);
+        Some(diagnostic.fix(Span { end: start.start, ..start }, format!("{left} ")))
+    }
+
+    /// `x > 10%`.
+    pub(super) fn percent_sign(&self) -> Option<Diagnostic> {
+        let sign = self.position.checked_sub(1)?;
+        let is_percent = self.text_at(sign) == "%"
+            && self.touches_previous(sign)
+            && self.kind_at(sign - 1) == Some(ExprPieceKind::Number);
+        if !is_percent {
+            return None;
+        }
+        let number = self.text_at(sign - 1);
+        let help = match number.parse::<f64>() {
+            Ok(value) => message!("write `{number}`, or `{}` if the value is a share of 1", value / 100.0),
+            Err(_) => message!("write `{replacement}`", replacement = number),
+        };
+        Some(unexpected_token(self.piece_span(sign), message!("a number has no sign `%`"), help))
+    }
+
+    /// `2026-01-31`, `31/01/2026`: a date without quotes, which would be arithmetic. The current
+    /// piece is its first number.
+    pub(super) fn bare_date(&self) -> Option<Diagnostic> {
+        let operator = self.text_at(self.position + 1);
+        let is_date = matches!(operator, "-" | "/")
+            && self.text_at(self.position + 3) == operator
+            && self.kind_at(self.position + 4) == Some(ExprPieceKind::Number)
+            && (self.position + 1..=self.position + 4).all(|index| self.touches_previous(index));
+        if !is_date {
+            return None;
+        }
+        let span = self.piece_span(self.position).to(self.piece_span(self.position + 4));
+        foreign::bare_literal_error(span, self.span_text(span))
+    }
+
+    /// A list with `-` before each element, as in YAML. The current piece is the first `-`.
+    pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
+        let minus = self.piece_span(self.position);
+        // `list NAME = - …`: not the first element of a list in brackets.
+        let value = self.cx.sigs.get(self.cx.tokens.start + 3);
+        let is_list_statement =
+            self.statement_word() == "list" && value.is_some_and(|sig| sig.token.start == minus.start);
+        let all = Span { end: self.end, ..minus };
+        let elements = foreign::dashed_elements(self.span_text(all)).filter(|_| is_list_statement);
+        if let Some(list) = elements {
+            let message = message!("the elements of a list are written in brackets");
+            return Some(foreign_syntax_error(all, message, &list));
+        }
+        let is_text = self.kind_at(self.position + 1) == Some(ExprPieceKind::String);
+        let text = self.text_at(self.position + 1);
+        is_text.then(|| {
+            let message = message!("a text has no sign `-`");
+            foreign_syntax_error(minus.to(self.piece_span(self.position + 1)), message, text)
+        })
+    }
+
+    /// Returns the first word of the statement.
+    fn statement_word(&self) -> &'cx str {
+        self.cx.sigs[self.cx.tokens.start].token.text(self.cx.text)
+    }
+}

@@ -1,0 +1,395 @@
+//! Deserializes a type from the types of arguments instead of values. `serde` asks for each field
+//! in turn; a request that the argument's type cannot meet is an error.
+
+use super::ArgsError;
+use rulec_base::message;
+use rulec_lang::ty::{InnerType, Kind, KindSet, Ty};
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use std::cell::Cell;
+use std::fmt;
+
+/// The arguments of a handler, which are checked.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments<'a> {
+    pub handler: &'a str,
+    /// Whether every kind of an argument's type must fit, and not only one of them.
+    pub strict: bool,
+}
+
+impl Arguments<'_> {
+    /// Checks that `T` takes these arguments. An argument that cannot be decided is left out, and
+    /// the others are checked again.
+    pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
+        let mut given = given.to_vec();
+        let mut undecided: Vec<&str> = Vec::new();
+        loop {
+            let reached = Cell::new(None);
+            let probe = ArgumentsProbe { given: &given, strict: self.strict, reached: &reached };
+            let problem = match T::deserialize(probe) {
+                Ok(_) => return Ok(()),
+                Err(problem) => problem,
+            };
+            let (handler, at) = (self.handler, reached.get());
+            let message = match (problem, at.and_then(|at| given.get(at))) {
+                (ProbeError::Missing(name), None) if undecided.contains(&&*name) => return Ok(()),
+                (ProbeError::Missing(name), None) => message!(
+                    "the rules give `{handler}` no argument `{name}`, which the program requires; add it to \
+                     the rules, or make it an `Option`"
+                ),
+                (ProbeError::Unknown(name), None) => {
+                    message!(
+                        "the rules give `{handler}` the argument `{name}`, which the program does not take"
+                    )
+                }
+                (ProbeError::Mismatch(expected), Some((name, ty))) => message!(
+                    "the rules give `{handler}` the argument `{name}` of type {ty}, but the program takes \
+                     {expected}"
+                ),
+                (ProbeError::Mismatch(expected), None) => {
+                    message!("the rules give `{handler}` named arguments, but the program takes {expected}")
+                }
+                (ProbeError::Missing(field) | ProbeError::Unknown(field), Some((name, _))) => message!(
+                    "the rules give `{handler}` the argument `{name}`, whose field `{field}` differs from \
+                     what the program takes"
+                ),
+                (ProbeError::Undecided, Some((name, _))) => {
+                    undecided.push(name);
+                    given.remove(at.unwrap_or_default());
+                    continue;
+                }
+                (ProbeError::Undecided, None) => return Ok(()),
+            };
+            return Err(ArgsError { message });
+        }
+    }
+}
+
+/// The reason why `serde` stopped.
+#[derive(Debug)]
+enum ProbeError {
+    /// Another kind of value is expected: the text says which.
+    Mismatch(String),
+    Missing(String),
+    Unknown(String),
+    /// The type's own code refused the sample value, so nothing is known.
+    Undecided,
+}
+
+impl fmt::Display for ProbeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for ProbeError {}
+
+impl de::Error for ProbeError {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        ProbeError::Undecided
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        ProbeError::Mismatch(expected.to_string())
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        ProbeError::Missing(field.to_owned())
+    }
+
+    fn unknown_field(field: &str, _: &'static [&'static str]) -> Self {
+        ProbeError::Unknown(field.to_owned())
+    }
+}
+
+/// The object of all arguments.
+struct ArgumentsProbe<'p> {
+    given: &'p [(&'p str, &'p Ty)],
+    strict: bool,
+    /// Set to the number of the argument that is being read; `None` outside the arguments.
+    reached: &'p Cell<Option<usize>>,
+}
+
+impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
+    type Error = ProbeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        let fields = self.given.iter().map(|(name, ty)| (*name, Some(*ty))).collect();
+        visitor.visit_map(Fields { fields, strict: self.strict, next: 0, reached: Some(self.reached) })
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ProbeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        visitor.visit_some(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// The fields of an object, each with its type.
+struct Fields<'p> {
+    fields: Vec<(&'p str, Option<&'p Ty>)>,
+    strict: bool,
+    next: usize,
+    reached: Option<&'p Cell<Option<usize>>>,
+}
+
+impl Fields<'_> {
+    fn reach(&self, field: Option<usize>) {
+        if let Some(reached) = self.reached {
+            reached.set(field);
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Fields<'_> {
+    type Error = ProbeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ProbeError> {
+        let Some((name, _)) = self.fields.get(self.next) else { return Ok(None) };
+        let key: StrDeserializer<'_, ProbeError> = name.into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ProbeError> {
+        let ty = self.fields.get(self.next).and_then(|(_, ty)| *ty);
+        self.reach(Some(self.next));
+        self.next += 1;
+        let value = seed.deserialize(TypeProbe { ty: ty.unwrap_or(ANY), strict: self.strict })?;
+        self.reach(None);
+        Ok(value)
+    }
+}
+
+/// One value of a type.
+#[derive(Clone, Copy)]
+struct TypeProbe<'p> {
+    ty: &'p Ty,
+    strict: bool,
+}
+
+const ANY: &Ty = &Ty::ANY;
+
+const TEXTS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
+
+impl<'p> TypeProbe<'p> {
+    /// Fails if a value of these kinds does not fit the type.
+    fn expect(self, kinds: KindSet, expected: impl fmt::Display) -> Result<(), ProbeError> {
+        let found = self.ty.kinds;
+        let fits =
+            found == KindSet::ALL || if self.strict { found.is_subset(kinds) } else { found.overlaps(kinds) };
+        fits.then_some(()).ok_or_else(|| ProbeError::Mismatch(expected.to_string()))
+    }
+
+    fn element(self) -> TypeProbe<'p> {
+        match &self.ty.inner {
+            InnerType::Element(element) => TypeProbe { ty: element, ..self },
+            _ => TypeProbe { ty: ANY, ..self },
+        }
+    }
+
+    fn fields(self) -> Fields<'p> {
+        let record = self.ty.fields().map(|record| record.fields.iter());
+        let fields = record.into_iter().flatten().map(|field| (&*field.name, Some(&field.ty))).collect();
+        Fields { fields, strict: self.strict, next: 0, reached: None }
+    }
+
+    /// Returns a text of the type.
+    fn text(self) -> &'static str {
+        match self.ty.kinds {
+            KindSet::DATETIME => "2026-01-31T00:00:00Z",
+            KindSet::VERSION => "1.0.0",
+            _ => "a",
+        }
+    }
+}
+
+macro_rules! scalar_hints {
+    ($($method:ident $ty:ident $visit:ident $kinds:expr, $value:expr;)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+            self.expect($kinds, stringify!($ty))?;
+            visitor.$visit($value)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for TypeProbe<'_> {
+    type Error = ProbeError;
+
+    scalar_hints! {
+        deserialize_bool bool visit_bool KindSet::BOOL, true;
+        deserialize_i8 i8 visit_i8 KindSet::INT, 1;
+        deserialize_i16 i16 visit_i16 KindSet::INT, 1;
+        deserialize_i32 i32 visit_i32 KindSet::INT, 1;
+        deserialize_i64 i64 visit_i64 KindSet::INT, 1;
+        deserialize_i128 i128 visit_i128 KindSet::INT, 1;
+        deserialize_u8 u8 visit_u8 KindSet::INT, 1;
+        deserialize_u16 u16 visit_u16 KindSet::INT, 1;
+        deserialize_u32 u32 visit_u32 KindSet::INT, 1;
+        deserialize_u64 u64 visit_u64 KindSet::INT, 1;
+        deserialize_u128 u128 visit_u128 KindSet::INT, 1;
+        deserialize_f32 f32 visit_f32 KindSet::NUMBER, 1.0;
+        deserialize_f64 f64 visit_f64 KindSet::NUMBER, 1.0;
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        self.expect(TEXTS, "a string")?;
+        visitor.visit_str(self.text())
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        match self.ty.kinds.iter().next() {
+            // A text fits an unknown type as well as anything, so a refusal decides nothing.
+            _ if self.ty.kinds == KindSet::ALL => {
+                visitor.visit_str(self.text()).map_err(|_: ProbeError| ProbeError::Undecided)
+            }
+            Some(Kind::Bool) => visitor.visit_bool(true),
+            Some(Kind::Int) => visitor.visit_i64(1),
+            Some(Kind::Float) => visitor.visit_f64(1.0),
+            Some(Kind::String | Kind::DateTime | Kind::Version) => visitor.visit_str(self.text()),
+            Some(Kind::List) => self.deserialize_seq(visitor),
+            Some(Kind::Dict) => self.deserialize_map(visitor),
+            None => Err(ProbeError::Undecided),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ProbeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        self.expect(KindSet::LIST, "a list")?;
+        visitor.visit_seq(OneElement(Some(self.element())))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ProbeError> {
+        self.expect(KindSet::LIST, "a list")?;
+        // The type does not say how many elements there are.
+        Err(ProbeError::Undecided)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, ProbeError> {
+        self.deserialize_tuple(len, visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        self.expect(KindSet::DICT, "an object")?;
+        visitor.visit_map(self.fields())
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ProbeError> {
+        self.expect(KindSet::DICT, format_args!("an object, {name}"))?;
+        match self.ty.fields() {
+            Some(_) => visitor.visit_map(self.fields()),
+            None => Err(ProbeError::Undecided),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ProbeError> {
+        self.expect(TEXTS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
+        let first = variants.first().ok_or(ProbeError::Undecided)?;
+        // The type does not say which variants occur.
+        visitor.visit_enum(FirstVariant(first)).map_err(|_: ProbeError| ProbeError::Undecided)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
+        self.deserialize_str(visitor)
+    }
+
+    serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct identifier }
+}
+
+/// A list of one element.
+struct OneElement<'p>(Option<TypeProbe<'p>>);
+
+impl<'de> SeqAccess<'de> for OneElement<'_> {
+    type Error = ProbeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, ProbeError> {
+        self.0.take().map(|element| seed.deserialize(element)).transpose()
+    }
+}
+
+/// A variant without data.
+struct FirstVariant(&'static str);
+
+impl<'de> EnumAccess<'de> for FirstVariant {
+    type Error = ProbeError;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ProbeError> {
+        let name: StrDeserializer<'_, ProbeError> = self.0.into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for FirstVariant {
+    type Error = ProbeError;
+
+    fn unit_variant(self) -> Result<(), ProbeError> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, ProbeError> {
+        Err(ProbeError::Undecided)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ProbeError> {
+        Err(ProbeError::Undecided)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, ProbeError> {
+        Err(ProbeError::Undecided)
+    }
+}

@@ -1,0 +1,190 @@
+//! Async host functions. A condition cannot wait, so a decision only notes which calls it lacks.
+//! The calls are then awaited, and the decision is made again with their results.
+
+use super::host_registry::{HostFunction, HostResult, unfit_result};
+use rulec_eval::host::{HostFn, panic_text};
+use rulec_lang::value::Value;
+use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+/// Maximum number of calls that one decision awaits at the same time.
+const MAX_CONCURRENT_CALLS: usize = 32;
+
+/// Maximum number of times that calls are awaited for one decision. Each time after the first is
+/// for calls whose arguments are results of earlier calls.
+const MAX_ROUNDS: usize = 64;
+
+type CallResult = Result<Json, String>;
+type CallFuture = Pin<Box<dyn Future<Output = CallResult> + Send>>;
+
+/// A call of an async function: the number of the function, and its arguments as JSON text.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct CallKey {
+    function: u64,
+    args: String,
+}
+
+/// The calls of async functions that a decision makes.
+#[derive(Default)]
+struct Calls {
+    results: HashMap<CallKey, CallResult>,
+    /// The calls without a result yet.
+    pending: HashMap<CallKey, CallFuture>,
+    /// Whether a call without a result fails, because there were too many rounds.
+    closed: bool,
+}
+
+thread_local! {
+    /// The calls of the decision that [`decide_async`] makes on this thread; `None` outside it.
+    static CALLS: RefCell<Option<Calls>> = const { RefCell::new(None) };
+}
+
+/// Makes a decision that may call async host functions, and awaits their results.
+///
+/// `decide` is any code that decides without waiting: [`Rules::decide`](super::Rules::decide),
+/// [`LiveRules::decide_in`](super::LiveRules::decide_in), an explanation, or a payload's
+/// validation. It is called once, and once more after the calls that it lacked were awaited. A call
+/// whose arguments depend on another call adds a round. So `decide` should have no other effects,
+/// and a function may be called that the final decision does not need. Equal calls are made once.
+///
+/// At most 32 calls run at the same time. Set time limits inside the functions, or around the
+/// returned future. The future needs no particular async runtime.
+///
+/// ```
+/// use serde_json::json;
+///
+/// async fn risk(account: String) -> Result<f64, String> {
+///     if account == "a-13" { Ok(0.95) } else { Err("unknown account".to_owned()) }
+/// }
+///
+/// # use std::task::{Context, Poll, Waker};
+/// # fn main() -> Result<(), rulec::CompileError> {
+/// # let mut example = std::pin::pin!(example());
+/// # loop {
+/// #     let mut context = Context::from_waker(Waker::noop());
+/// #     if let Poll::Ready(result) = example.as_mut().poll(&mut context) { return result }
+/// # }
+/// # }
+/// # async fn example() -> Result<(), rulec::CompileError> {
+/// let rules = rulec::Compiler::new().async_function("risk", risk).compile_text(
+///     "extern fn risk(account: string) -> float
+///      route review when risk(account) > 0.8 -> human_review
+///      default -> assistant",
+/// )?;
+/// let message = json!({"account": "a-13"});
+/// assert_eq!(rulec::decide_async(|| rules.decide(&message)).await.target(), Some("human_review"));
+///
+/// // Without `decide_async` the call fails, and the decision says so.
+/// let decision = rules.decide(&message);
+/// assert_eq!(decision.target(), Some("assistant"));
+/// assert!(decision.failures()[0].message.contains("decide_async"));
+/// # Ok(())
+/// # }
+/// ```
+pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
+    let (mut results, mut round) = (HashMap::new(), 0);
+    loop {
+        let calls = Calls { results, closed: round == MAX_ROUNDS, ..Calls::default() };
+        let (decision, calls) = with_calls(calls, &decide);
+        if calls.pending.is_empty() {
+            return decision;
+        }
+        drop(decision);
+        results = calls.results;
+        results.extend(await_all(calls.pending).await);
+        round += 1;
+    }
+}
+
+/// Runs `decide` with these calls, and returns the calls afterwards.
+fn with_calls<T>(calls: Calls, decide: impl Fn() -> T) -> (T, Calls) {
+    // Puts the calls of an outer decision back, also after a panic.
+    let outer = scopeguard::guard(CALLS.replace(Some(calls)), |outer| drop(CALLS.replace(outer)));
+    let decision = decide();
+    let calls = CALLS.take();
+    drop(outer);
+    (decision, calls.unwrap_or_default())
+}
+
+/// Awaits all calls.
+async fn await_all(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallResult)> {
+    let (mut waiting, mut running, mut finished) = (pending.into_iter(), Vec::new(), Vec::new());
+    poll_fn(move |context| {
+        loop {
+            running.extend(waiting.by_ref().take(MAX_CONCURRENT_CALLS - running.len()));
+            let before = finished.len();
+            running.retain_mut(|(key, future)| match poll_call(future, context) {
+                Poll::Ready(result) => {
+                    finished.push((key.clone(), result));
+                    false
+                }
+                Poll::Pending => true,
+            });
+            match (running.is_empty() && waiting.len() == 0, finished.len() > before) {
+                (true, _) => return Poll::Ready(std::mem::take(&mut finished)),
+                // Calls that take the place of finished ones must be polled too.
+                (false, true) if waiting.len() > 0 => {}
+                (false, _) => return Poll::Pending,
+            }
+        }
+    })
+    .await
+}
+
+fn poll_call(future: &mut CallFuture, context: &mut Context<'_>) -> Poll<CallResult> {
+    catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)))
+        .unwrap_or_else(|panic| Poll::Ready(Err(panic_text(&*panic))))
+}
+
+/// Converts an async function to the form that the engines call. Inside [`decide_async`], a call
+/// without a result is noted and counts as missing. Outside it, each call fails.
+pub(super) fn awaited<Args, F, R>(function: F) -> HostFn
+where
+    F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
+    R: HostResult,
+{
+    static FUNCTIONS: AtomicU64 = AtomicU64::new(0);
+    let number = FUNCTIONS.fetch_add(1, Ordering::Relaxed);
+    Arc::new(move |args: &[Value<'_>]| {
+        let key = CallKey {
+            function: number,
+            args: Json::from_iter(args.iter().map(|value| value.to_json())).to_string(),
+        };
+        if let Some(result) = known_result(&key) {
+            return result;
+        }
+        // No borrow is held here, because the function may decide too.
+        match function.call(args) {
+            Ok(future) => {
+                let future: CallFuture = Box::pin(async move { future.await.into_json() });
+                CALLS.with_borrow_mut(|calls| {
+                    calls.as_mut().map(|calls| calls.pending.entry(key).or_insert(future));
+                });
+                Ok(Json::Null)
+            }
+            Err(unfit) => unfit_result(unfit),
+        }
+    })
+}
+
+/// Returns the result of a call; `None` if the call must be made. A call that was noted before has
+/// the result null until it was awaited.
+fn known_result(key: &CallKey) -> Option<CallResult> {
+    CALLS.with_borrow(|calls| match calls {
+        None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),
+        Some(calls) => match calls.results.get(key) {
+            Some(result) => Some(result.clone()),
+            None if calls.closed => Some(Err(format!(
+                "it was not called: async calls depended on others over {MAX_ROUNDS} times"
+            ))),
+            None => calls.pending.contains_key(key).then_some(Ok(Json::Null)),
+        },
+    })
+}

@@ -1,0 +1,7 @@
+//! Explanations of decisions as plain data.
+
+pub use rulec_eval::explain::{IntentTrace, RankedIntent};
+pub use rulec_eval::trace::{
+    DefaultTrace, ElementTrace, Elements, HostFailed, Location, Mark, NodeKind, Note, Operand, RouteTrace,
+    TableTrace, TraceNode,
+};

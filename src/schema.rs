@@ -1,0 +1,79 @@
+//! The JSON Schema of types.
+
+use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
+use serde_json::{Map, Value as Json, json};
+
+/// Returns the JSON Schema for values of a type.
+pub(crate) fn type_schema(ty: &Ty) -> Json {
+    if ty.kinds == KindSet::ALL {
+        return json!({});
+    }
+    let mut types: Vec<&str> = Vec::new();
+    for kind in ty.kinds.iter() {
+        let name = match kind {
+            Kind::Bool => "boolean",
+            Kind::Int => "integer",
+            Kind::Float => "number",
+            Kind::String | Kind::DateTime | Kind::Version => "string",
+            Kind::List => "array",
+            Kind::Dict => "object",
+        };
+        if !types.contains(&name) {
+            types.push(name);
+        }
+    }
+    if types.contains(&"number") {
+        types.retain(|name| *name != "integer");
+    }
+    let mut schema = json!({"type": if types.len() == 1 { json!(types[0]) } else { json!(types) }});
+    if ty.kinds == KindSet::DATETIME {
+        schema["format"] = json!("date-time");
+    }
+    match &ty.inner {
+        InnerType::Element(element) if element.kinds != KindSet::ALL => {
+            let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };
+            schema[key] = type_schema(element);
+        }
+        InnerType::Fields(record) => {
+            let Json::Object(fields) = record_schema(record) else { return schema };
+            fields.into_iter().filter(|(key, _)| key != "type").for_each(|(key, value)| schema[key] = value);
+        }
+        InnerType::Values(values) => schema["enum"] = json!(values.values()),
+        InnerType::Element(_) | InnerType::Unknown => {}
+    }
+    schema
+}
+
+/// Returns the JSON Schema of a record. Null counts as missing, so an optional field may be null.
+/// Undeclared fields are allowed.
+pub(crate) fn record_schema(record: &RecordType) -> Json {
+    let properties = record.fields.iter().map(|field| {
+        let mut schema = type_schema(&field.ty);
+        if field.optional {
+            allow_null(&mut schema);
+        } else if schema.get("type").is_none() {
+            // A required field without a type allows any value except null.
+            schema["not"] = json!({"type": "null"});
+        }
+        (field.name.to_string(), schema)
+    });
+    let mut schema = json!({"type": "object", "properties": properties.collect::<Map<String, Json>>()});
+    let required: Vec<&str> =
+        record.fields.iter().filter(|field| !field.optional).map(|field| &*field.name).collect();
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// Adds null to the types and to the listed values of a schema. A schema without either allows null.
+pub(crate) fn allow_null(schema: &mut Json) {
+    match schema.get_mut("type") {
+        Some(Json::Array(types)) => types.push(json!("null")),
+        Some(ty) => *ty = json!([ty.clone(), "null"]),
+        None => {}
+    }
+    if let Some(Json::Array(values)) = schema.get_mut("enum") {
+        values.push(Json::Null);
+    }
+}
