@@ -2,6 +2,10 @@
 //! is the operand that the predicate compares with a constant. The *paths* of an atom are the
 //! message fields that the predicate reads.
 
+mod paths;
+
+pub(super) use paths::ReadPath;
+
 use super::budget::StepBudget;
 use super::lift::{self, NormalToHir};
 use super::prepared::PreparedTest;
@@ -106,13 +110,6 @@ pub(super) struct ResultRange {
     /// results are the texts that the function leaves unchanged. `None` if the expression calls no
     /// such function.
     pub fixed_by: Option<Function>,
-}
-
-/// A message field that some atom (a predicate or quantifier) reads.
-pub(super) struct ReadPath {
-    pub keys: Vec<Arc<str>>,
-    /// Union of the kinds of all slots at this path.
-    pub kinds: KindSet,
 }
 
 /// Name of an artificial message field. The field contains the value of a term (an operand) while
@@ -242,22 +239,6 @@ impl AtomTable {
         atom.paths = self.path_ids(&atom.slots);
         self.atoms.push(atom);
         self.atoms.len() - 1
-    }
-
-    fn path_ids(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
-        let mut paths = SmallVec::new();
-        for slot in slots {
-            let Slot { path, kinds, .. } = &self.slot_program.slots[slot.index()];
-            let path_index = *self.by_keys.entry(path.clone()).or_insert_with(|| {
-                self.paths.push(ReadPath { keys: path.clone(), kinds: KindSet::EMPTY });
-                self.paths.len() - 1
-            });
-            self.paths[path_index].kinds = self.paths[path_index].kinds.union(*kinds);
-            if !paths.contains(&path_index) {
-                paths.push(path_index);
-            }
-        }
-        paths
     }
 
     fn term_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
