@@ -2,7 +2,7 @@
 //! of routes. If the program has errors, only the facts that the checker could determine are known.
 
 use rulec_base::span::Span;
-use rulec_lang::ty::{KindSet, RecordType, Ty};
+use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
 use rulec_sema::hir::{Program, TableKind, Term};
 use std::collections::HashMap;
 use std::sync::Arc;
