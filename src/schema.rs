@@ -66,7 +66,7 @@ pub(crate) fn record_schema(record: &RecordType) -> Json {
     schema
 }
 
-/// Adds null to the types and to the listed values of a schema. A schema without either allows null.
+/// Adds null to the types and to the listed values of a schema. Without either, it allows null.
 pub(crate) fn allow_null(schema: &mut Json) {
     match schema.get_mut("type") {
         Some(Json::Array(types)) => types.push(json!("null")),

@@ -162,10 +162,7 @@ pub struct Slot {
 impl Slot {
     /// Reads the field from a message. Returns [`Value::Missing`] for a field of a binding.
     pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
-        if self.root.is_some() {
-            return Value::Missing;
-        }
-        self.load_from(Value::from_json(message))
+        if self.root.is_some() { Value::Missing } else { self.load_from(Value::from_json(message)) }
     }
 
     /// Reads the field from `root`, the value of the field's binding.

@@ -51,9 +51,9 @@ impl<'a> Checker<'a> {
         self.fail(Code::EnumerationMisplaced, ty.span, message, help)
     }
 
-    /// Reports an error if a predicate compares an enumeration with a text that the enumeration
-    /// does not have, or searches it for a text that no value contains. `right_expr` is the right
-    /// operand as written.
+    /// Reports an error if a predicate compares an enumeration with a text that it does not have.
+    /// It is also an error if no value contains the text. `right_expr` is the right operand as
+    /// written.
     pub(super) fn check_enumeration(
         &mut self,
         (op, mode): (Op, TestMode),
