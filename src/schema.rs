@@ -45,6 +45,7 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
             let Json::Object(fields) = record_schema(record) else { return schema };
             fields.into_iter().filter(|(key, _)| key != "type").for_each(|(key, value)| schema[key] = value);
         }
+        InnerType::Values(values) => schema["enum"] = json!(values.values()),
         InnerType::Element(_) | InnerType::Unknown => {}
     }
     schema
@@ -55,11 +56,11 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
 pub(crate) fn record_schema(record: &RecordType) -> Json {
     let properties = record.fields.iter().map(|field| {
         let mut schema = type_schema(&field.ty);
-        match schema.get_mut("type") {
-            Some(types) if field.optional => allow_null(types),
+        if field.optional {
+            allow_null(&mut schema);
+        } else if schema.get("type").is_none() {
             // A required field without a type allows any value except null.
-            None if !field.optional => schema["not"] = json!({"type": "null"}),
-            _ => {}
+            schema["not"] = json!({"type": "null"});
         }
         (field.name.to_string(), schema)
     });
@@ -72,10 +73,14 @@ pub(crate) fn record_schema(record: &RecordType) -> Json {
     schema
 }
 
-/// Adds null to the value of the schema's key `type`.
-pub(crate) fn allow_null(types: &mut Json) {
-    match types {
-        Json::Array(types) => types.push(json!("null")),
-        ty => *ty = json!([ty.clone(), "null"]),
+/// Adds null to the types and to the listed values of a schema. Without either, it allows null.
+pub(crate) fn allow_null(schema: &mut Json) {
+    match schema.get_mut("type") {
+        Some(Json::Array(types)) => types.push(json!("null")),
+        Some(ty) => *ty = json!([ty.clone(), "null"]),
+        None => {}
+    }
+    if let Some(Json::Array(values)) = schema.get_mut("enum") {
+        values.push(Json::Null);
     }
 }

@@ -149,7 +149,7 @@ impl RuleSet {
         });
         let mut values = vec![Value::Missing; slots.len()];
         tree.read(message, &mut |index, json| {
-            values[index] = Value::from_json(json).read_as(slots[index].kinds);
+            values[index] = slots[index].read(Value::from_json(json));
         });
         values
     }

@@ -65,7 +65,7 @@ fn field_schema(field: &PayloadField) -> Json {
     }
     match &field.limits {
         Some(Limits::OneOf(values)) => {
-            schema["enum"] = values.iter().cloned().chain(field.nullable.then_some(Json::Null)).collect();
+            schema["enum"] = json!(values);
         }
         Some(Limits::Range { least, most, inclusive }) => {
             schema["minimum"] = least.clone();
@@ -76,11 +76,11 @@ fn field_schema(field: &PayloadField) -> Json {
     if let Some(value) = &field.exactly {
         schema["const"] = value.clone();
     }
-    match schema.get_mut("type") {
-        Some(types) if field.nullable => allow_null(types),
+    if field.nullable {
+        allow_null(&mut schema);
+    } else if schema.get("type").is_none() && field.exactly.is_none() {
         // A field without a type allows any value, but null counts as missing.
-        None if !field.nullable && field.exactly.is_none() => schema["not"] = json!({"type": "null"}),
-        _ => {}
+        schema["not"] = json!({"type": "null"});
     }
     if let Some(default) = &field.default {
         schema["default"] = default.clone();

@@ -35,6 +35,7 @@ mod dependencies;
 mod diff;
 mod differential;
 mod docs;
+mod enumerations;
 mod format;
 mod golden;
 mod house;

@@ -127,18 +127,22 @@ const FIELDS: &[(&str, Kind)] = &[
 const LISTS: &[(&str, Kind)] =
     &[("ctx.tags", Kind::Text), ("ctx.nums", Kind::Int), ("items", Kind::Item), ("ctx.mixed", Kind::Text)];
 
-const INPUT: &str = "input {
+/// The values of the enumerations of [`INPUT`]. `ctx.tiers` and `ctx.by` have the first two.
+const TIERS: &[&str] = &["a", "show", "文件", "ς"];
+
+const INPUT: &str = r#"input {
   text: string
   now?: datetime
   ctx: {
     s?: string  n?: int  count: int  f?: float  b?: bool  at?: datetime
     user?: { role: string, vip?: bool, phone?: string @private }
+    tier?: "a" | "show" | "文件" | "ς"  tiers?: list<"a" | "show">  by?: dict<"a" | "show">
     tags?: list<string>  nums?: list<int>  mixed?: list<any>  scores?: dict<number>  extra?: any
     d?: decimal  total?: decimal  money?: list<decimal>  fees?: dict<decimal>
   }
   items?: list<{ price: number, name?: string, tags?: list<string> }>
 }
-";
+"#;
 
 const ANALYSIS: &str = r#"intent show { keywords ["show", "文件"] examples ["show my files"] }
 intent ab "letters" { examples ["ab a", "C++"] }

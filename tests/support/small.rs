@@ -143,6 +143,35 @@ fn versions(name: &'static str) -> Field {
     Field { name, values: values.chain([json!(null)]).collect(), conditions }
 }
 
+/// A field with an enumeration. The last value is another text.
+fn enumeration(name: &'static str) -> Field {
+    let values = ["a", "ab", "c", ANOTHER_TEXT].map(|text| json!(text));
+    let tests = [
+        "{} == \"a\"",
+        "{} != \"a\"",
+        "{} == \"ab\"",
+        "{} != \"c\"",
+        "{} in [\"a\", \"ab\"]",
+        "{} in [\"a\", \"ab\", \"c\"]",
+        "{} not in [\"ab\", \"c\"]",
+        "{} contains \"a\"",
+        "{} not contains \"b\"",
+        "{} starts_with \"a\"",
+        "{} not ends_with \"b\"",
+        "{} contains any [\"b\", \"c\"]",
+        "{} == \"AB\" ignoring case",
+        "{} like \"a*\"",
+        "{} matches \"^[ac]$\"",
+        "lower({}) == \"a\"",
+        "({} ?? \"d\") == \"d\"",
+    ];
+    let conditions = tests.map(|test| test.replace("{}", name)).to_vec();
+    Field { name, values: values.into_iter().chain([json!(null)]).collect(), conditions }
+}
+
+/// A text that the enumeration of [`INPUT`] does not have.
+const ANOTHER_TEXT: &str = "z";
+
 /// A route of a small program.
 #[derive(Clone)]
 pub struct Route {
@@ -155,7 +184,11 @@ pub struct Route {
 impl Program {
     /// True if an input has a value of the right type for each field that the program reads.
     pub fn keeps_promise(&self, input: &Json) -> bool {
-        self.fields.iter().all(|field| !input[field.name].is_null())
+        let is_right = |field: &Field| {
+            let value = &input[field.name];
+            !value.is_null() && (field.name != "e" || value != ANOTHER_TEXT)
+        };
+        self.fields.iter().all(is_right)
     }
 }
 
@@ -171,8 +204,8 @@ pub struct Program {
 }
 
 /// The `input` block that declares the fields of each program.
-pub const INPUT: &str =
-    "input { n?: number, f?: bool, t?: string, l?: list<string>, a?: string, v?: string }\n";
+pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string>, a?: string, v?: string, \
+    e?: \"a\" | \"ab\" | \"c\" }\n";
 
 /// True if the program text contains no functions of fields, arithmetic or quantifiers. The
 /// analysis promises complete results only for such programs.
@@ -217,6 +250,7 @@ pub fn condition(random: &mut Random, fields: &[&Field], depth: usize) -> String
 
 pub fn program(random: &mut Random) -> Program {
     let mut fields = vec![numbers("n"), flags("f"), texts("t"), lists("l"), addresses("a"), versions("v")];
+    fields.push(enumeration("e"));
     let first = random.below(fields.len());
     let second = random.below(fields.len());
     let mut own = vec![fields.remove(first)];

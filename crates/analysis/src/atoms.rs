@@ -2,6 +2,10 @@
 //! is the operand that the predicate compares with a constant. The *paths* of an atom are the
 //! message fields that the predicate reads.
 
+mod paths;
+
+pub(super) use paths::ReadPath;
+
 use super::budget::StepBudget;
 use super::lift::{self, NormalToHir};
 use super::possible_kinds::PossibleKinds;
@@ -13,8 +17,8 @@ use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::HostCalls;
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
-use rulec_lang::operators::Op;
-use rulec_lang::ty::KindSet;
+use rulec_lang::operators::{Op, OperatorResult};
+use rulec_lang::ty::{Enumeration, KindSet, Ty};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
 use rulec_sema::normal::{CondId, ExprId, NExpr, Normal, Part, PredId};
@@ -88,6 +92,8 @@ pub(super) struct TermInfo {
     pub range: ResultRange,
     /// Whether the operand is a message field itself, not a value computed from fields.
     pub is_slot: bool,
+    /// The only texts that the operand may have, if it is a field of an enumeration.
+    pub values: Option<Enumeration>,
     pub paths: SmallVec<[usize; 2]>,
     /// Slot that is missing exactly when the operand is missing; `None` if there is no such slot.
     pub missing_with: Option<SlotId>,
@@ -105,13 +111,6 @@ pub(super) struct ResultRange {
     /// results are the texts that the function leaves unchanged. `None` if the expression calls no
     /// such function.
     pub fixed_by: Option<Function>,
-}
-
-/// A message field that some atom (a predicate or quantifier) reads.
-pub(super) struct ReadPath {
-    pub keys: Vec<Arc<str>>,
-    /// Union of the kinds of all slots at this path.
-    pub kinds: KindSet,
 }
 
 /// Name of an artificial message field. The field contains the value of a term (an operand) while
@@ -243,22 +242,6 @@ impl AtomTable {
         self.atoms.len() - 1
     }
 
-    fn path_ids(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
-        let mut paths = SmallVec::new();
-        for slot in slots {
-            let Slot { path, kinds, .. } = &self.slot_program.slots[slot.index()];
-            let path_index = *self.by_keys.entry(path.clone()).or_insert_with(|| {
-                self.paths.push(ReadPath { keys: path.clone(), kinds: KindSet::EMPTY });
-                self.paths.len() - 1
-            });
-            self.paths[path_index].kinds = self.paths[path_index].kinds.union(*kinds);
-            if !paths.contains(&path_index) {
-                paths.push(path_index);
-            }
-        }
-        paths
-    }
-
     fn term_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
         if let Some(existing_term) = self.by_expr.get(&expr) {
             return *existing_term;
@@ -266,16 +249,21 @@ impl AtomTable {
         let kinds = PossibleKinds::new(&self.slot_program.slots, &self.extern_kinds).of(normal, expr);
         let slots = &mut self.slot_program.slots;
         let value_slot = *self.value_slots.entry(kinds).or_insert_with(|| {
-            slots.push(Slot { root: None, path: vec![TERM_VALUE_FIELD.into()], kinds, private: false });
+            let path = vec![TERM_VALUE_FIELD.into()];
+            slots.push(Slot { root: None, path, kinds, values: None, private: false });
             SlotId(slots.len() as u32 - 1)
         });
         let mut reads = SlotReads::default();
         reads.add_reads_of(normal, Part::Expr(expr.0));
         let is_slot = matches!(normal.expr(expr), NExpr::Slot(_));
+        let values = match normal.expr(expr) {
+            NExpr::Slot(slot) => self.slot_program.slots[slot.index()].values.clone(),
+            _ => None,
+        };
         let paths = self.path_ids(&reads.slots);
         let missing_with = self.slot_missing_with(normal, expr);
         let range = result_range(normal.expr(expr));
-        self.terms.push(TermInfo { expr, kinds, range, is_slot, paths, missing_with, value_slot });
+        self.terms.push(TermInfo { expr, kinds, range, is_slot, values, paths, missing_with, value_slot });
         self.by_expr.insert(expr, self.terms.len() - 1);
         self.terms.len() - 1
     }

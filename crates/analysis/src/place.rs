@@ -207,7 +207,9 @@ fn sample_value(ty: &Ty) -> Json {
     let has = |kinds: KindSet| ty.kinds.overlaps(kinds);
     match ty.fields() {
         Some(record) => sample_record(record),
-        None if has(KindSet::STRING) => json!(""),
+        None if has(KindSet::STRING) => {
+            json!(ty.values().and_then(|values| values.values().first()).map_or("", |value| &**value))
+        }
         None if has(KindSet::NUMBER.union(KindSet::DECIMAL)) => json!(0),
         None if has(KindSet::BOOL) => json!(false),
         None if has(KindSet::DATETIME) => json!("2026-01-05T09:00:00Z"),

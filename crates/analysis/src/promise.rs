@@ -60,7 +60,7 @@ impl<'p> InputPromise<'p> {
             |path: &[Arc<str>]| path.iter().fold(Value::from_json(message), |value, key| value.field(key));
         let is_record_missing =
             field.optional_record > 0 && value_at(&slot.path[..field.optional_record]).is_missing();
-        is_record_missing || !value_at(&slot.path).read_as(slot.kinds).is_missing()
+        is_record_missing || !slot.read(value_at(&slot.path)).is_missing()
     }
 
     /// Builds the condition that a field is present, or that all fields of the optional record

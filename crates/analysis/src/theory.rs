@@ -8,7 +8,7 @@ use super::list_candidates::ListCandidates;
 use super::place::{MessageSketch, invert_term};
 use super::values::{SolvedValue, ValueSearch};
 use hashbrown::{HashMap, HashSet};
-use rulec_lang::ty::KindSet;
+use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_sema::hir::{Program, SlotId};
 use rulec_sema::normal::Normal;
 use serde_json::{Value as Json, json};
@@ -262,6 +262,11 @@ impl MessageTheory {
             }
         }
         if try_values(self.candidate_lists(path, path_literals)) {
+            return valid_values;
+        }
+        let texts = atoms.paths[path].enumerations.iter().flat_map(Enumeration::values);
+        let texts = texts.map(|text| Json::from(&**text));
+        if try_values(texts.collect()) {
             return valid_values;
         }
         try_values(self.values.plain_values(atoms.paths[path].kinds));

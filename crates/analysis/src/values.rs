@@ -192,7 +192,7 @@ impl ValueSearch {
     fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
         const MIN_LITERALS_OR_CONSTANTS: usize = 24;
         let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
-        if self.atoms.terms[term].kinds.overlaps(near) {
+        if self.atoms.terms[term].kinds.overlaps(near) || self.atoms.terms[term].values.is_some() {
             return None;
         }
         let shapes = literals.iter().filter(|literal| literal.allowed == TRUE).filter_map(|literal| {
@@ -267,6 +267,8 @@ impl ValueSearch {
             Kind::Version => SolvedValue::Unknown,
             Kind::List => self.find_list(literals),
             Kind::Dict => self.find_dict(literals),
+            // All texts of an enumeration are candidates.
+            Kind::String if self.atoms.terms[term].values.is_some() => SolvedValue::Never,
             Kind::String => self.find_text_value(term, literals),
         }
     }
@@ -355,6 +357,11 @@ impl ValueSearch {
     /// literals if any value does.
     pub fn candidate_values(&self, term: &TermInfo, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut candidates = vec![Json::Null];
+        if let Some(values) = &term.values {
+            candidates.extend(values.values().iter().map(|value| Json::from(&**value)));
+            self.atoms.budget.charge(candidates.len());
+            return candidates;
+        }
         for literal in literals {
             if let Some(shape) = &self.atoms.atoms[literal.atom].shape {
                 shape.add_candidates(&mut candidates);
@@ -401,7 +408,11 @@ impl ValueSearch {
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
             parts.extend(self.languages.get(&literal.atom).into_iter().flatten().flatten());
         }
-        if parts.is_empty() || parts.len() > 12 {
+        let is_enumeration = |literal: &AtomLiteral| {
+            let term = self.atoms.atoms[literal.atom].term.as_ref();
+            term.is_some_and(|(term, _)| self.atoms.terms[*term].values.is_some())
+        };
+        if parts.is_empty() || parts.len() > 12 || literals.iter().any(is_enumeration) {
             return Vec::new();
         }
         let mut joined_texts = Vec::new();

@@ -8,7 +8,7 @@ use crate::rows::cell_to_value;
 use arrow_buffer::bit_chunk_iterator::BitChunks;
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use bumpalo::Bump;
-use rulec_lang::ty::KindSet;
+use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::Value;
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::ops::Range;
@@ -31,6 +31,8 @@ struct ColumnSlot<'b> {
     slots: Vec<(usize, KindSet)>,
     /// Kinds that the declared input requires, if the column type does not already guarantee them.
     contract: Option<KindSet>,
+    /// The only texts that the field may have.
+    values: Option<Enumeration>,
     /// Whether the rules also read this field as text. In that case, a time must be converted to
     /// text.
     as_text: bool,
@@ -88,8 +90,10 @@ impl<'b> ColumnFill<'b> {
                 .input_contract(child)
                 .map(|(kinds, _)| kinds)
                 .filter(|kinds| !field.is_always_of(*kinds));
-            if !slots.is_empty() || contract.is_some() {
-                self.column_slots.push(ColumnSlot { reader, nulls, slots, contract, as_text: field.as_text });
+            let values = plan.allowed_texts(child).cloned();
+            if !slots.is_empty() || contract.is_some() || values.is_some() {
+                let as_text = field.as_text;
+                self.column_slots.push(ColumnSlot { reader, nulls, slots, contract, values, as_text });
             }
         }
     }
@@ -130,6 +134,7 @@ impl ColumnSlot<'_> {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         let present = nulls.map_or(u64::MAX, |nulls| row_bits(nulls.inner(), &rows));
         let is_filled = self.contract.is_none()
+            && self.values.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
                 self.reader.spread_to_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, present))
             });
@@ -147,8 +152,10 @@ impl ColumnSlot<'_> {
                 CellValue::Time(time) if !self.as_text => Some(Value::DateTime(time)),
                 cell => cell_to_value(bump, cell),
             };
-            let meets_contract =
-                |value: &Value<'_>| self.contract.is_none_or(|kinds| !value.read_as(kinds).is_missing());
+            let meets_contract = |value: &Value<'_>| {
+                let value = value.read_one_of(self.values.as_ref());
+                !self.contract.map_or(value, |kinds| value.read_as(kinds)).is_missing()
+            };
             match value.filter(meets_contract) {
                 Some(value) => self.put_value(block, index, value),
                 None => block.tree_rows |= 1 << index,

@@ -5,11 +5,12 @@ use super::stream;
 use super::term::Term;
 use super::{CliError, files, stdio};
 use rulec_base::message;
+use rulec_lang::ty::Ty;
 use rulec_lang::value::parse_datetime;
 use rulec_syntax::format::format;
-use rulec_syntax::write;
+use rulec_syntax::write::{self, quote_string};
 use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Maximum depth of nested references in a JSON Schema. Deeper or cyclic references become `any`.
@@ -20,6 +21,17 @@ const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects for treating any key as rare. A JSON Schema counts as one
 /// sample, because the schema names its properties.
 const MIN_SAMPLES_FOR_RARE: usize = 3;
+/// A text field is an enumeration if it has at most this number of values in all samples.
+const MAX_ENUMERATION_VALUES: usize = 6;
+/// Maximum number of values that a JSON Schema may list for an enumeration. The compiler accepts no
+/// more.
+const MAX_LISTED_VALUES: usize = 1000;
+/// Minimum number of samples for each value of an enumeration, on average.
+const MIN_SAMPLES_PER_VALUE: usize = 4;
+/// Minimum number of samples of an enumeration.
+const MIN_ENUMERATION_SAMPLES: usize = 10;
+/// A text with more characters, or with white space, is no value of an enumeration.
+const MAX_ENUMERATION_CHARACTERS: usize = 32;
 /// Maximum size of a JSON Schema in bytes.
 const MAX_SCHEMA_BYTES: usize = 64 << 20;
 
@@ -30,10 +42,21 @@ enum InferredType {
     #[default]
     Unknown,
     Plain(&'static str),
+    Texts(InferredTexts),
     List(Box<InferredType>),
     Dict(Box<InferredType>),
     Record(InferredRecord),
     Any,
+}
+
+/// Texts of which there are few so far.
+#[derive(Clone, Debug, PartialEq)]
+struct InferredTexts {
+    values: BTreeSet<String>,
+    /// Number of sample texts.
+    samples: usize,
+    /// Whether a JSON Schema lists the values, so that there are no others.
+    listed: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,7 +132,7 @@ fn type_of_sample(value: &Json) -> InferredType {
         Json::Number(number) if number.is_f64() => InferredType::Plain("float"),
         Json::Number(_) => InferredType::Plain("int"),
         Json::String(text) if parse_datetime(text).is_some() => InferredType::Plain("datetime"),
-        Json::String(_) => InferredType::Plain("string"),
+        Json::String(text) => InferredTexts::of_sample(text),
         Json::Array(items) => InferredType::List(Box::new(
             items.iter().map(type_of_sample).fold(InferredType::Unknown, join_types),
         )),
@@ -129,6 +152,9 @@ fn type_of_sample(value: &Json) -> InferredType {
 fn join_types(left: InferredType, right: InferredType) -> InferredType {
     match (left, right) {
         (InferredType::Unknown, ty) | (ty, InferredType::Unknown) => ty,
+        (InferredType::Texts(left), InferredType::Texts(right)) => left.join(right),
+        (InferredType::Texts(_), other) => join_types(InferredType::Plain("string"), other),
+        (other, InferredType::Texts(_)) => join_types(other, InferredType::Plain("string")),
         (left, right) if left == right && !matches!(left, InferredType::Record(_)) => left,
         (InferredType::Plain(left), InferredType::Plain(right)) => {
             let is_number = |name| matches!(name, "int" | "float" | "number");
@@ -180,9 +206,9 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
     for key in ["const", "enum"] {
         match schema.get(key) {
             Some(Json::Array(values)) if key == "enum" => {
-                return values.iter().map(type_of_sample).fold(InferredType::Unknown, join_types);
+                return values.iter().map(type_of_constant).fold(InferredType::Unknown, join_types);
             }
-            Some(value) if key == "const" => return type_of_sample(value),
+            Some(value) if key == "const" => return type_of_constant(value),
             _ => {}
         }
     }
@@ -264,9 +290,63 @@ fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredTy
     InferredType::Record(InferredRecord { samples: 1, fields: properties.iter().map(field).collect() })
 }
 
+/// Returns the type of a value that a JSON Schema lists.
+fn type_of_constant(value: &Json) -> InferredType {
+    match value {
+        Json::String(text) => InferredType::Texts(InferredTexts {
+            values: BTreeSet::from([text.clone()]),
+            samples: 1,
+            listed: true,
+        }),
+        other => type_of_sample(other),
+    }
+}
+
+impl InferredTexts {
+    fn of_sample(text: &str) -> InferredType {
+        let is_value = !text.is_empty()
+            && text.chars().count() <= MAX_ENUMERATION_CHARACTERS
+            && !text.contains(char::is_whitespace);
+        match is_value {
+            true => InferredType::Texts(InferredTexts {
+                values: BTreeSet::from([text.to_owned()]),
+                samples: 1,
+                listed: false,
+            }),
+            false => InferredType::Plain("string"),
+        }
+    }
+
+    fn join(mut self, other: InferredTexts) -> InferredType {
+        self.values.extend(other.values);
+        self.samples += other.samples;
+        self.listed &= other.listed;
+        match self.listed || self.values.len() <= MAX_ENUMERATION_VALUES {
+            true => InferredType::Texts(self),
+            false => InferredType::Plain("string"),
+        }
+    }
+
+    fn to_source(&self) -> String {
+        let count = self.values.len();
+        let is_enumeration = match self.listed {
+            // A type name in quotes is an error, because it is a slip.
+            true => {
+                count <= MAX_LISTED_VALUES && !self.values.iter().any(|value| Ty::builtin(value).is_some())
+            }
+            false => count > 1 && self.samples >= MIN_ENUMERATION_SAMPLES.max(MIN_SAMPLES_PER_VALUE * count),
+        };
+        match is_enumeration {
+            true => self.values.iter().map(|value| quote_string(value)).collect::<Vec<_>>().join(" | "),
+            false => "string".to_owned(),
+        }
+    }
+}
+
 impl InferredType {
     fn to_source(&self) -> String {
         match self {
+            InferredType::Texts(texts) => texts.to_source(),
             InferredType::Unknown | InferredType::Any => "any".to_owned(),
             InferredType::Plain(name) => (*name).to_owned(),
             InferredType::List(element) => format!("list<{}>", element.to_source()),

@@ -425,7 +425,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     fn slot_value(&self, id: SlotId) -> Value<'a> {
-        self.raw_slot_value(id).read_as(self.program.slots[id.index()].kinds)
+        self.program.slots[id.index()].read(self.raw_slot_value(id))
     }
 
     /// Returns the value at a slot's path. The value is not converted to the kinds that the rules

@@ -7,9 +7,11 @@ use rulec_base::diag::Message;
 use rulec_base::span::{FileId, Span};
 use rulec_lang::builtins;
 use rulec_lang::operators::{self, Fixity};
-use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::ty::{Enumeration, KindSet, Ty};
 use rulec_syntax::lex::{self, Token, TokenKind};
 use rulec_syntax::parse::{self, WordRole};
+use rulec_syntax::write::quote_string;
+use std::sync::Arc;
 
 /// The kind of a completion item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,8 +57,9 @@ impl Analysis {
         let no_items = Completion { replaces: Span { file, start: offset, end: offset }, items: Vec::new() };
         let token_at_offset =
             lex::tokenize(text, 0).find(|token| token.start < offset && offset <= token.end);
-        let typed_word = match token_at_offset {
-            Some(token) if token.kind == TokenKind::Word => Some(token),
+        let is_in_string = token_at_offset.is_some_and(|token| is_string(token) && offset < token.end);
+        let replaced = match token_at_offset {
+            Some(token) if token.kind == TokenKind::Word || is_in_string => Some(token),
             // A position directly after a comment is still inside the comment. A position directly
             // after a closing quote is outside the string.
             Some(token)
@@ -64,22 +67,20 @@ impl Analysis {
             {
                 return no_items;
             }
-            Some(token) if token.kind.is_unreadable() || is_string(token) && offset < token.end => {
-                return no_items;
-            }
+            Some(token) if token.kind.is_unreadable() => return no_items,
             _ => None,
         };
-        let start = typed_word.map_or(offset, |token| token.start);
+        let start = replaced.map_or(offset, |token| token.start);
         let tokens = significant_tokens(text);
         let tokens_before = &tokens[..tokens.partition_point(|token| token.end <= start)];
         let context = CompletionContext { analysis: self, file, text, tokens_before, start };
-        let mut items = context.completion_items();
+        let mut items = match is_in_string {
+            true => context.enumeration_items(),
+            false => context.completion_items(),
+        };
         items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
         items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
-        Completion {
-            replaces: Span { file, start, end: typed_word.map_or(offset, |token| token.end) },
-            items,
-        }
+        Completion { replaces: Span { file, start, end: replaced.map_or(offset, |token| token.end) }, items }
     }
 }
 
@@ -148,9 +149,37 @@ impl<'a> CompletionContext<'a> {
                 items.extend(["given", "expect"].map(keyword_item));
             }
         } else if !in_table {
+            items.extend(self.enumeration_items());
             items.extend(self.value_items());
         }
         items
+    }
+
+    /// Returns the values of the enumeration that is compared with the text at the position, as in
+    /// `tier == ` and `tier in ["free", `.
+    fn enumeration_items(&self) -> Vec<CompletionItem> {
+        let text_before = |end: usize| match end.checked_sub(1) {
+            Some(index) => self.tokens_before[index].text(self.text),
+            None => "",
+        };
+        let mut end = self.tokens_before.len();
+        while end > 0 && (is_string(self.tokens_before[end - 1]) || text_before(end) == ",") {
+            end -= 1;
+        }
+        match text_before(end) {
+            "[" => end -= 1,
+            _ => end = self.tokens_before.len(),
+        }
+        end -= usize::from(matches!(text_before(end), "any" | "all" | "none"));
+        if !matches!(text_before(end), "==" | "!=" | "in" | "contains") {
+            return Vec::new();
+        }
+        end -= 1;
+        end -= usize::from(text_before(end) == "not");
+        let path = self.path_before(end);
+        let values = self.analysis.facts.values(&path).map_or(&[][..], Enumeration::values);
+        let item = |value: &Arc<str>| new_item(CompletionKind::Value, &quote_string(value), path.join("."));
+        values.iter().map(item).collect()
     }
 
     /// True for a word that must be followed by a value or condition.

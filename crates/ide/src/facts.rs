@@ -2,7 +2,7 @@
 //! of routes. If the program has errors, only the facts that the checker could determine are known.
 
 use rulec_base::span::Span;
-use rulec_lang::ty::{KindSet, RecordType, Ty};
+use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
 use rulec_sema::hir::{Program, TableKind, Term};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -84,16 +84,23 @@ impl TypeFacts {
     /// Returns the kinds of type that the message field at a path may have. `None` if the field is
     /// unknown.
     pub fn kinds(&self, path: &[&str]) -> Option<KindSet> {
-        if let Some(input) = &self.input {
-            let (first, rest) = path.split_first()?;
-            let mut ty = &input.get(first)?.ty;
-            for name in rest {
-                ty = &ty.fields()?.get(name)?.ty;
-            }
-            return Some(ty.kinds);
+        if self.input.is_some() {
+            return self.declared_type(path).map(|ty| ty.kinds);
         }
         let path: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
         self.fields.get(&path).copied()
+    }
+
+    /// Returns the texts that the message field at a path, or each of its elements, may be. `None`
+    /// unless the field is declared with an enumeration.
+    pub fn values(&self, path: &[&str]) -> Option<&Enumeration> {
+        self.declared_type(path)?.values_or_element_values()
+    }
+
+    fn declared_type(&self, path: &[&str]) -> Option<&Ty> {
+        let (first, rest) = path.split_first()?;
+        let first = &self.input.as_ref()?.get(first)?.ty;
+        rest.iter().try_fold(first, |ty, name| Some(&ty.fields()?.get(name)?.ty))
     }
 
     /// Returns the names and types of the fields of the record at a path. The empty path means the

@@ -1,7 +1,6 @@
 //! Tests of the editor services at marked positions of short texts. Renaming is tested in every
 //! rules file of the project.
 
-use super::complete::CompletionKind;
 use super::tokens::{TokenClass, coloured_tokens, fold_ranges};
 use super::{Analysis, DeclarationKind, Edit, actions};
 use rulec::DiskLoader;
@@ -12,6 +11,8 @@ use rulec_base::span::{FileId, Span};
 use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
 use rulec_vm::bytecode::disasm::disassemble;
 use std::path::{Path, PathBuf};
+
+mod complete;
 
 const MAIN: FileId = FileId(0);
 
@@ -320,62 +321,6 @@ fn hover_explains_the_token_at_the_position() {
     check("route x when text not co┃ntains \"a\" -> billing", "contains", "holds for");
     check("route x when money -> bi┃lling", "handler billing(tier?: string)", "");
     assert_eq!(analyse(HELPDESK).hover(MAIN, 3), None, "a comment");
-}
-
-#[test]
-fn completion_offers_the_valid_items_at_the_position() {
-    let offers = |mark: &str| {
-        let (line, at) = split_at_mark(mark);
-        let text = format!("{HELPDESK}{line}\n");
-        let completion = analyse(&text).complete(MAIN, HELPDESK.len() as u32 + at);
-        (completion.items, completion.replaces.len())
-    };
-    let check = |mark: &str, kind: CompletionKind, wanted: &[&str], not: &[&str]| {
-        let (items, _) = offers(mark);
-        let has = |label: &str| items.iter().any(|item| item.label == label);
-        for label in wanted {
-            assert!(
-                items.iter().any(|item| item.label == *label && item.kind == kind),
-                "{label} in {mark}: {items:?}"
-            );
-        }
-        assert!(!not.iter().any(|label| has(label)), "{mark}: {items:?}");
-    };
-    check("route x when ctx.┃", CompletionKind::Field, &["tier", "orders"], &["text", "when"]);
-    check("route x when ctx.ti┃", CompletionKind::Field, &["tier"], &[]);
-    check("route x when ┃", CompletionKind::Value, &["money", "tiers"], &["billing"]);
-    check("route x when ┃", CompletionKind::Function, &["over", "len"], &[]);
-    check("route x when ┃", CompletionKind::Field, &["text", "ctx"], &[]);
-    check(
-        "route x when text ┃",
-        CompletionKind::Operator,
-        &["contains", "==", "starts_with"],
-        &["money", "len"],
-    );
-    check("route x when ctx.orders ┃", CompletionKind::Operator, &["contains"], &["starts_with"]);
-    check("route x when money -> ┃", CompletionKind::Handler, &["billing"], &["money"]);
-    check("route x when money -> goto ┃", CompletionKind::Statement, &["rest"], &[]);
-    check("route x ┃", CompletionKind::Keyword, &["when", "priority"], &[]);
-    check("ro┃", CompletionKind::Keyword, &["route", "table", "let"], &[]);
-    check("handler h(a: ┃", CompletionKind::Type, &["string", "Ctx"], &[]);
-    check("let y = x as ┃", CompletionKind::Type, &["int", "Ctx"], &[]);
-    check("test \"z\" { given text = \"a\" expect ┃", CompletionKind::Statement, &["refund", "many"], &[]);
-    assert_eq!(offers("route x when ctx.ti┃er").1, 4);
-    assert!(offers("# a comm┃ent").0.is_empty());
-    assert!(offers("let a = \"some te┃xt\"").0.is_empty());
-    assert!(analyse("").complete(MAIN, 9).items.iter().any(|item| item.label == "route"), "an empty file");
-}
-
-#[test]
-fn fields_without_a_declaration_are_offered_as_they_are_used() {
-    let text = "route a when ctx.user.age > 3 and ctx.name == \"a\" -> h\nroute b when ctx. -> h\n";
-    let at = text.find("ctx. ").expect("it is there") as u32 + 4;
-    let labels: Vec<_> =
-        analyse(text).complete(MAIN, at).items.into_iter().map(|item| (item.label, item.detail)).collect();
-    assert!(
-        labels.iter().any(|(name, _)| name == "user") && labels.iter().any(|(name, _)| name == "name"),
-        "{labels:?}"
-    );
 }
 
 #[test]

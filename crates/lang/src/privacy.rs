@@ -56,7 +56,9 @@ impl<'t> Privacy<'t> {
                 InnerType::Element(value) if ty.kinds.overlaps(KindSet::DICT) => {
                     (Privacy::of_type(value), false)
                 }
-                InnerType::Element(_) | InnerType::Unknown => (Privacy::Private(None), true),
+                InnerType::Element(_) | InnerType::Values(_) | InnerType::Unknown => {
+                    (Privacy::Private(None), true)
+                }
             },
             Privacy::Private(ty) => match ty.map(|ty| &ty.inner) {
                 Some(InnerType::Fields(record)) => match record.get(key) {
@@ -64,7 +66,7 @@ impl<'t> Privacy<'t> {
                     None => (Privacy::Private(None), true),
                 },
                 Some(InnerType::Element(value)) => (Privacy::Private(Some(value)), true),
-                Some(InnerType::Unknown) | None => (Privacy::Private(None), true),
+                Some(InnerType::Values(_) | InnerType::Unknown) | None => (Privacy::Private(None), true),
             },
         }
     }
@@ -151,7 +153,7 @@ impl<'t> Privacy<'t> {
 /// True if values of the type may contain a private field.
 pub fn may_contain_private(ty: &Ty) -> bool {
     match &ty.inner {
-        InnerType::Unknown => false,
+        InnerType::Unknown | InnerType::Values(_) => false,
         InnerType::Element(element) => may_contain_private(element),
         InnerType::Fields(record) => has_private_field(record),
     }

@@ -2,7 +2,7 @@
 //! contract is still decided, and each wrong value counts as missing. This module finds the
 //! violations and describes them.
 
-use crate::ty::{KindSet, RecordType};
+use crate::ty::{Enumeration, KindSet, RecordType};
 use crate::value::Value;
 use rulec_base::diag::nearest;
 use serde::Serialize;
@@ -38,6 +38,7 @@ struct ContractField {
     name: Arc<str>,
     kinds: KindSet,
     optional: bool,
+    values: Option<Enumeration>,
     fields: Option<InputContract>,
 }
 
@@ -51,6 +52,7 @@ impl InputContract {
                 name: field.name.clone(),
                 kinds: field.ty.kinds,
                 optional: field.optional,
+                values: field.ty.values().cloned(),
                 fields: field.ty.fields().map(InputContract::new),
             })
             .collect();
@@ -94,7 +96,10 @@ impl ContractField {
         match (value, &self.fields) {
             (None | Some(Json::Null), _) => self.optional,
             (Some(Json::Object(map)), Some(fields)) => fields.is_satisfied_by(map),
-            (Some(json), _) => !Value::from_json(json).read_as(self.kinds).is_missing(),
+            (Some(json), _) => {
+                let value = Value::from_json(json).read_as(self.kinds);
+                !value.read_one_of(self.values.as_ref()).is_missing()
+            }
         }
     }
 }
@@ -151,6 +156,9 @@ fn find_record_violations<'r>(
             Some(json) if Value::from_json(json).read_as(field.ty.kinds).is_missing() => {
                 add_violation(json_kind_name(json))
             }
+            Some(Json::String(text)) if field.ty.values().is_some_and(|values| !values.contains(text)) => {
+                add_violation(OTHER_TEXT.to_owned())
+            }
             Some(Json::Object(inner)) => {
                 if let Some(record_type) = field.ty.fields() {
                     find_record_violations(record_type, inner, private || field.private, path, violations);
@@ -163,6 +171,8 @@ fn find_record_violations<'r>(
 }
 
 const MISSING_KIND: &str = "missing";
+/// What a violation of an enumeration finds. The text itself may be private.
+const OTHER_TEXT: &str = "another text";
 /// Maximum number of undeclared keys of an object that are compared with a missing field.
 const MAX_SUGGESTION_KEYS: usize = 64;
 

@@ -4,8 +4,10 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+mod enumeration;
 mod record;
 
+pub use enumeration::Enumeration;
 pub use record::{Field, RecordType};
 
 use rulec_base::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
@@ -212,6 +214,8 @@ pub enum InnerType {
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
     Fields(Arc<RecordType>),
+    /// The only texts that the value may be.
+    Values(Enumeration),
 }
 
 impl Ty {
@@ -236,6 +240,9 @@ impl Ty {
     }
     pub fn record(record: RecordType) -> Ty {
         Ty { kinds: KindSet::DICT, inner: InnerType::Fields(Arc::new(record)) }
+    }
+    pub fn one_of(values: Enumeration) -> Ty {
+        Ty { kinds: KindSet::STRING, inner: InnerType::Values(values) }
     }
     pub fn builtin(name: &str) -> Option<Ty> {
         Some(match name {
@@ -285,6 +292,20 @@ impl Ty {
             _ => None,
         }
     }
+    /// Returns the texts of an enumeration; `None` for any other type.
+    pub fn values(&self) -> Option<&Enumeration> {
+        match &self.inner {
+            InnerType::Values(values) => Some(values),
+            _ => None,
+        }
+    }
+    /// Returns the texts of an enumeration, or of the enumeration of a list's elements.
+    pub fn values_or_element_values(&self) -> Option<&Enumeration> {
+        match &self.inner {
+            InnerType::Element(element) if self.kinds == KindSet::LIST => element.values(),
+            _ => self.values(),
+        }
+    }
     /// True if every value of this type is also a value of `other`. Element types and fields are
     /// compared only if they are known for both types.
     pub fn is_subtype_of(&self, other: &Ty) -> bool {
@@ -301,6 +322,7 @@ impl Ty {
                     None => other_field.optional,
                 }) && a.fields.iter().all(|field| b.get(&field.name).is_some())
             }
+            (InnerType::Values(a), InnerType::Values(b)) => a.is_subset(b),
             (InnerType::Fields(a), InnerType::Element(b)) => {
                 a.fields.iter().all(|field| field.ty.is_subtype_of(b))
             }
@@ -319,6 +341,7 @@ impl Ty {
         let (text, ty) = (self.to_string(), self.to_message());
         match text.as_str() {
             "any" => message!("a value of any type"),
+            _ if text.starts_with('"') => message!("one of {ty}"),
             _ if text.starts_with('{') => message!("a record {ty}"),
             _ if text.starts_with(['a', 'e', 'i', 'o', 'u']) => message!("an {ty}"),
             _ => message!("a {ty}"),
@@ -341,6 +364,7 @@ impl fmt::Display for Ty {
         match &self.inner {
             InnerType::Element(element) if self.kinds == KindSet::LIST => write!(f, "list<{element}>"),
             InnerType::Element(element) if self.kinds == KindSet::DICT => write!(f, "dict<{element}>"),
+            InnerType::Values(values) => values.fmt(f),
             InnerType::Fields(record) => {
                 f.write_str("{ ")?;
                 for (position, field) in record.fields.iter().enumerate() {
@@ -375,7 +399,7 @@ impl Codec for KindSet {
 }
 
 impl_codec!(struct Ty { kinds, inner });
-impl_codec!(enum InnerType { 0 Unknown, 1 Element(ty), 2 Fields(record) });
+impl_codec!(enum InnerType { 0 Unknown, 1 Element(ty), 2 Fields(record), 3 Values(values) });
 
 #[cfg(test)]
 mod tests {

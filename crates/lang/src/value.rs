@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
 mod exact;
+mod reading;
 
 use crate::ty::{Kind, KindSet};
 use bumpalo::Bump;
@@ -168,42 +169,6 @@ impl<'a> Value<'a> {
 
     pub fn is_missing(self) -> bool {
         matches!(self, Value::Missing)
-    }
-
-    /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
-    /// becomes a float if the kinds include floats but not ints. A float without a fraction becomes
-    /// an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema too. RFC
-    /// 3339 text becomes a time if the kinds include times but not texts. A number, or a text that
-    /// writes one, becomes a decimal if the kinds include decimals but not its own kind.
-    #[must_use]
-    #[inline]
-    pub fn read_as(self, kinds: KindSet) -> Value<'a> {
-        match self.kind() {
-            Some(kind) if kinds.has(kind) => self,
-            Some(_) => self.read_as_near_kind(kinds),
-            None => self,
-        }
-    }
-
-    #[cold]
-    fn read_as_near_kind(self, kinds: KindSet) -> Value<'a> {
-        match self {
-            Value::Decimal(decimal) if kinds.has(Kind::Float) => Value::Float(decimal.to_float()),
-            Value::Decimal(decimal) if kinds.has(Kind::Int) => {
-                decimal.to_integer().map_or(Value::Missing, Value::from_integer)
-            }
-            _ if kinds.has(Kind::Decimal) => {
-                let decimal = self.to_decimal().map_or(Value::Missing, Value::Decimal);
-                if decimal.is_missing() { self.read_as(kinds.without(KindSet::DECIMAL)) } else { decimal }
-            }
-            Value::Int(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
-            Value::Wide(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
-            Value::Float(float) if kinds.has(Kind::Int) => Value::from_whole_float(float),
-            Value::Str(text) if kinds.has(Kind::DateTime) => {
-                parse_datetime(text).map_or(Value::Missing, Value::DateTime)
-            }
-            _ => Value::Missing,
-        }
     }
 
     /// Returns a field of a dict or record; returns missing for other values.

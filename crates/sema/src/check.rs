@@ -6,6 +6,7 @@ mod call;
 mod constant;
 mod decide;
 mod decimal;
+mod enumeration;
 mod expr;
 mod fields;
 mod file_settings;
@@ -33,6 +34,7 @@ mod test;
 mod types;
 mod unused;
 mod uses;
+mod wildcard;
 mod workflow;
 
 pub use pattern::regex_too_large;
@@ -155,8 +157,7 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of name comparisons for suggestions. Beyond this number, unknown names are
-/// reported without a suggestion. So the check of a file with many misspelled names stays fast.
+/// Maximum number of name comparisons for suggestions. Then names get no suggestion, to stay fast.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -186,8 +187,7 @@ struct Checker<'a> {
     /// For each `goto`, the indices of its source table and its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
-    /// True while a choice is checked. In a choice, operands of types that cannot be compared cause
-    /// only a warning, and regular expressions may be values of the message.
+    /// True while a choice is checked. Operands that cannot be compared then cause only a warning.
     is_in_choice: bool,
     /// Inside a router: the author's name of the output parameter, and the field that it reads.
     output_alias: Option<(&'a str, &'static str)>,

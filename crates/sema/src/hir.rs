@@ -30,7 +30,7 @@ pub use workflow::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, Workflow};
 use crate::request::{Analysis, Feature};
 use rulec_base::span::Span;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{KindSet, RecordType, Ty};
+use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
 use rulec_lang::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
@@ -154,22 +154,25 @@ pub struct Slot {
     pub path: Vec<Arc<str>>,
     /// The accepted kinds; a value of another kind counts as missing.
     pub kinds: KindSet,
+    /// The only texts that the field may have; another text counts as missing.
+    pub values: Option<Enumeration>,
     pub private: bool,
 }
 
 impl Slot {
     /// Reads the field from a message. Returns [`Value::Missing`] for a field of a binding.
     pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
-        if self.root.is_some() {
-            return Value::Missing;
-        }
-        let field_value = self.path.iter().try_fold(message, |json, key| json.get(&**key));
-        field_value.map_or(Value::Missing, |json| Value::from_json(json).read_as(self.kinds))
+        if self.root.is_some() { Value::Missing } else { self.load_from(Value::from_json(message)) }
     }
 
     /// Reads the field from `root`, the value of the field's binding.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
-        self.path.iter().fold(root, |value, key| value.field(key)).read_as(self.kinds)
+        self.read(self.path.iter().fold(root, |value, key| value.field(key)))
+    }
+
+    /// Reads a value of the field as the type of the field. A value of another type is missing.
+    pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
+        value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
 
     /// Returns the dotted path as an author writes it.

@@ -344,6 +344,8 @@ pub enum TypeKind {
     Dict(Option<Box<TypeExpr>>),
     /// A record type: `{ field: T, field?: T }`.
     Record(Vec<Field>),
+    /// An enumeration: `"free" | "gold"`.
+    Values(Vec<Spanned<String>>),
 }
 
 /// An expression as written. Values and conditions share one syntax.

@@ -1,6 +1,6 @@
 //! Generates random conditions.
 
-use super::{GLOBS, Generator, Kind, LISTS, REGEXES, WORDS, quoted};
+use super::{GLOBS, Generator, Kind, LISTS, REGEXES, TIERS, WORDS, quoted};
 
 impl Generator<'_> {
     /// Generates a condition of at most the given depth.
@@ -56,13 +56,36 @@ impl Generator<'_> {
         if self.random.chance(20) { format!("[{condition}][0]") } else { condition }
     }
 
+    /// Generates a predicate of a field with an enumeration, which holds for some of its values.
+    fn enumeration_test(&mut self) -> String {
+        let (tier, first) = (quoted(self.random.pick(TIERS)), quoted(self.random.pick(&TIERS[..2])));
+        match self.random.below(11) {
+            0 => format!("ctx.tier == {tier}{}", self.case()),
+            1 => format!("ctx.tier != {tier}"),
+            2 => format!("ctx.tier{} [{tier}, {first}]", self.maybe_not(" in")),
+            3 => format!("ctx.tier {} {}", self.comparison(), self.random.pick(&["ctx.s", "text"])),
+            4 => format!(
+                "ctx.tier{} {}",
+                self.maybe_not(" starts_with"),
+                quoted(self.random.pick(&["s", "文"]))
+            ),
+            5 => format!("(ctx.tier ?? \"none\") contains {tier}"),
+            6 => format!("ctx.tier is {}", self.random.pick(&["missing", "present"])),
+            7 => format!("ctx.tiers{} {first}", self.maybe_not(" contains")),
+            8 => format!("(any t in ctx.tiers: t != {first})"),
+            9 => format!("ctx.by[\"a\"] {} {first}", self.random.pick(&["==", "!="])),
+            _ => format!("lower(ctx.tier) {} {}", self.comparison(), quoted(self.random.pick(WORDS))),
+        }
+    }
+
     pub(super) fn comparison(&mut self) -> &'static str {
         self.random.pick(&["==", "!=", "<", "<=", ">", ">="])
     }
 
     /// Generates one predicate.
     pub(super) fn test(&mut self) -> String {
-        match self.random.below(28) {
+        match self.random.below(29) {
+            28 => self.enumeration_test(),
             22 => format!(
                 "{} {} {}",
                 self.value(Kind::Text, 1),

@@ -2,7 +2,7 @@
 
 use super::super::random::Random;
 use super::decide::ANSWERS;
-use super::{DECIMALS, FLOATS, GAPS, INTS, TIMES, WORDS};
+use super::{DECIMALS, FLOATS, GAPS, INTS, TIERS, TIMES, WORDS};
 use serde_json::{Map, Value as Json, json};
 
 /// Generates a random message, whose fields are present, missing, null or of a wrong type.
@@ -18,6 +18,9 @@ pub fn message(random: &mut Random) -> Json {
     put(random, &mut ctx, "f", float);
     put(random, &mut ctx, "b", |random| random.chance(60).into());
     put(random, &mut ctx, "at", |random| random.pick(TIMES).into());
+    put(random, &mut ctx, "tier", tier);
+    put(random, &mut ctx, "tiers", |random| list(random, tier));
+    put(random, &mut ctx, "by", |random| json!({"a": tier(random)}));
     put(random, &mut ctx, "tags", |random| list(random, |random| random.pick(WORDS).into()));
     put(random, &mut ctx, "nums", |random| list(random, int));
     put(random, &mut ctx, "mixed", |random| list(random, anything));
@@ -76,6 +79,11 @@ fn put(random: &mut Random, map: &mut Map<String, Json>, key: &str, make: impl F
             map.insert(key.to_owned(), value);
         }
     }
+}
+
+/// Generates a value of the enumerations, or another text.
+fn tier(random: &mut Random) -> Json {
+    if random.chance(85) { random.pick(TIERS).into() } else { random.pick(WORDS).into() }
 }
 
 fn text(random: &mut Random) -> Json {

@@ -112,6 +112,8 @@ define_codes! {
     DecimalWithFloat = "E0312", "a decimal and a float are used together";
     ComputedFloat = "E0313", "a computed float is converted to a decimal";
     DecimalDigits = "E0314", "a decimal with too many digits";
+    NotInEnumeration = "E0316", "a text that the enumeration does not have";
+    EnumerationMisplaced = "E0317", "an enumeration that cannot be used here";
 
     BadRegex = "E0401", "an invalid regular expression";
     RegexLookAround = "E0402", "look-around or a back-reference in a regular expression";
@@ -186,6 +188,8 @@ define_codes! {
     UnusedImport = "W0106", "an import is not used";
     HyphenInName = "W0107", "a name with a hyphen is read as a subtraction";
     FieldLikeFunction = "W0108", "a field is spelled like a function of another language";
+    LooksLikePattern = "W0110", "a plain text that looks like a pattern";
+    NotATextInList = "W0111", "an element that is no text is searched for in a text";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

@@ -39,6 +39,38 @@ fn slips_with_one_remedy_are_repaired() {
 }
 
 #[test]
+fn wildcards_and_enumerations_of_other_languages_are_repaired() {
+    let rules = "input { text: string, file: string, tier: enum[\"free\", \"gold\"], kind: string in [\"a\"] }\n\
+                 route refunds when text contains \"%refund%\" and kind == \"a\" -> h\n\
+                 route images when file == \"*.png\" and tier == \"gold\" -> h\n\
+                 route greetings when text starts_with \"hello|hi\" -> h\n\
+                 route starts when text contains \"^pay\" -> h\n\
+                 route codes when text contains any [\"error\", 500, true] -> h\n\
+                 default -> d\n";
+    let repaired = "input { text: string, file: string, tier: \"free\" | \"gold\", kind: \"a\" }\n\
+                    route refunds when text contains \"refund\" and kind == \"a\" -> h\n\
+                    route images when file like \"*.png\" and tier == \"gold\" -> h\n\
+                    route greetings when text starts_with any [\"hello\", \"hi\"] -> h\n\
+                    route starts when text starts_with \"pay\" -> h\n\
+                    route codes when text contains any [\"error\", \"500\", \"true\"] -> h\n\
+                    default -> d\n";
+    let folder = Folder::with(rules);
+    folder.rulec(&["check", "--fix", "a.rules"]);
+    assert_eq!(text(&folder, "a.rules"), repaired);
+    folder.rulec(&["check", "a.rules"]).expect(0);
+}
+
+/// A value that the enumeration does not have may be new, so its repair is a guess.
+#[test]
+fn a_misspelt_value_of_an_enumeration_is_a_guess() {
+    let rules = "input { tier: \"free\" | \"gold\" }\nroute a when tier == \"golt\" -> h\ndefault -> d\n";
+    let folder = Folder::with(rules);
+    let ran = folder.rulec(&["check", "--fix", "a.rules"]).expect(1);
+    assert_eq!(text(&folder, "a.rules"), rules);
+    assert!(ran.err.contains("did you mean \"gold\"?") || ran.out.contains("did you mean \"gold\"?"));
+}
+
+#[test]
 fn a_dry_run_shows_the_patch_and_writes_nothing() {
     let folder = Folder::with(FOREIGN);
     let ran = folder.rulec(&["check", "--fix", "--dry-run", "a.rules"]).expect(0);

@@ -231,6 +231,27 @@ fn an_input_block_comes_of_a_json_schema() {
     folder.file("a.rules", format!("{}default -> h\n", ran.out)).rulec(&["check", "a.rules"]).expect(0);
 }
 
+/// Few texts over many messages are proposed as an enumeration; many texts or few samples are not.
+#[test]
+fn a_field_with_few_texts_becomes_an_enumeration() {
+    let line = |at: usize| {
+        let (tier, few) = (["free", "gold", "team"][at % 3], if at < 3 { "x" } else { "y" });
+        let region = ["eu", "us"][at % 2];
+        format!(
+            "{{\"tier\":\"{tier}\",\"id\":\"id{at}\",\"one\":\"a\",\"text\":\"{few} {few}\",\"regions\":[\"{region}\"]}}\n"
+        )
+    };
+    let lines = |count: usize| (0..count).map(line).collect::<String>();
+    let folder = Folder::new().file("many.jsonl", lines(12)).file("few.jsonl", lines(9));
+    let proposed = folder.rulec(&["schema", "--from", "many.jsonl"]).expect(0).out;
+    insta::assert_snapshot!(proposed, @"");
+    let few = folder.rulec(&["schema", "--from", "few.jsonl"]).expect(0).out;
+    assert!(!few.contains('|'), "{few}");
+    let folder = folder.file("a.rules", format!("{proposed}default -> h\n"));
+    let ran = folder.rulec(&["run", "a.rules", "many.jsonl"]).expect(0);
+    assert!(ran.json().iter().all(|line| line["breaches"].is_null()), "{}", ran.out);
+}
+
 #[test]
 fn nothing_comes_of_what_is_no_message() {
     let folder =

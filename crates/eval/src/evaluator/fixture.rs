@@ -44,7 +44,13 @@ impl Fixture {
     }
 
     pub fn slot(&mut self, path: &str, kinds: KindSet) -> Expr {
-        let slot = Slot { root: None, path: path.split('.').map(Arc::from).collect(), kinds, private: false };
+        let slot = Slot {
+            root: None,
+            path: path.split('.').map(Arc::from).collect(),
+            kinds,
+            values: None,
+            private: false,
+        };
         let id = self.program.slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
             self.program.slots.push(slot);
             self.program.slots.len() - 1

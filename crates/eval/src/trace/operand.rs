@@ -383,7 +383,11 @@ impl<'a> TracedEvaluator<'a, '_> {
                 Some(_) => kinds_with_article(KindSet::single(kind)),
                 None => describe_value(&self.observer.privacy.raw_field_operand(slot, raw_value), raw_value),
             };
-            return message!("{} is {what}, but {} is needed", slot.name(), kinds_with_article(slot.kinds));
+            let needed = match &slot.values {
+                Some(values) => message!("one of {}", values.to_string()),
+                None => kinds_with_article(slot.kinds),
+            };
+            return message!("{} is {what}, but {needed} is needed", slot.name());
         }
         if slot.root.is_some() {
             return message!("{} is missing", slot.name());

@@ -84,6 +84,7 @@ impl<'a> IndexBuilder<'a> {
                 }
             }
             TypeKind::Record(fields) => self.resolve_field_types(fields),
+            TypeKind::Values(_) => {}
         }
     }
 

@@ -180,7 +180,7 @@ impl<'a> IndexBuilder<'a> {
                         return (self.fields_of_elements(FieldsSource::Typed(kind, path, ty)), None);
                     }
                     TypeKind::Name(group) => return self.field_of_group(group, name),
-                    TypeKind::List(_) => None,
+                    TypeKind::List(_) | TypeKind::Values(_) => None,
                 };
                 match field {
                     Some(field) => typed_field(kind, path, &field.ty),

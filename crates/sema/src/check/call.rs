@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
         result: &'a ast::TypeExpr,
     ) -> Checked<CheckedDefinition> {
         let record = self.resolve_record(params);
-        let ty = self.resolve_type(result)?;
+        let ty = self.resolve_type_without_enumerations(result)?;
         let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
         let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
         if composite(ty.kinds) || composite(element) {
@@ -108,6 +108,7 @@ impl<'a> Checker<'a> {
                 let Substitution { substituted_predicates, substituted_args, .. } = substitution;
                 for (op, mode, left, right) in substituted_predicates {
                     self.check_text_operand(op, mode, &right)?;
+                    self.check_enumeration((op, mode), &left, &right, None)?;
                     // A constant left operand was already checked with the `def` itself.
                     if left.as_const().is_none() {
                         self.warn_useless_constant(op, mode, &left, &right);
@@ -285,6 +286,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Expr> {
         let arg = self.constant_as_datetime(arg, param_type.kinds)?;
         let arg = self.constants_beside(arg, number_kinds(param_type))?;
+        self.check_enumeration_argument(&arg, param_type)?;
         let accepted = param_type.kinds.with_accepted_kinds();
         let inner_fits = match (&arg.ty.inner, &param_type.inner) {
             (InnerType::Unknown, _) | (_, InnerType::Unknown) => true,

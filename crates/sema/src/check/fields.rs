@@ -400,7 +400,7 @@ impl MessageFields {
         kinds: KindSet,
         private: bool,
     ) -> SlotId {
-        let MessageFields { slots, slot_ids, hasher, names, .. } = self;
+        let MessageFields { slots, slot_ids, hasher, names, input, .. } = self;
         let is_same_slot = |id: &SlotId| {
             let slot = &slots[id.index()];
             slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
@@ -410,7 +410,10 @@ impl MessageFields {
             return *id;
         }
         let id = SlotId(slots.len() as u32);
-        slots.push(Slot { root: root.cloned(), path: names.intern_path(path), kinds, private });
+        let declared = input.as_ref().filter(|_| root.is_none());
+        let field = declared.and_then(|input| find_declared(&input.ty, path).ok());
+        let values = field.and_then(|field| field.ty.values().cloned()).filter(|_| kinds.has(Kind::String));
+        slots.push(Slot { root: root.cloned(), path: names.intern_path(path), kinds, values, private });
         slot_ids.insert_unique(key, id, |id| {
             let Slot { root, path, kinds, .. } = &slots[id.index()];
             hasher.hash_one((root.as_ref(), path.as_slice(), kinds))
@@ -476,6 +479,6 @@ pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option
         },
         _ if !ty.kinds.overlaps(KindSet::DICT) => Err(None),
         InnerType::Element(element) => Ok(optional_field((**element).clone())),
-        InnerType::Unknown => Ok(optional_field(Ty::ANY)),
+        InnerType::Values(_) | InnerType::Unknown => Ok(optional_field(Ty::ANY)),
     }
 }

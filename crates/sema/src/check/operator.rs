@@ -41,11 +41,14 @@ impl<'a> Checker<'a> {
         let (left, right) = self.fit_operands(row, binary, left, right)?;
         let mode = self.test_mode(row, &binary.modifiers, &left, &right, span);
         self.check_text_operand(row.op, mode, &right)?;
+        self.check_enumeration((row.op, mode), &left, &right, Some(&binary.right))?;
         self.warn_useless_constant(row.op, mode, &left, &right);
         self.warn_fraction(&left, &right);
         self.warn_fraction(&right, &left);
         self.warn_computed_float(row.op, binary.op.span, &left, &right);
         self.warn_unknown_intents(&left, &right);
+        self.warn_wildcards(binary, &left, &right);
+        self.warn_elements_that_are_no_texts(binary, &left, &right);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }

@@ -302,7 +302,7 @@ impl<'a> Checker<'a> {
         );
         let ty = match &base.ty.inner {
             InnerType::Element(element) => (**element).clone(),
-            InnerType::Fields(_) | InnerType::Unknown => Ty::ANY,
+            InnerType::Fields(_) | InnerType::Values(_) | InnerType::Unknown => Ty::ANY,
         };
         if let Some(key) = constant_json_of(&index).and_then(Json::as_str)
             && let Some(slot) = self.slot_of_member(&base, key, &ty)
@@ -321,7 +321,7 @@ impl<'a> Checker<'a> {
         ty: &'a ast::TypeExpr,
         span: Span,
     ) -> Checked<Expr> {
-        let wanted = self.resolve_type(ty)?;
+        let wanted = self.resolve_type_without_enumerations(ty)?;
         let undeclared =
             self.constant_path(operand).filter(|path| self.fields.infers_types() && !self.is_request(path));
         let read_typed = |value: Expr, ty: Ty| Expr {

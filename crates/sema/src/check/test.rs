@@ -406,6 +406,9 @@ fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) 
 fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let mismatch = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));
+    if value.read_one_of(ty.values()).is_missing() && !value.is_missing() {
+        return mismatch(message!("another text"));
+    }
     let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
     let value_fits = match value {
         Value::Missing => true,

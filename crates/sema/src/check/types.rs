@@ -19,7 +19,7 @@ const MAX_EXPANDED_FIELDS: usize = MAX_NODES as usize;
 /// Subtracts the number of fields inside a type from `left`; `None` if there are more.
 fn fields_left(ty: &Ty, left: usize) -> Option<usize> {
     match &ty.inner {
-        InnerType::Unknown => Some(left),
+        InnerType::Unknown | InnerType::Values(_) => Some(left),
         InnerType::Element(element) => fields_left(element, left),
         InnerType::Fields(record) => record
             .fields
@@ -114,6 +114,7 @@ impl<'a> Checker<'a> {
             TypeKind::List(element) => Ok(Ty::list(self.resolve_element_type(element.as_deref())?)),
             TypeKind::Dict(element) => Ok(Ty::dict(self.resolve_element_type(element.as_deref())?)),
             TypeKind::Record(fields) => Ok(Ty::record(self.resolve_record(fields))),
+            TypeKind::Values(values) => self.resolve_enumeration(values).map(Ty::one_of),
         }
     }
 
@@ -262,6 +263,7 @@ fn collect_type_names<'t>(type_expr: &'t TypeExpr, names: &mut Vec<&'t str>) -> 
         TypeKind::List(inner) | TypeKind::Dict(inner) => {
             inner.as_ref().map_or(Measure::default(), |inner| collect_type_names(inner, names))
         }
+        TypeKind::Values(_) => Measure::default(),
         TypeKind::Record(fields) => fields.iter().fold(Measure::default(), |sum, field| {
             let field_size = collect_type_names(&field.ty, names);
             Measure { nodes: sum.nodes + field_size.nodes, depth: sum.depth.max(field_size.depth) }

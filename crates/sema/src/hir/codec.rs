@@ -96,7 +96,7 @@ impl Codec for Table {
     }
 }
 
-impl_codec!(struct Slot { root, path, kinds, private });
+impl_codec!(struct Slot { root, path, kinds, values, private });
 impl_codec!(struct Extern { name, params, result, feature, span });
 impl_codec!(struct Handler { name, params, requires, span, docs });
 impl_codec!(enum TableKind { 0 Routes, 1 Choice, 2 Flows, 3 Router, 4 Requirements });

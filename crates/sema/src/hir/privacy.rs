@@ -120,7 +120,7 @@ impl<'p> PrivateReads<'p> {
                     None => (Ty::ANY, private),
                 },
                 (Some((_, rest)), InnerType::Element(element)) => type_at_path(element, rest, private),
-                (Some(_), InnerType::Unknown) => (Ty::ANY, private),
+                (Some(_), InnerType::Values(_) | InnerType::Unknown) => (Ty::ANY, private),
             }
         }
         let in_record = |record: &Arc<RecordType>| {
@@ -189,7 +189,7 @@ impl Payload {
         }
         match self.object.record_type().inner {
             InnerType::Fields(record) => Some(record),
-            InnerType::Element(_) | InnerType::Unknown => None,
+            InnerType::Element(_) | InnerType::Values(_) | InnerType::Unknown => None,
         }
     }
 }

@@ -152,7 +152,7 @@ fn fit_to_type(value: &Json, ty: &Ty) -> Option<Json> {
     if ty.kinds == KindSet::ALL {
         return Some(value.clone());
     }
-    if matches!(Value::from_json(value).read_as(ty.kinds), Value::Missing) {
+    if Value::from_json(value).read_as(ty.kinds).read_one_of(ty.values()).is_missing() {
         return None;
     }
     match (value, ty.fields()) {

@@ -25,6 +25,11 @@ pub(super) fn build_type_expr(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
         Rule::list_type => TypeKind::List(build_element_type(cx, inner)?),
         Rule::dict_type => TypeKind::Dict(build_element_type(cx, inner)?),
         Rule::record_type => TypeKind::Record(build_fields(cx, required_child(&inner, Rule::fields)?)?),
+        Rule::values_type => TypeKind::Values(cx.build_children(
+            &inner,
+            Rule::string,
+            StatementContext::read_spanned_string,
+        )?),
         _ => TypeKind::Name(unquote(cx.text(&inner)).to_owned()),
     };
     Ok(TypeExpr { kind, span })

@@ -5,7 +5,8 @@ use rulec_base::text::TextMode;
 use rulec_lang::limits::{Limit, Limits};
 use rulec_lang::operators::TestMode;
 pub use rulec_lang::operators::{Anchor, Search};
-use rulec_lang::ty::KindSet;
+use rulec_lang::ty::{Enumeration, KindSet};
+use rulec_lang::value::Value;
 use rulec_sema::hir::{Const, RuleId, SlotId};
 use rulec_sema::normal::{QuantifierNesting, TestKind};
 use std::sync::Arc;
@@ -242,7 +243,17 @@ pub struct SlotCode {
     pub object: u32,
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,
+    /// The only texts that the field may have; another text counts as missing.
+    pub values: Option<Enumeration>,
     pub name: Arc<str>,
+}
+
+impl SlotCode {
+    /// Reads a value of the field as the type of the field. A value of another type is missing.
+    #[inline]
+    pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
+        value.read_as(self.kinds).read_one_of(self.values.as_ref())
+    }
 }
 
 /// An object in a message that contains several slots.

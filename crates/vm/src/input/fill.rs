@@ -190,10 +190,11 @@ impl<'a> SlotFiller<'a> {
         let Some(node) = self.plan.node(node) else { return 0 };
         for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
-                *cell = value.read_as(kinds);
+                *cell = value.read_as(kinds).read_one_of(node.values.as_ref());
             }
         }
-        self.check_contract(node, |kinds| !value.read_as(kinds).is_missing(), value.is_missing())
+        let fits = |kinds| !value.read_as(kinds).read_one_of(node.values.as_ref()).is_missing();
+        self.check_contract(node, fits, value.is_missing())
     }
 
     /// Checks the kind of a list or object that no slot reads against the contract. Returns 1 if

@@ -3,7 +3,7 @@
 
 use rulec_base::json::ExactPlaces;
 use rulec_base::text::texts::TextIds;
-use rulec_lang::ty::{Kind, KindSet, RecordType};
+use rulec_lang::ty::{Enumeration, Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
@@ -48,6 +48,8 @@ pub(super) struct PlanNode {
     /// All kinds of value that at least one slot accepts at this path.
     slot_kinds: KindSet,
     pub contract: Option<FieldContract>,
+    /// The only texts that the field may have; another text counts as missing.
+    pub values: Option<Enumeration>,
     /// Number of fields that the contract requires in the object at this path.
     pub required: u32,
     /// The child paths, sorted by key.
@@ -69,6 +71,7 @@ impl PlanNode {
             further: Vec::new(),
             slot_kinds: KindSet::EMPTY,
             contract: None,
+            values: None,
             required: 0,
             children: Vec::new(),
             by_key: TextIds::default(),
@@ -120,7 +123,10 @@ impl HotNode {
         let first_bytes = &key_bytes[..key_bytes.len().min(HotNode::WIDE_KEY_BYTES)];
         let mut bytes = [0; HotNode::WIDE_KEY_BYTES];
         bytes[..first_bytes.len()].copy_from_slice(first_bytes);
-        let contract_kinds = node.contract.map_or(KindSet::ALL, |contract| contract.kinds);
+        let mut checked_kinds = node.contract.map_or(KindSet::ALL, |contract| contract.kinds);
+        if node.values.is_some() {
+            checked_kinds = KindSet::EMPTY;
+        }
         let has_single_slot = node.further.is_empty() && node.slot.0 != NO_PATH;
         HotNode {
             key_start: u128::from_le_bytes(bytes),
@@ -128,7 +134,7 @@ impl HotNode {
             length: key_bytes.len() as u32,
             parent: node.parent,
             slot: node.slot.0,
-            plain: if has_single_slot { node.slot.1.intersect(contract_kinds) } else { KindSet::EMPTY },
+            plain: if has_single_slot { node.slot.1.intersect(checked_kinds) } else { KindSet::EMPTY },
             slot_kinds: node.slot_kinds,
             is_required: node.contract.is_some_and(|contract| !contract.optional).into(),
         }
@@ -162,6 +168,9 @@ impl InputPlan {
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT_PATH, |node, key| plan.child_or_new(node, key));
             plan.nodes[node as usize].add_reader(slot as u32, info.kinds);
+            if info.values.is_some() {
+                plan.nodes[node as usize].values.clone_from(&info.values);
+            }
         }
         if let Some(contract) = program.input_contract() {
             plan.add_contract(ROOT_PATH, &contract);
@@ -179,6 +188,7 @@ impl InputPlan {
             let child = self.child_or_new(node, &field.name);
             let contract = FieldContract { kinds: field.ty.kinds, optional: field.optional };
             self.nodes[child as usize].contract = Some(contract);
+            self.nodes[child as usize].values = field.ty.values().cloned();
             self.nodes[node as usize].required += u32::from(!field.optional);
             if let Some(fields) = field.ty.fields() {
                 self.add_contract(child, fields);
@@ -243,6 +253,11 @@ impl InputPlan {
     /// optional. `None` if the contract has no such field.
     pub fn input_contract(&self, path: PathId) -> Option<(KindSet, bool)> {
         self.node(path)?.contract.map(|contract| (contract.kinds, contract.optional))
+    }
+
+    /// Returns the only texts that the field at a path may have; `None` if it may have any value.
+    pub fn allowed_texts(&self, path: PathId) -> Option<&Enumeration> {
+        self.node(path)?.values.as_ref()
     }
 
     /// Returns the number of slots.

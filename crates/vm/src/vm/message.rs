@@ -114,7 +114,7 @@ impl<'a> JsonMessage<'a> {
             json = object_field(json, key);
         }
         let index = self.values.len();
-        self.values.push(json.map_or(Value::Missing, Value::from_json).read_as(code.kinds));
+        self.values.push(code.read(json.map_or(Value::Missing, Value::from_json)));
         if let Some(stamp) = self.slots.get_mut(slot) {
             *stamp = EpochStamp { epoch: self.epoch, index: index as u32 };
         }
@@ -138,7 +138,7 @@ impl<'a> JsonMessage<'a> {
                 };
                 if stamp.epoch != self.epoch {
                     *stamp = EpochStamp { epoch: self.epoch, index: self.values.len() as u32 };
-                    self.values.push(Value::from_json(value).read_as(code.kinds));
+                    self.values.push(code.read(Value::from_json(value)));
                 }
                 if !self.slot_value(*slot as usize).is_missing() {
                     into.push(*slot);

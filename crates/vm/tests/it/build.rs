@@ -23,7 +23,7 @@ fn handler() -> Outcome {
 impl Build {
     pub fn slot(&mut self, path: &str, kinds: KindSet) -> SlotId {
         let path = path.split('.').map(Arc::from).collect();
-        self.program.slots.push(Slot { root: None, path, kinds, private: false });
+        self.program.slots.push(Slot { root: None, path, kinds, values: None, private: false });
         SlotId(self.program.slots.len() as u32 - 1)
     }
 

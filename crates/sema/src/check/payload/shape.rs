@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         let Some(group) = self.type_group(element.unwrap_or(ty)) else {
-            return self.resolve_type(ty).map(Shape::Plain);
+            return self.resolve_type_without_enumerations(ty).map(Shape::Plain);
         };
         if !group.params.is_empty() {
             let message =

@@ -198,9 +198,6 @@ impl ParseFailure<'_, '_> {
                     _ => return None,
                 }
             }
-            _ if self.expects_rule(Rule::type_expr) && self.token.kind == TokenKind::String => {
-                (message!("a type is written without quotes"), message!("write for example `name: string`"))
-            }
             _ => return None,
         };
         self.unexpected_token(message, help)

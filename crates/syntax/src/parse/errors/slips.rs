@@ -234,7 +234,7 @@ impl ParseFailure<'_, '_> {
         Some(super::unexpected_token(self.span, message, message!("write `:`")).fix(span, ":"))
     }
 
-    /// `x: enum["a", "b"]`, `x: string in ["a"]`, `x: "a" | "b"`: allowed values in a type.
+    /// `x: enum["a", "b"]`, `x: string in ["a", "b"]`: allowed values in a type.
     fn allowed_values(&self) -> Option<Diagnostic> {
         if !self.is_in_fields() {
             return None;
@@ -242,32 +242,27 @@ impl ParseFailure<'_, '_> {
         let before = self.token_before().map_or("", |token| self.token_text(token));
         let is_enum = matches!(self.found_text, "[" | "(" | "{" | "<")
             && matches!(before.to_lowercase().as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice");
-        let is_alternative = self.token.kind == TokenKind::String
-            && self.expects_rule(Rule::type_expr)
-            && self.text_of(self.token_index + 1) == "|";
-        let rest = self.token_index + 1..self.expression_end(self.token_index + 1);
-        let (ty, values) = match self.found_text {
-            "in" => (before, self.source(rest).to_owned()),
-            _ if is_enum => {
-                let inner = self.token_index + 1..self.expression_end_after(self.token_index);
-                ("string", format!("[{}]", self.source(inner)))
-            }
-            first if is_alternative => {
-                let others = self.source(rest).trim_start_matches('|').replace(" |", ",");
-                ("string", format!("[{first},{others}]"))
-            }
+        let open = match self.found_text {
+            "in" => self.token_index + 1,
+            _ if is_enum => self.token_index,
             _ => return None,
         };
-        let colon =
-            (self.cx.tokens.start..self.token_index).rev().find(|index| self.text_of(*index) == ":")?;
-        let mut name = self.text_of(colon.checked_sub(1)?);
-        if name == "?" {
-            name = self.text_of(colon.checked_sub(2)?);
+        let message = message!("a type has no list of allowed values");
+        let end = self.expression_end_after(open);
+        let elements = open + 1..end;
+        let is_value = |index: usize| self.kind_of(index) == Some(TokenKind::String);
+        let values: Vec<&str> =
+            elements.clone().filter(|index| is_value(*index)).map(|index| self.text_of(index)).collect();
+        let is_enumeration =
+            !values.is_empty() && elements.clone().all(|index| is_value(index) || self.text_of(index) == ",");
+        if !is_enumeration {
+            let help = message!("declare the type only, and test the values in a rule: `x in [1, 2]`");
+            return self.unexpected_token(message, help);
         }
-        self.unexpected_token(
-            message!("a type has no list of allowed values"),
-            message!("declare `{name}: {ty}`, and test the values in a rule: `{name} in {values}`"),
-        )
+        let written = values.join(" | ");
+        let span = self.span_of_tokens(self.token_index - 1..(end + 1).min(self.cx.tokens.end));
+        let help = message!("write `{written}`");
+        Some(super::unexpected_token(self.span, message, help).fix(span, written))
     }
 
     /// Returns the index of the bracket that closes the bracket at `open`, or of the last token

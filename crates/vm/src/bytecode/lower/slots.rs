@@ -60,6 +60,7 @@ pub(super) fn lower_slots(program: &Program, chunk: &mut Chunk) -> Result<(), Lo
             object: enclosing_object,
             rest: slot.path[depth..].into(),
             kinds: slot.kinds,
+            values: slot.values.clone(),
             name: slot.name().into(),
         });
     }

@@ -1,0 +1,39 @@
+//! The message fields that atoms read.
+
+use super::AtomTable;
+use rulec_lang::ty::{Enumeration, KindSet};
+use rulec_sema::hir::{Slot, SlotId};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A message field that some atom (a predicate or quantifier) reads.
+#[derive(Default)]
+pub struct ReadPath {
+    pub keys: Vec<Arc<str>>,
+    /// Union of the kinds of all slots at this path.
+    pub kinds: KindSet,
+    /// The enumerations of the slots at this path. Two versions of rules may have different ones.
+    pub enumerations: Vec<Enumeration>,
+}
+
+impl AtomTable {
+    pub(super) fn path_ids(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
+        let mut paths = SmallVec::new();
+        for slot in slots {
+            let Slot { path, kinds, values, .. } = &self.slot_program.slots[slot.index()];
+            let path_index = *self.by_keys.entry(path.clone()).or_insert_with(|| {
+                self.paths.push(ReadPath { keys: path.clone(), ..ReadPath::default() });
+                self.paths.len() - 1
+            });
+            let read_path = &mut self.paths[path_index];
+            read_path.kinds = read_path.kinds.union(*kinds);
+            if let Some(values) = values.as_ref().filter(|values| !read_path.enumerations.contains(values)) {
+                read_path.enumerations.push(values.clone());
+            }
+            if !paths.contains(&path_index) {
+                paths.push(path_index);
+            }
+        }
+        paths
+    }
+}

@@ -1,0 +1,53 @@
+//! How a field reads a value: as one of its kinds, and as one of the texts of its enumeration.
+
+use super::{Value, parse_datetime};
+use crate::ty::{Enumeration, Kind, KindSet};
+
+impl<'a> Value<'a> {
+    /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
+    /// becomes a float if the kinds include floats but not ints. A float without a fraction becomes
+    /// an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema too. RFC
+    /// 3339 text becomes a time if the kinds include times but not texts. A number, or a text that
+    /// writes one, becomes a decimal if the kinds include decimals but not its own kind.
+    #[must_use]
+    #[inline]
+    pub fn read_as(self, kinds: KindSet) -> Value<'a> {
+        match self.kind() {
+            Some(kind) if kinds.has(kind) => self,
+            Some(_) => self.read_as_near_kind(kinds),
+            None => self,
+        }
+    }
+
+    #[cold]
+    fn read_as_near_kind(self, kinds: KindSet) -> Value<'a> {
+        match self {
+            Value::Decimal(decimal) if kinds.has(Kind::Float) => Value::Float(decimal.to_float()),
+            Value::Decimal(decimal) if kinds.has(Kind::Int) => {
+                decimal.to_integer().map_or(Value::Missing, Value::from_integer)
+            }
+            _ if kinds.has(Kind::Decimal) => {
+                let decimal = self.to_decimal().map_or(Value::Missing, Value::Decimal);
+                if decimal.is_missing() { self.read_as(kinds.without(KindSet::DECIMAL)) } else { decimal }
+            }
+            Value::Int(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
+            Value::Wide(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
+            Value::Float(float) if kinds.has(Kind::Int) => Value::from_whole_float(float),
+            Value::Str(text) if kinds.has(Kind::DateTime) => {
+                parse_datetime(text).map_or(Value::Missing, Value::DateTime)
+            }
+            _ => Value::Missing,
+        }
+    }
+
+    /// Returns the value, or missing for a text that the enumeration does not have. Without an
+    /// enumeration, returns the value.
+    #[must_use]
+    #[inline]
+    pub fn read_one_of(self, values: Option<&Enumeration>) -> Value<'a> {
+        match (values, self) {
+            (Some(values), Value::Str(text)) if !values.contains(text) => Value::Missing,
+            _ => self,
+        }
+    }
+}

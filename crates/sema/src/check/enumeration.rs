@@ -1,0 +1,171 @@
+//! Enumerations such as `tier: "free" | "gold"`: their declaration, and comparisons with texts that
+//! an enumeration does not have.
+
+use super::{AlreadyReported, Checked, Checker};
+use crate::hir::{Const, Expr};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::arena::Arena;
+use rulec_lang::operators::budget::{self, PredicateContext};
+use rulec_lang::operators::{Op, Quantity, TestMode};
+use rulec_lang::ty::{Enumeration, InnerType, KindSet, Ty};
+use rulec_lang::value::{Tri, Value};
+use rulec_syntax::ast;
+use std::sync::Arc;
+
+/// Maximum number of values of an enumeration. Each message and each constant that is compared with
+/// the field is compared with all values.
+const MAX_VALUES: usize = 1000;
+
+impl<'a> Checker<'a> {
+    pub(super) fn resolve_enumeration(&mut self, values: &[Spanned<String>]) -> Checked<Enumeration> {
+        if let [Spanned { node: name, span }] = values
+            && (Ty::builtin(name).is_some() || self.symbols.types.get(name).is_some())
+        {
+            let message = message!("a type is written without quotes");
+            let diagnostic = Diagnostic::new(Code::Unexpected, *span, message);
+            return self.report(diagnostic.help(message!("write `{name}`")).fix(*span, name.clone()));
+        }
+        if let Some(too_many) = values.get(MAX_VALUES) {
+            let message = message!("an enumeration has at most {MAX_VALUES} values");
+            let help = message!("declare `string`, and compare the field with a list");
+            return self.fail(Code::TooComplex, too_many.span, message, help);
+        }
+        let unique = self.without_duplicates(message!("value"), values, |value| value);
+        Ok(Enumeration::new(unique.into_iter().map(|value| Arc::from(value.node.as_str()))))
+    }
+
+    /// Resolves a type whose values are not checked against an enumeration, such as the type after
+    /// `as`. An enumeration is an error there.
+    pub(super) fn resolve_type_without_enumerations(&mut self, ty: &ast::TypeExpr) -> Checked<Ty> {
+        let resolved = self.resolve_type(ty)?;
+        if !has_enumeration(&resolved) {
+            return Ok(resolved);
+        }
+        let message = message!("an enumeration cannot be used here");
+        let help = message!(
+            "enumerations are for fields of `input` and for arguments; write `string` here, and for a field \
+            of a payload `string in [\"a\", \"b\"]`"
+        );
+        self.fail(Code::EnumerationMisplaced, ty.span, message, help)
+    }
+
+    /// Reports an error if a predicate compares an enumeration with a text that it does not have.
+    /// It is also an error if no value contains the text. `right_expr` is the right operand as
+    /// written.
+    pub(super) fn check_enumeration(
+        &mut self,
+        (op, mode): (Op, TestMode),
+        left: &Expr,
+        right: &Expr,
+        right_expr: Option<&ast::Expr>,
+    ) -> Checked<()> {
+        let found = match (
+            left.ty.values_or_element_values(),
+            right.as_const(),
+            right.ty.values_or_element_values(),
+            left.as_const(),
+        ) {
+            (Some(values), Some(constant), ..) => (values, constant, right, false),
+            (_, _, Some(values), Some(constant)) => (values, constant, left, true),
+            _ => return Ok(()),
+        };
+        let (values, constant, constant_expr, is_left) = found;
+        // Negations and `none` are about the same values as the operator itself.
+        let op = if op == Op::Ne { Op::Eq } else { op };
+        let quantity = mode.quantity.map(|_| Quantity::Any);
+        let is_list = if is_left { right.ty.kinds } else { left.ty.kinds } == KindSet::LIST;
+        let matches_some = |constant: Value<'_>, op: Op, mode: TestMode| {
+            let arena = Arena::new(&self.program.limits);
+            let context = PredicateContext { arena: &arena, constant: true };
+            values.values().iter().any(|value| {
+                budget::test_predicate(op, Value::Str(value), constant, mode, context) == Tri::True
+            })
+        };
+        let single = TestMode { quantity: None, ..mode };
+        let compares_whole = matches!(op, Op::Eq | Op::In) || is_list;
+        let wrong = match constant.value() {
+            Value::Str(text) if compares_whole => {
+                (!matches_some(Value::Str(text), Op::Eq, single)).then_some((text, None))
+            }
+            Value::Str(text) => (!matches_some(Value::Str(text), op, single)).then_some((text, None)),
+            other if compares_whole => {
+                other.elements().into_iter().flatten().enumerate().find_map(|(index, element)| {
+                    let text = element.as_str()?;
+                    (!matches_some(element, Op::Eq, single)).then_some((text, Some(index)))
+                })
+            }
+            other if !matches_some(other, op, TestMode { quantity, ..mode }) => Some(("", None)),
+            _ => None,
+        };
+        let Some((text, index)) = wrong else { return Ok(()) };
+        let element_span = |index: usize| match right_expr.map(|expr| &expr.kind) {
+            Some(ast::ExprKind::List(items)) => items.get(index).map(|item| item.span),
+            _ => None,
+        };
+        let span = index.and_then(element_span).unwrap_or(constant_expr.span);
+        self.report_not_in_enumeration(
+            values,
+            (text, span, compares_whole),
+            if is_left { right } else { left },
+        )
+    }
+
+    /// Reports an error if a constant argument is a text that the enumeration of its parameter does
+    /// not have.
+    pub(super) fn check_enumeration_argument(&mut self, arg: &Expr, param_type: &Ty) -> Checked<()> {
+        let Some(values) = param_type.values() else { return Ok(()) };
+        match arg.as_const().map(Const::value) {
+            Some(Value::Str(text)) if !values.contains(text) => {
+                self.report_not_in_enumeration(values, (text, arg.span, true), arg)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn report_not_in_enumeration(
+        &mut self,
+        values: &Enumeration,
+        (text, span, compares_whole): (&str, Span, bool),
+        field: &Expr,
+    ) -> Checked<()> {
+        let texts = || values.values().iter().map(|value| &**value);
+        let shown = values.to_string();
+        let diagnostic = match compares_whole {
+            true => {
+                let message = message!("\"{}\" is not one of {shown}", rulec_base::text::to_one_line(text));
+                let diagnostic = Diagnostic::new(Code::NotInEnumeration, span, message);
+                match self.nearest(text, texts()) {
+                    Some(near) => diagnostic
+                        .help(message!("did you mean \"{near}\"?"))
+                        .likely_fix(span, rulec_syntax::write::quote_string(near)),
+                    None => diagnostic.help(message!(
+                        "compare with a value of the enumeration, or add the text to its declaration"
+                    )),
+                }
+            }
+            false => {
+                Diagnostic::new(Code::NotInEnumeration, span, message!("this holds for none of {shown}"))
+                    .help(message!(
+                        "compare with a value of the enumeration, or add the text to its declaration"
+                    ))
+            }
+        };
+        let diagnostic = self.with_origin(diagnostic, field);
+        if self.is_in_choice {
+            self.warn_never_holds(diagnostic);
+            return Ok(());
+        }
+        self.report::<AlreadyReported>(diagnostic).map(|_| ())
+    }
+}
+
+fn has_enumeration(ty: &Ty) -> bool {
+    match &ty.inner {
+        InnerType::Values(_) => true,
+        InnerType::Unknown => false,
+        InnerType::Element(element) => has_enumeration(element),
+        InnerType::Fields(record) => record.fields.iter().any(|field| has_enumeration(&field.ty)),
+    }
+}

@@ -1,0 +1,250 @@
+//! Warns of plain texts that look like patterns of other languages, as in `contains "%refund%"`.
+//! Warns also of list elements that no text contains.
+
+use super::Checker;
+use crate::hir::{Const, Expr};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::Value;
+use rulec_syntax::ast;
+use rulec_syntax::write::{quote_raw_string, quote_string};
+
+impl Checker<'_> {
+    /// Warns if a text that an operator compares character by character looks like a pattern.
+    pub(super) fn warn_wildcards(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        let op = binary.op.node;
+        let compares_plain_texts =
+            matches!(op, Op::Eq | Op::Ne | Op::In | Op::Contains | Op::StartsWith | Op::EndsWith);
+        if !compares_plain_texts || left.ty.kinds.intersect(KindSet::STRING).is_empty() {
+            return;
+        }
+        match right.as_const().map(Const::value) {
+            Some(Value::Str(text)) => {
+                let Some((pattern, remedy)) = find_remedy(op, text) else { return };
+                let has_modifier = binary.modifiers.word || binary.modifiers.quantity.is_some();
+                let place = (binary.op.span.to(right.span), right.span);
+                self.warn_wildcard(text, &pattern, (remedy, !has_modifier), place);
+            }
+            Some(list) => {
+                let texts = list.elements().into_iter().flatten().enumerate();
+                let found = texts.filter_map(|(index, element)| Some((index, element.as_str()?)));
+                let found = found.filter_map(|(index, text)| Some((index, text, find_remedy(op, text)?.0)));
+                // One warning is enough for a list, because its texts have one author.
+                let Some((index, text, pattern)) = found.into_iter().next() else { return };
+                let span = element_span(&binary.right, index).unwrap_or(right.span);
+                self.warn_wildcard(text, &pattern, (Remedy::None, false), (span, span));
+            }
+            None => {}
+        }
+    }
+
+    fn warn_wildcard(
+        &mut self,
+        text: &str,
+        pattern: &Pattern,
+        (remedy, may_change_operator): (Remedy, bool),
+        (comparison, literal): (Span, Span),
+    ) {
+        let message = match pattern {
+            Pattern::Percent | Pattern::Star => {
+                message!("this text has a wildcard, which is compared as it is")
+            }
+            Pattern::Anchor => message!("this text has an anchor, which is compared as it is"),
+            Pattern::Alternatives => message!("this text has alternatives, which are compared as they are"),
+        };
+        let diagnostic = Diagnostic::new(Code::LooksLikePattern, literal, message);
+        let diagnostic = match remedy {
+            Remedy::Text(plain) => {
+                let plain = quote_string(&plain);
+                diagnostic.help(message!("write {plain}")).fix(literal, plain)
+            }
+            Remedy::Comparison(written) if may_change_operator => {
+                diagnostic.help(message!("write `{written}`")).fix(comparison, written)
+            }
+            _ => match pattern {
+                Pattern::Percent | Pattern::Star => {
+                    diagnostic.help(message!("write the text without its wildcard, or use `like \"*text*\"`"))
+                }
+                Pattern::Anchor => diagnostic.help(message!(
+                    "use `matches` with a regular expression: `matches {}`",
+                    quote_raw_string(text)
+                )),
+                Pattern::Alternatives => {
+                    diagnostic.help(message!("write each alternative as a text of a list"))
+                }
+            },
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Warns about elements that are no texts, in a list whose elements are searched for in a text.
+    pub(super) fn warn_elements_that_are_no_texts(
+        &mut self,
+        binary: &ast::Binary,
+        left: &Expr,
+        right: &Expr,
+    ) {
+        let searches_text = binary.op.node.info().search.is_some() && left.ty.kinds == KindSet::STRING;
+        if !searches_text || binary.modifiers.quantity.is_none() {
+            return;
+        }
+        let Some(list) = right.as_const().map(Const::value) else { return };
+        for (index, element) in list.elements().into_iter().flatten().enumerate() {
+            if element.as_str().is_some() || element.is_missing() {
+                continue;
+            }
+            let span = element_span(&binary.right, index);
+            let message = message!("no text contains this element, because it is not a text");
+            let diagnostic = Diagnostic::new(Code::NotATextInList, span.unwrap_or(right.span), message);
+            let written = span.map(|span| self.loaded.sources.slice(span));
+            let is_scalar = !matches!(element, Value::List(_) | Value::Dict(_));
+            self.diagnostics.push(match (span, written.filter(|_| is_scalar)) {
+                (Some(span), Some(written)) => {
+                    let quoted = quote_string(written);
+                    diagnostic.help(message!("write {quoted}, or remove it")).fix(span, quoted)
+                }
+                _ => diagnostic.help(message!("write it in quotes, or remove it")),
+            });
+        }
+    }
+}
+
+/// Returns the span of an element of a list that is written out.
+fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
+    match &list.kind {
+        ast::ExprKind::List(items) => items.get(index).map(|item| item.span),
+        _ => None,
+    }
+}
+
+/// What a text looks like.
+enum Pattern {
+    Percent,
+    Star,
+    Anchor,
+    Alternatives,
+}
+
+/// The only way to write what the author means, if there is one.
+enum Remedy {
+    None,
+    /// The same operator with this text.
+    Text(String),
+    /// This operator and right operand.
+    Comparison(String),
+}
+
+/// Returns what a text looks like, and the remedy. `None` for a text that may well be plain.
+fn find_remedy(op: Op, text: &str) -> Option<(Pattern, Remedy)> {
+    if let Some(remedy) = remedy_of_wildcard(op, text, '%').filter(|_| has_percent_wildcard(text)) {
+        return Some((Pattern::Percent, remedy));
+    }
+    if let Some(remedy) = remedy_of_wildcard(op, text, '*').filter(|_| has_star_wildcard(text)) {
+        return Some((Pattern::Star, remedy));
+    }
+    if !matches!(op, Op::In) && has_anchor(text) {
+        return Some((Pattern::Anchor, remedy_of_anchor(op, text)));
+    }
+    is_list_of_alternatives(text).then(|| {
+        let list: Vec<String> = text.split('|').map(quote_string).collect();
+        let list = format!("[{}]", list.join(", "));
+        let remedy = match op {
+            Op::Eq => Remedy::Comparison(format!("in {list}")),
+            Op::Ne => Remedy::Comparison(format!("not in {list}")),
+            Op::In => Remedy::None,
+            _ => Remedy::Comparison(format!("{} any {list}", op.info().spelling)),
+        };
+        (Pattern::Alternatives, remedy)
+    })
+}
+
+/// True for `%refund%`, `%refund` and `refund%`, but not for `50%` and `%2F`.
+fn has_percent_wildcard(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let (first, last) = (text.strip_prefix('%'), text.strip_suffix('%'));
+    let is_encoded =
+        first.is_some_and(|rest| rest.chars().take(2).filter(char::is_ascii_hexdigit).count() == 2);
+    let starts = first.is_some_and(|rest| rest.starts_with(char::is_alphabetic)) && !is_encoded;
+    let ends = last.is_some_and(|rest| rest.ends_with(char::is_alphabetic));
+    letters > 2 && (starts || ends || first.is_some() && last.is_some())
+}
+
+/// True for `*x*`, `*.png` and `/api/*`, but not for `**bold**`, `5 * x` and `/*`.
+fn has_star_wildcard(text: &str) -> bool {
+    let is_at_end = text.starts_with('*') || text.ends_with('*');
+    let is_spaced = text.contains("* ") || text.contains(" *");
+    is_at_end && !is_spaced && !text.contains("**") && text.chars().any(char::is_alphanumeric)
+}
+
+fn has_anchor(text: &str) -> bool {
+    let starts = text
+        .strip_prefix('^')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '[' | '(' | '\\')));
+    let ends =
+        text.strip_suffix('$').is_some_and(|rest| rest.ends_with(|c: char| c.is_lowercase() || c == ')'));
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    letters > 1 && (starts || ends)
+}
+
+/// True for `hello|hi`: words without spaces around the bars.
+fn is_list_of_alternatives(text: &str) -> bool {
+    let is_word = |part: &str| {
+        part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+            && part.chars().any(char::is_alphabetic)
+    };
+    text.contains('|') && text.split('|').all(is_word)
+}
+
+/// Returns the remedy for a text with the wildcard at its start or end; `None` if it has none.
+fn remedy_of_wildcard(op: Op, text: &str, wildcard: char) -> Option<Remedy> {
+    let (starts, ends) = (text.starts_with(wildcard), text.ends_with(wildcard));
+    let plain = text.trim_matches(wildcard);
+    if !starts && !ends {
+        return None;
+    }
+    if plain.contains(['%', '*', '?']) {
+        return Some(Remedy::None);
+    }
+    let quoted = quote_string(plain);
+    Some(match op {
+        Op::Contains if starts && ends => Remedy::Text(plain.to_owned()),
+        Op::StartsWith if !starts => Remedy::Text(plain.to_owned()),
+        Op::EndsWith if !ends => Remedy::Text(plain.to_owned()),
+        Op::Eq | Op::Ne if wildcard == '*' => {
+            let not = if op == Op::Ne { "not " } else { "" };
+            Remedy::Comparison(format!("{not}like {}", quote_string(text)))
+        }
+        Op::Eq | Op::Ne => {
+            let operator = match (starts, ends) {
+                (true, true) => Op::Contains,
+                (false, _) => Op::StartsWith,
+                _ => Op::EndsWith,
+            };
+            let not = if op == Op::Ne { "not " } else { "" };
+            Remedy::Comparison(format!("{not}{} {quoted}", operator.info().spelling))
+        }
+        _ => Remedy::None,
+    })
+}
+
+/// Returns the remedy for a text with `^` at its start or `$` at its end.
+fn remedy_of_anchor(op: Op, text: &str) -> Remedy {
+    let (starts, ends) = (text.starts_with('^'), text.ends_with('$'));
+    let plain = text.strip_prefix('^').unwrap_or(text);
+    let plain = plain.strip_suffix('$').unwrap_or(plain);
+    let is_plain = plain.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-'));
+    let operator = match (op, starts, ends) {
+        (Op::Contains, true, false) => "starts_with",
+        (Op::Contains, false, true) => "ends_with",
+        (Op::Contains | Op::Eq, true, true) => "==",
+        _ => return Remedy::None,
+    };
+    match is_plain && !plain.is_empty() {
+        true if operator == "==" && op == Op::Contains => Remedy::None,
+        true => Remedy::Comparison(format!("{operator} {}", quote_string(plain))),
+        false => Remedy::Comparison(format!("matches {}", quote_raw_string(text))),
+    }
+}
