@@ -69,7 +69,7 @@ pub struct Judge {
     kind: usize,
     /// The values of the rules' `input`, such as `context` and `options`.
     input: Arc<Json>,
-    /// Whether warnings count as violations.
+    /// Whether warnings and unchecked rules count as violations.
     strict: bool,
     /// The rules that cannot be evaluated because they read an input that the caller did not set;
     /// computed on first use.
@@ -202,7 +202,8 @@ impl Judge {
         self.set_checked_input(name, value)
     }
 
-    /// Makes warnings count as violations.
+    /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules and exceeded limits also
+    /// count if the `payload` statement says `strict`.
     #[must_use]
     pub fn strict(self) -> Judge {
         Judge { strict: true, ..self }
@@ -289,6 +290,9 @@ impl Judge {
     /// at which corrections put private values.
     fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, private, None);
+        if self.strict || self.payload().strict {
+            pass.reject_unchecked_rules(self.payload());
+        }
         if !self.strict {
             let is_warning = |found: &mut CorrectedViolation| found.warning;
             pass.warned = pass.violations.extract_if(.., is_warning).collect();
@@ -365,6 +369,28 @@ impl Judge {
     pub fn schema(&self) -> Json {
         schema::build_schema(&self.rules, self.payload())
     }
+}
+
+/// Rejects a payload whose field `field` does not name a payload kind of the rules. The violation has the id that the rules
+/// give to this field, or else `FIELD.required` or `FIELD.match`.
+pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
+    let path = format!("$.{field}");
+    let given = payload.get(field).filter(|kind| !kind.is_null());
+    let names = comma_list(kinds(rules));
+    let (message, suffix) = match given {
+        None => (message!("`{field}` must name the kind of the payload"), "required"),
+        Some(kind) => (message!("`{field}` is {kind}, which is not a payload kind"), "match"),
+    };
+    let rule_of_kind = |kind: &str| {
+        let judgement = Judge::new(rules, kind).ok()?.judge(payload);
+        let mut violations = judgement.violations().iter();
+        violations.find(|violation| violation.path == path).map(|violation| violation.rule.clone())
+    };
+    let rule = kinds(rules).next().and_then(rule_of_kind);
+    let rule = rule.unwrap_or_else(|| format!("{field}.{suffix}").into());
+    let repair = message!("name one of the kinds {names}");
+    let name = given.and_then(Json::as_str).unwrap_or_default();
+    Judgement::rejected(name, Violation { rule, path, message, repair })
 }
 
 /// Returns the names of the payload kinds, in the order of their declarations.

@@ -54,6 +54,9 @@ pub struct Unchecked {
     pub path: String,
     /// The reason why the rule could not be evaluated.
     pub message: Message,
+    /// Whether a violation of the rule only warns.
+    #[serde(skip)]
+    pub(super) warning: bool,
 }
 
 /// A correction that was applied to the payload.
@@ -108,7 +111,13 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Returns the payload kind that the payload was validated against.
+    /// Creates the judgement of a payload that was not validated. `kind` is its kind as it was given.
+    pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
+        let findings = Findings { violations: vec![violation], ..Findings::default() };
+        Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback: None, findings }
+    }
+
+    /// Returns the payload kind that the payload was validated against. Empty if the payload names no kind.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -258,7 +267,7 @@ impl Serialize for Judgement {
         let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded, .. } =
             &self.findings;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("decision", &*self.kind)?;
+        map.serialize_entry("decision", &Some(&*self.kind).filter(|kind| !kind.is_empty()))?;
         map.serialize_entry("valid", &self.is_valid())?;
         map.serialize_entry("violations", violations)?;
         map.serialize_entry("outcome", self.outcome.name())?;

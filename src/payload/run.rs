@@ -52,6 +52,39 @@ pub(super) struct Pass {
     pub exceeded: Vec<Exceeded>,
 }
 
+impl Pass {
+    /// Adds a violation for each rule that could not be evaluated, and for each exceeded limit. Such a violation has no
+    /// correction: only the program that judges can give the missing input.
+    pub fn reject_unchecked_rules(&mut self, kind: &hir::Payload) {
+        let unchecked = self.unchecked.iter().map(|unchecked| {
+            let Unchecked { rule, path, message, warning } = unchecked;
+            let repair = message!("the program that judges must give this; the payload need not change");
+            let violation =
+                Violation { rule: rule.clone(), path: path.clone(), message: message.clone(), repair };
+            (violation, *warning)
+        });
+        let exceeded = self.exceeded.iter().map(|exceeded| {
+            let violation = Violation {
+                rule: format!("{}.limit", kind.name).into(),
+                path: "$".to_owned(),
+                message: exceeded.to_message(),
+                repair: message!("make the payload smaller"),
+            };
+            (violation, false)
+        });
+        let violations = unchecked.chain(exceeded).map(|(violation, warning)| CorrectedViolation {
+            violation,
+            steps: Vec::new(),
+            auto_repair: None,
+            repairs_privately: false,
+            trace: None,
+            id: None,
+            warning,
+        });
+        self.violations.extend(violations);
+    }
+}
+
 /// The change that corrects a violation.
 #[derive(Clone, Debug)]
 pub(super) enum Repair {
@@ -198,7 +231,7 @@ impl<'a> PayloadRun<'a> {
             .locate_value(&requirement.place)
             .map_or_else(|| "$".to_owned(), |(path, _)| self.secrets.format_path(&path));
         let rule = self.program.rules[rule.index()].name.clone();
-        self.unchecked.push(Unchecked { rule, path, message });
+        self.unchecked.push(Unchecked { rule, path, message, warning: requirement.warning });
     }
 
     fn requirement_of_rule(&self, rule: RuleId) -> Option<&'a Requirement> {

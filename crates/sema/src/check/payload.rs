@@ -152,6 +152,7 @@ impl<'a> Checker<'a> {
             interrupts: payload.interrupts,
             suspends: payload.suspends,
             internal: payload.internal,
+            strict: payload.strict,
             fallback: payload.fallback.as_ref().map(|name| name.node.as_str().into()),
             object,
             bindings: self.payload.bindings,

@@ -36,6 +36,8 @@ pub struct Payload {
     /// first.
     pub suspends: bool,
     pub internal: bool,
+    /// Whether a rule that cannot be checked rejects the payload.
+    pub strict: bool,
     /// The payload kind to use instead when a payload of this kind is rejected.
     pub fallback: Option<Arc<str>>,
     /// The schema of the payload's fields.
@@ -209,7 +211,7 @@ pub enum Limits {
 
 impl_codec!(struct BindingRoot { id, name });
 impl_codec!(struct Payload {
-    name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs, version,
+    name, rank, interrupts, suspends, internal, strict, fallback, object, block, bindings, span, docs, version,
 });
 impl_codec!(struct Block { lets, table, each });
 impl_codec!(struct Each { list, place, key, element, when, block, nest });
