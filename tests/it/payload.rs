@@ -403,7 +403,7 @@ fn a_strict_kind_rejects_what_it_cannot_check() {
 fn a_strict_kind_rejects_what_exceeds_a_limit() {
     let rules = |strict: &str| {
         format!(
-            "settings {{ limits: {{ elements: 10 }} }}\npayload p {strict} {{\n  xs: list\n  forbid \"p.bad\" at xs when any x in xs: (x as string) == \"bad\" else \"bad\"\n}}"
+            "settings {{ quantifier_elements: 10 }}\npayload p {strict} {{\n  xs: list\n  forbid \"p.bad\" at xs when any x in xs: (x as string) == \"bad\" else \"bad\"\n}}"
         )
     };
     let Ok(lax) = Rules::from_text(&rules("")) else { panic!("{:?}", Rules::from_text(&rules(""))) };
