@@ -55,7 +55,7 @@ use rulec_eval::trace::ConditionCoverage;
 use rulec_lang::limits;
 use rulec_lang::schema::{InputViolation, find_input_violations};
 use rulec_lang::ty::RecordType;
-use rulec_sema::hir::{Payload, Program};
+use rulec_sema::hir::{Effect, Payload, Program};
 use run::{CorrectedViolation, Pass};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
@@ -69,7 +69,7 @@ pub struct Judge {
     kind: usize,
     /// The values of the rules' `input`, such as `context` and `options`.
     input: Arc<Json>,
-    /// Whether warnings count as violations.
+    /// Whether warnings and unchecked rules count as violations.
     strict: bool,
     /// The rules that cannot be evaluated because they read an input that the caller did not set;
     /// computed on first use.
@@ -202,7 +202,8 @@ impl Judge {
         self.set_checked_input(name, value)
     }
 
-    /// Makes warnings count as violations.
+    /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules and exceeded limits also
+    /// count if the `payload` statement says `strict`.
     #[must_use]
     pub fn strict(self) -> Judge {
         Judge { strict: true, ..self }
@@ -254,34 +255,27 @@ impl Judge {
         &self.rules.program().payloads[self.kind]
     }
 
-    /// Validates a payload. If the rules can correct violations, corrects a copy and validates the
-    /// copy again.
+    /// Validates a payload. If the rules can correct violations, or give optional fields a default, changes a copy and
+    /// validates the copy again.
     pub fn judge(&self, payload: &Json) -> Judgement {
-        let kind = self.payload();
         let to_violations =
             |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
-        let Pass { violations: found, mut warned, mut unchecked, mut exceeded } =
-            self.run_pass(payload, false, &[]);
-        let (corrections, corrected) = correct_copy(payload, &found);
-        let shown = corrected.as_ref().and_then(|corrected| self.masked_correction(corrected, &found));
-        let mut remaining = Vec::new();
-        if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
-            let second_pass = self.run_pass(corrected, false, &private_corrections(&found));
-            (remaining, warned, unchecked) =
-                (second_pass.violations, second_pass.warned, second_pass.unchecked);
-            limits::merge_exceeded(&mut exceeded, second_pass.exceeded);
+        let mut pass = self.run_pass(payload, false, &[]);
+        let (corrections, corrected) = correct_copy(payload, &pass);
+        let mut findings = Findings::default();
+        if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
+            findings.shown = self.masked_correction(&corrected, &pass);
+            let second_pass = self.run_pass(&corrected, false, &private_corrections(&pass));
+            findings.remaining = to_violations(second_pass.violations);
+            (pass.warned, pass.unchecked) = (second_pass.warned, second_pass.unchecked);
+            limits::merge_exceeded(&mut pass.exceeded, second_pass.exceeded);
+            findings.corrected = Some(corrected);
         }
-        let findings = Findings {
-            violations: to_violations(found),
-            corrections,
-            remaining: to_violations(remaining),
-            corrected,
-            shown,
-            warnings: to_violations(warned),
-            unchecked,
-            exceeded,
-        };
-        Judgement::new(kind, findings)
+        findings.violations = to_violations(pass.violations);
+        findings.corrections = corrections;
+        findings.warnings = to_violations(pass.warned);
+        (findings.unchecked, findings.exceeded) = (pass.unchecked, pass.exceeded);
+        Judgement::new(self.payload(), findings)
     }
 
     /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates.
@@ -289,9 +283,13 @@ impl Judge {
     /// at which corrections put private values.
     fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, private, None);
+        if self.strict || self.payload().strict {
+            pass.reject_unchecked_rules(self.payload());
+        }
+        let has_effect = |effect| move |found: &mut CorrectedViolation| found.effect == effect;
+        pass.completed = pass.violations.extract_if(.., has_effect(Effect::Completion)).collect();
         if !self.strict {
-            let is_warning = |found: &mut CorrectedViolation| found.warning;
-            pass.warned = pass.violations.extract_if(.., is_warning).collect();
+            pass.warned = pass.violations.extract_if(.., has_effect(Effect::Warning)).collect();
         }
         pass.violations = sort_violations(pass.violations);
         pass.warned = sort_violations(pass.warned);
@@ -317,11 +315,12 @@ impl Judge {
     /// Explains each violated rule: its condition, with the values that the condition read.
     /// Warnings come last; as in [`Judge::judge`], they refer to the corrected payload.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let Pass { violations: found, mut warned, .. } = self.run_pass(payload, true, &[]);
-        let (corrections, corrected) = correct_copy(payload, &found);
+        let mut pass = self.run_pass(payload, true, &[]);
+        let (corrections, corrected) = correct_copy(payload, &pass);
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            warned = self.run_pass(&corrected, true, &private_corrections(&found)).warned;
+            pass.warned = self.run_pass(&corrected, true, &private_corrections(&pass)).warned;
         }
+        let Pass { violations: found, warned, .. } = pass;
         let to_why = |warning| {
             move |found: CorrectedViolation| Why { violation: found.violation, when: found.trace, warning }
         };
@@ -351,8 +350,8 @@ impl Judge {
     }
 
     /// Returns the corrected payload for logs; `None` if it contains nothing private.
-    fn masked_correction(&self, corrected: &Json, found: &[CorrectedViolation]) -> Option<Json> {
-        let paths = private_corrections(found);
+    fn masked_correction(&self, corrected: &Json, pass: &Pass) -> Option<Json> {
+        let paths = private_corrections(pass);
         if paths.is_empty() && self.payload().private_fields().is_none() {
             return None;
         }
@@ -367,24 +366,45 @@ impl Judge {
     }
 }
 
+/// Rejects a payload whose field `field` does not name a payload kind of the rules. The violation has the id that the rules
+/// give to this field, or else `FIELD.required` or `FIELD.match`.
+pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
+    let path = format!("$.{field}");
+    let given = payload.get(field).filter(|kind| !kind.is_null());
+    let (message, suffix) = match given {
+        None => (message!("`{field}` must name the kind of the payload"), "required"),
+        Some(kind) => (message!("`{field}` is {kind}, which is not a payload kind"), "match"),
+    };
+    let rule_of_kind = |kind: &str| {
+        let judgement = Judge::new(rules, kind).ok()?.judge(payload);
+        let mut violations = judgement.violations().iter();
+        violations.find(|violation| violation.path == path).map(|violation| violation.rule.clone())
+    };
+    let rule = kinds(rules).next().and_then(rule_of_kind);
+    let rule = rule.unwrap_or_else(|| format!("{field}.{suffix}").into());
+    let name = given.and_then(Json::as_str).unwrap_or_default();
+    let repair = unknown_name_hint(name, kinds(rules), message!("kinds"));
+    Judgement::rejected(name, Violation { rule, path, message, repair })
+}
+
 /// Returns the names of the payload kinds, in the order of their declarations.
 pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// Applies corrections to a copy of the payload. Returns the applied corrections and the copy.
-/// Without violations, there are no corrections and no copy.
-fn correct_copy(payload: &Json, found: &[CorrectedViolation]) -> (Vec<Applied>, Option<Json>) {
-    if found.is_empty() {
+/// Applies the corrections of a pass to a copy of the payload. Returns the applied corrections and the copy. Without
+/// anything to correct, there are no corrections and no copy.
+fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
+    if pass.violations.is_empty() && pass.completed.is_empty() {
         return (Vec::new(), None);
     }
     let mut corrected = payload.clone();
-    (repair::apply_corrections(&mut corrected, found), Some(corrected))
+    (repair::apply_corrections(&mut corrected, pass.to_correct()), Some(corrected))
 }
 
 /// Returns the paths at which corrections put private values.
-fn private_corrections(found: &[CorrectedViolation]) -> Vec<OwnedPath> {
-    let private = found.iter().filter(|found| found.repairs_privately && found.auto_repair.is_some());
+fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
+    let private = pass.to_correct().filter(|found| found.repairs_privately && found.auto_repair.is_some());
     private.map(|found| found.steps.clone()).collect()
 }
 

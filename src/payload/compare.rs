@@ -5,7 +5,7 @@ use super::{kinds, schema};
 use crate::engine::Rules;
 use rulec_base::diag::{Message, list_alternatives};
 use rulec_base::message;
-use rulec_sema::hir::{Payload, Program, RuleId};
+use rulec_sema::hir::{Effect, Payload, Program, RuleId};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -57,18 +57,18 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
 }
 
 /// Returns the names of a payload kind's rules whose violation rejects the payload. Rules that only
-/// warn are left out.
+/// warn or complete the payload are left out.
 fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
-    let is_warning = |rule: usize| {
+    let rejects = |rule: usize| {
         let requirements = &program.requirements;
         let position = requirements.binary_search_by_key(&RuleId(rule as u32), |one| one.rule);
-        position.is_ok_and(|position| requirements[position].warning)
+        position.is_ok_and(|position| requirements[position].effect == Effect::Violation)
     };
     let tables =
         program.payload_named(kind).map(|payload: &Payload| payload.block.tables()).unwrap_or_default();
     let rules = program.rules.iter().enumerate();
     rules
-        .filter(|(position, rule)| tables.contains(&rule.table) && !is_warning(*position))
+        .filter(|(position, rule)| tables.contains(&rule.table) && rejects(*position))
         .map(|(_, rule)| &*rule.name)
         .collect()
 }

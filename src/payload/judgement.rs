@@ -2,7 +2,7 @@
 
 use rulec_base::diag::{Language, Message};
 use rulec_lang::limits::Exceeded;
-use rulec_sema::hir::Payload;
+use rulec_sema::hir::{Effect, Payload};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -54,6 +54,9 @@ pub struct Unchecked {
     pub path: String,
     /// The reason why the rule could not be evaluated.
     pub message: Message,
+    /// What a violation of the rule does.
+    #[serde(skip)]
+    pub(super) effect: Effect,
 }
 
 /// A correction that was applied to the payload.
@@ -97,18 +100,28 @@ pub(super) struct Findings {
 impl Judgement {
     /// Derives the verdict from the findings, and creates the judgement.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
-        let Findings { violations, corrections, remaining, .. } = &findings;
+        let Findings { violations, corrections, remaining, .. } = &mut findings;
+        // The defaults of optional fields may violate rules that the payload itself does not violate.
+        if violations.is_empty() {
+            violations.clone_from(remaining);
+        }
         let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
             (true, ..) => Outcome::Accept,
             (false, false, true) => Outcome::AcceptCorrected,
             _ => Outcome::Reject,
         };
-        findings.corrected.take_if(|_| outcome != Outcome::AcceptCorrected);
+        findings.corrected.take_if(|_| outcome == Outcome::Reject);
         let fallback = kind.fallback.clone().filter(|_| outcome == Outcome::Reject);
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Returns the payload kind that the payload was validated against.
+    /// Creates the judgement of a payload that was not validated. `kind` is its kind as it was given.
+    pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
+        let findings = Findings { violations: vec![violation], ..Findings::default() };
+        Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback: None, findings }
+    }
+
+    /// Returns the payload kind that the payload was validated against. Empty if the payload names no kind.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -149,7 +162,8 @@ impl Judgement {
         &self.findings.remaining
     }
 
-    /// Returns the corrected payload, if it is accepted.
+    /// Returns the corrected payload, if it is accepted and differs from the payload that was given. It contains the
+    /// defaults of optional fields.
     pub fn corrected(&self) -> Option<&Json> {
         self.findings.corrected.as_ref()
     }
@@ -258,7 +272,7 @@ impl Serialize for Judgement {
         let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded, .. } =
             &self.findings;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("decision", &*self.kind)?;
+        map.serialize_entry("decision", &Some(&*self.kind).filter(|kind| !kind.is_empty()))?;
         map.serialize_entry("valid", &self.is_valid())?;
         map.serialize_entry("violations", violations)?;
         map.serialize_entry("outcome", self.outcome.name())?;

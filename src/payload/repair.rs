@@ -9,7 +9,10 @@ use std::collections::HashSet;
 
 /// Applies the corrections of all violations, at most one per path, and returns the applied
 /// corrections.
-pub(super) fn apply_corrections(payload: &mut Json, found: &[CorrectedViolation]) -> Vec<Applied> {
+pub(super) fn apply_corrections<'f>(
+    payload: &mut Json,
+    found: impl Iterator<Item = &'f CorrectedViolation>,
+) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
     let mut repaired_paths: HashSet<&[PathStep<String>]> = HashSet::new();
     let mut removed_elements: Vec<&[PathStep<String>]> = Vec::new();

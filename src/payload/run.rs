@@ -19,7 +19,8 @@ use rulec_lang::limits::{Exceeded, Limit};
 use rulec_lang::privacy::MASK;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    self, BindingId, Block, Correction, Each, ObjectPath, Program, Requirement, RuleId, TableId, ValueId,
+    self, BindingId, Block, Correction, Each, Effect, ObjectPath, Program, Requirement, RuleId, TableId,
+    ValueId,
 };
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -37,8 +38,7 @@ pub(super) struct CorrectedViolation {
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,
-    /// Whether the violated rule only warns.
-    pub warning: bool,
+    pub effect: Effect,
 }
 
 /// The findings of one pass over a payload; violations are in the order of the rules.
@@ -47,9 +47,49 @@ pub(super) struct Pass {
     pub violations: Vec<CorrectedViolation>,
     /// The violations of rules that only warn. Empty until they are separated from `violations`.
     pub warned: Vec<CorrectedViolation>,
+    /// The optional fields that get their default. Empty until they are separated from `violations`.
+    pub completed: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The limits that the pass exceeded, each once.
     pub exceeded: Vec<Exceeded>,
+}
+
+impl Pass {
+    /// Returns what has a correction to apply, in the order in which corrections apply.
+    pub fn to_correct(&self) -> impl Iterator<Item = &CorrectedViolation> {
+        self.violations.iter().chain(&self.completed)
+    }
+
+    /// Adds a violation for each rule that could not be evaluated, and for each exceeded limit. Such a violation has no
+    /// correction: only the program that judges can give the missing input.
+    pub fn reject_unchecked_rules(&mut self, kind: &hir::Payload) {
+        let unchecked = self.unchecked.iter().map(|unchecked| {
+            let Unchecked { rule, path, message, effect } = unchecked;
+            let repair = message!("the program that judges must give this; the payload need not change");
+            let violation =
+                Violation { rule: rule.clone(), path: path.clone(), message: message.clone(), repair };
+            (violation, *effect)
+        });
+        let exceeded = self.exceeded.iter().map(|exceeded| {
+            let violation = Violation {
+                rule: format!("{}.limit", kind.name).into(),
+                path: "$".to_owned(),
+                message: exceeded.to_message(),
+                repair: message!("make the payload smaller"),
+            };
+            (violation, Effect::Violation)
+        });
+        let violations = unchecked.chain(exceeded).map(|(violation, effect)| CorrectedViolation {
+            violation,
+            steps: Vec::new(),
+            auto_repair: None,
+            repairs_privately: false,
+            trace: None,
+            id: None,
+            effect,
+        });
+        self.violations.extend(violations);
+    }
 }
 
 /// The change that corrects a violation.
@@ -91,7 +131,7 @@ pub(super) fn run_checks<'a>(
             repairs_privately: false,
             trace: None,
             id: None,
-            warning: false,
+            effect: Effect::Violation,
         }];
         return Pass { violations, ..Pass::default() };
     }
@@ -198,7 +238,7 @@ impl<'a> PayloadRun<'a> {
             .locate_value(&requirement.place)
             .map_or_else(|| "$".to_owned(), |(path, _)| self.secrets.format_path(&path));
         let rule = self.program.rules[rule.index()].name.clone();
-        self.unchecked.push(Unchecked { rule, path, message });
+        self.unchecked.push(Unchecked { rule, path, message, effect: requirement.effect });
     }
 
     fn requirement_of_rule(&self, rule: RuleId) -> Option<&'a Requirement> {
@@ -334,7 +374,7 @@ impl<'a> PayloadRun<'a> {
             repairs_privately,
             trace,
             id: Some(rule),
-            warning: requirement.warning,
+            effect: requirement.effect,
         });
     }
 

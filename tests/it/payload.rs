@@ -373,3 +373,69 @@ fn code_that_looks_dangerous_is_warned_of() {
         assert_eq!(warned(code), [""; 0], "{code}");
     }
 }
+
+/// A guard whose context was forgotten must not let a payload pass: a kind that says `strict` rejects it.
+#[test]
+fn a_strict_kind_rejects_what_it_cannot_check() {
+    use Outcome::{Accept, Reject};
+    let body = r#"{
+      id: string
+      require "p.id.known" at id: id in context.ids else "unknown id"
+      require "p.id.listed" at id: id in context.seen else "not seen" warning
+    }"#;
+    let input = "input { context?: { ids?: list<string>, seen?: list<string> } }";
+    let payload = json!({"id": "a"});
+    let lax = check(&format!("{input}\npayload p {body}"), payload.clone(), &[], Accept);
+    assert_eq!(lax.unchecked().len(), 2);
+    let strict_text = format!("{input}\npayload p strict {body}");
+    let strict = check(&strict_text, payload.clone(), &["p.id.known $.id"], Reject);
+    assert!(strict.feedback().contains("`context.ids` was not given"), "{}", strict.feedback());
+    // The judge of the caller can be strict, too. Then warnings that cannot be checked count as well.
+    let judge = Rules::from_text(&format!("{input}\npayload p {body}")).unwrap().judge("p").unwrap().strict();
+    assert_eq!(judge.judge(&payload).violations().len(), 2);
+    let context = json!({"ids": ["a"], "seen": ["a"]});
+    let informed = Rules::from_text(&strict_text).unwrap().judge("p").unwrap().context(context).unwrap();
+    assert_eq!(informed.judge(&payload).outcome(), Accept);
+}
+
+/// A limit that a payload exceeds leaves rules unevaluated, so a strict kind rejects the payload.
+#[test]
+fn a_strict_kind_rejects_what_exceeds_a_limit() {
+    let rules = |strict: &str| {
+        format!(
+            "settings {{ quantifier_elements: 10 }}\npayload p {strict} {{\n  xs: list\n  forbid \"p.bad\" at xs when any x in xs: (x as string) == \"bad\" else \"bad\"\n}}"
+        )
+    };
+    let Ok(lax) = Rules::from_text(&rules("")) else { panic!("{:?}", Rules::from_text(&rules(""))) };
+    let mut items = vec![json!("ok"); 20];
+    items.push(json!("bad"));
+    let payload = json!({"xs": items});
+    let judgement = lax.judge("p").unwrap().judge(&payload);
+    assert!(!judgement.exceeded().is_empty(), "{judgement:?}");
+    let strict = Rules::from_text(&rules("strict")).unwrap().judge("p").unwrap().judge(&payload);
+    assert_eq!(strict.outcome(), Outcome::Reject);
+    assert!(strict.violations().iter().any(|violation| &*violation.rule == "p.limit"), "{strict:?}");
+}
+
+/// An optional field with a default gets it without a violation; a required one gets it with one.
+#[test]
+fn the_default_of_an_optional_field_is_no_violation() {
+    use Outcome::{Accept, AcceptCorrected, Reject};
+    let rules = r#"payload p {
+      a?: number default 1.0
+      b?: number | null default 2.0
+      require "p.a.small" at a: a < 5
+    }"#;
+    let judgement = check(rules, json!({}), &[], Accept);
+    assert_eq!(judgement.corrected(), Some(&json!({"a": 1.0, "b": 2.0})));
+    let judgement = check(rules, json!({"a": 3, "b": null}), &[], Accept);
+    assert_eq!(judgement.corrected(), None);
+    check(rules, json!({"a": null, "b": 1}), &["p.a.type $.a"], Reject);
+    check(rules, json!({"a": 7}), &["p.a.small $.a"], Reject);
+    let required =
+        check("payload p { a: number default 1.0 }", json!({}), &["p.a.required $.a"], AcceptCorrected);
+    assert_eq!(required.corrected(), Some(&json!({"a": 1.0})));
+    // A default that violates another rule rejects the payload.
+    let wrong = "payload p { a?: number default 9.0; require \"p.a.small\" at a: a < 5 }";
+    check(wrong, json!({}), &["p.a.small $.a"], Reject);
+}

@@ -9,8 +9,8 @@ use super::language::{language, singular_or_plural};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::payload::{Judge, Judgement, Outcome, kinds};
-use rulec::{Code, Message, Rules};
+use rulec::Rules;
+use rulec::payload::{Judge, Judgement, Outcome, kinds, reject_unknown_kind};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::json::{self, ExactPlaces, JsonError};
@@ -28,7 +28,7 @@ pub struct JudgeArgs {
     /// With --decision or --decision-by: a JSON file with the object that rules read as `options`
     #[arg(long, value_name = "FILE", requires = "judged")]
     options: Option<PathBuf>,
-    /// With --decision or --decision-by: report warnings as violations
+    /// With --decision or --decision-by: report warnings and unchecked rules as violations
     #[arg(long, requires = "judged")]
     strict: bool,
 }
@@ -63,9 +63,13 @@ struct JudgedLine<'a> {
 pub enum StreamJudges {
     /// One validator for every payload.
     One(Judge),
-    /// The validators by payload kind. The text is the name of the field that gives the kind of
-    /// each payload.
-    ByField(String, BTreeMap<String, Judge>),
+    /// The validators by payload kind.
+    ByField {
+        /// The field of a payload that names its kind.
+        field: String,
+        judges: BTreeMap<String, Judge>,
+        rules: Rules,
+    },
 }
 
 impl StreamJudges {
@@ -78,7 +82,7 @@ impl StreamJudges {
             judges if judges.is_empty() => Err(CliError::usage(message!(
                 "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
             ))),
-            judges => Ok(StreamJudges::ByField(field.to_owned(), judges)),
+            judges => Ok(StreamJudges::ByField { field: field.to_owned(), judges, rules: rules.clone() }),
         }
     }
 
@@ -87,45 +91,22 @@ impl StreamJudges {
     fn masked_error(&self, error: JsonError) -> JsonError {
         match self {
             StreamJudges::One(judge) => judge.masked_error(error),
-            StreamJudges::ByField(_, judges) => {
+            StreamJudges::ByField { judges, .. } => {
                 judges.values().fold(error, |error, judge| judge.masked_error(error))
             }
         }
     }
 
-    /// Returns the validator for a payload, or the reason why no validator fits the payload.
-    fn select_judge(&self, payload: &Json) -> Result<&Judge, Message> {
+    /// Validates a payload. A payload that names no kind of the rules is rejected.
+    fn judge(&self, payload: &Json) -> Judgement {
         match self {
-            StreamJudges::One(judge) => Ok(judge),
-            StreamJudges::ByField(field, judges) => {
-                let kind = payload.get(field);
-                let kind = kind.ok_or_else(|| {
-                    message!("the payload has no field `{field}`, which should name its kind")
-                })?;
-                let selected = kind.as_str().and_then(|name| judges.get(name));
-                selected.ok_or_else(|| {
-                    let kind_names: Vec<&str> = judges.keys().map(String::as_str).collect();
-                    message!(
-                        "`{field}` is {kind}, which is not a payload kind; the kinds are {}",
-                        kind_names.join(", ")
-                    )
-                })
+            StreamJudges::One(judge) => judge.judge(payload),
+            StreamJudges::ByField { field, judges, rules } => {
+                let judge = payload.get(field).and_then(Json::as_str).and_then(|kind| judges.get(kind));
+                judge.map_or_else(|| reject_unknown_kind(rules, field, payload), |judge| judge.judge(payload))
             }
         }
     }
-}
-
-/// The output line for a payload of unknown kind.
-#[derive(Serialize)]
-struct UnjudgedLine {
-    line: u64,
-    error: UnknownKindError,
-}
-
-#[derive(Serialize)]
-struct UnknownKindError {
-    code: Code,
-    message: Message,
 }
 
 pub fn run(
@@ -135,16 +116,14 @@ pub fn run(
     term: &Term,
     out: &mut Out,
 ) -> Result<Status, CliError> {
-    let worker = || JudgingWorker { judges, counts: [0; 3], exceeded: 0, unknown: 0 };
+    let worker = || JudgingWorker { judges, counts: [0; 3], exceeded: 0 };
     let (workers, unreadable) = if columns.are_requested(stream) {
         judge_columns(worker, columns, stream, term, out)?
     } else {
         stream.answer_stream(term, out, worker)?
     };
     let (mut counts, mut exceeded) = ([0; 3], 0);
-    let mut unreadable = unreadable;
     for worker in workers {
-        unreadable += worker.unknown;
         counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
         exceeded += worker.exceeded;
     }
@@ -196,25 +175,13 @@ struct JudgingWorker<'j> {
     counts: [usize; 3],
     /// Number of payloads that exceeded a limit.
     exceeded: usize,
-    /// Number of payloads of unknown kind.
-    unknown: usize,
 }
 
 impl Worker for JudgingWorker<'_> {
     fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let payload = json::parse_object_bytes(payload);
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
-        let judge = match self.judges.select_judge(&payload) {
-            Ok(judge) => judge,
-            Err(message) => {
-                self.unknown += 1;
-                let message = message.in_language(language());
-                let error = UnknownKindError { code: Code::UnknownEntry, message };
-                write_json(out, &UnjudgedLine { line, error });
-                return Ok(());
-            }
-        };
-        let judgement = judge.judge(&payload).localized(language());
+        let judgement = self.judges.judge(&payload).localized(language());
         let count = match judgement.outcome() {
             Outcome::Accept => 0,
             Outcome::AcceptCorrected => 1,

@@ -45,6 +45,7 @@ mod execution;
 mod placeholders;
 mod plan;
 mod session;
+mod usage;
 
 pub use coordinator::{Coordinator, CoordinatorBuilder, Handled, RetryRequest};
 pub use execute::{RunReport, RunStatus};
@@ -57,8 +58,10 @@ use rulec::Rules;
 use rulec::payload::{Judge, JudgeError, Judgement, Violation, kinds, unknown_kind_error};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use usage::Usage;
 
 /// An event about a decision of a language model. Serializes to an object whose `event` field names
 /// the event, such as `DecisionMadeEvent`.
@@ -227,6 +230,8 @@ pub struct Judges {
     /// The value of the rules' input `context`, such as the known workflows. All judges share this
     /// value.
     context: Option<Arc<Json>>,
+    /// What a coordinator's runs used; added to the context of each decision. `None` outside a coordinator.
+    usage: Option<Arc<Usage>>,
 }
 
 impl Judges {
@@ -236,7 +241,7 @@ impl Judges {
     pub fn new(rules: &Rules) -> Judges {
         let kind_and_judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
         let judges = Arc::new(kinds(rules).filter_map(kind_and_judge).collect());
-        Judges { rules: rules.clone(), judges, context: None }
+        Judges { rules: rules.clone(), judges, context: None, usage: None }
     }
 
     /// Sets the value of the rules' input `context` for all judges; see [`Judge::context`].
@@ -308,12 +313,20 @@ impl Judges {
             let feedback = unknown_kind_error(self.rules.program(), &decision.kind).to_string();
             return DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback: None });
         };
-        let judgement = Box::new(judge.judge(&decision.payload));
+        let judgement = Box::new(self.with_current_usage(judge).judge(&decision.payload));
         if judgement.is_accepted() {
             return DecisionEvent::Validated(Validated { decision, judgement });
         }
         let (feedback, fallback) = (judgement.feedback(), judgement.fallback().map(str::to_owned));
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
+    }
+
+    /// Returns the judge with the numbers of the coordinator's usage in its context. Returns it unchanged if nothing was
+    /// used, or if the rules declare these numbers otherwise.
+    fn with_current_usage<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
+        let context = self.usage.as_ref().and_then(|usage| usage.add_to(self.context.as_deref()));
+        let with_usage = context.and_then(|context| judge.clone().context(context).ok());
+        with_usage.map_or(Cow::Borrowed(judge), Cow::Owned)
     }
 
     /// Processes an event as a middleware of a bus. Validates a proposed decision, and stops it if

@@ -52,7 +52,7 @@ mod run;
 
 pub use build::{BuildError, Workflow, WorkflowBuilder};
 pub use checkpoint::{ResumeError, SavedRun};
-pub use merge::{Arrival, FirstValues, MergeStrategy};
+pub use merge::{AppendValues, Arrival, ByNode, FirstValues, LatestValues, MergeStrategy};
 pub use node::{Node, NodeId};
 pub use processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
 pub use report::{Delivery, Failure, FailureKind, Report, Stall};

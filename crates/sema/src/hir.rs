@@ -19,8 +19,8 @@ pub use input_contract::InferredField;
 pub use nest::QuantifierFacts;
 pub use parts::{Part, Parts};
 pub use payload::{
-    BindingId, BindingRoot, Block, Correction, DottedPath, Each, Field as PayloadField, Limits, Object,
-    ObjectPath, ObjectStep, Payload, Requirement, Shape,
+    BindingId, BindingRoot, Block, Correction, DottedPath, Each, Effect, Field as PayloadField, Limits,
+    Object, ObjectPath, ObjectStep, Payload, Requirement, Shape,
 };
 pub use privacy::PrivateReads;
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};

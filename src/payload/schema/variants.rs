@@ -12,7 +12,7 @@ use super::super::{Judge, path::PathStep};
 use crate::engine::Rules;
 use rulec_base::broken_invariant;
 use rulec_lang::ty::KindSet;
-use rulec_sema::hir::{BindingId, Block, Limits, Object, Payload, PayloadField, Shape};
+use rulec_sema::hir::{BindingId, Block, Effect, Limits, Object, Payload, PayloadField, Shape};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl VariantBuilder<'_, '_> {
         dicts: &[&PayloadField],
         site: &ObjectSite<'_>,
     ) -> Option<(Option<&str>, BTreeSet<&str>)> {
-        let rule = found.id.filter(|_| !found.warning)?;
+        let rule = found.id.filter(|_| found.effect == Effect::Violation)?;
         let depth = site.keys.len();
         let mut reads_field = false;
         let mut required_places = BTreeSet::new();

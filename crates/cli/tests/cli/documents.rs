@@ -112,18 +112,21 @@ fn the_field_that_names_the_kind_chooses_the_judge() {
     let rules = "payload a { n: int }\npayload b { t: string }\n";
     let lines = "{\"kind\": \"a\", \"n\": 1}\n{\"kind\": \"b\", \"t\": 1}\n{\"kind\": \"c\"}\n{\"n\": 1}\n";
     let folder = Folder::with(rules).file("c.json", "{}");
-    let ran = folder.fed(&["run", "a.rules", "--decision-by", "kind"], lines).expect(1);
+    let ran = folder.fed(&["run", "a.rules", "--decision-by", "kind"], lines).expect(0);
     let answers = ran.json();
     assert_eq!((&answers[0]["decision"], &answers[0]["valid"]), (&Json::from("a"), &Json::from(true)));
     assert_eq!((&answers[1]["decision"], &answers[1]["valid"]), (&Json::from("b"), &Json::from(false)));
-    let said = |at: usize| answers[at]["error"]["message"].as_str().unwrap_or_default();
-    assert_eq!(said(2), "`kind` is \"c\", which is not a payload kind; the kinds are a, b");
-    assert_eq!(said(3), "the payload has no field `kind`, which should name its kind");
-    assert!(
-        ran.err.ends_with("4 payloads: 1 accepted, 0 corrected, 1 rejected, 2 unreadable\n"),
-        "{}",
-        ran.err
-    );
+    // A payload without a known kind is rejected as any other.
+    let said = |at: usize| {
+        let violation = &answers[at]["violations"][0];
+        let said = ["rule", "path", "message"].map(|key| violation[key].as_str().unwrap_or_default());
+        (answers[at]["outcome"].as_str(), said)
+    };
+    let unknown = "`kind` is \"c\", which is not a payload kind";
+    assert_eq!(said(2), (Some("reject"), ["kind.match", "$.kind", unknown]));
+    let missing = "`kind` must name the kind of the payload";
+    assert_eq!(said(3), (Some("reject"), ["kind.required", "$.kind", missing]));
+    assert!(ran.err.ends_with("4 payloads: 1 accepted, 0 corrected, 3 rejected\n"), "{}", ran.err);
     // With `--strict`, warnings of all kinds count as violations.
     let warning = Folder::with("payload a { n: int; forbid \"odd\" when n == 3 warning }\n");
     for (strict, valid) in [(&[][..], true), (&["--strict"][..], false)] {

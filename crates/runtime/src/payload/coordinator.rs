@@ -219,8 +219,10 @@ impl Coordinator {
             values: Map::new(),
             node_limit: Duration::from_secs(60),
             recoveries: 10,
+            usage: Arc::default(),
             saving: None,
         };
+        let judges = Judges { usage: Some(run_settings.usage.clone()), ..judges };
         let inner = CoordinatorInner {
             bus: Bus::builder().build(),
             judges: ArcSwap::from_pointee(judges),
@@ -250,6 +252,7 @@ impl Coordinator {
     /// Replaces the payload validators, for example because their context has changed. The
     /// coordinator's workflows are added to the context of the new validators.
     pub fn replace(&self, judges: Judges) {
+        let judges = Judges { usage: Some(self.inner.run_settings.usage.clone()), ..judges };
         self.inner.judges.store(Arc::new(self.with_all_workflows(judges)));
     }
 

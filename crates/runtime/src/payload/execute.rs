@@ -8,6 +8,7 @@ mod step;
 use super::NodeFailure;
 use super::placeholders::PlaceholderScope;
 use super::plan::{Plan, PlanError, PlanNode, RecoveryAction, RunProgress};
+use super::usage::Usage;
 use crate::task::UserFunction;
 use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};
 use rulec_base::diag::comma_list;
@@ -35,6 +36,8 @@ pub(super) struct RunSettings {
     pub node_limit: Duration,
     /// Maximum number of recovery requests per run.
     pub recoveries: u64,
+    /// What all runs used.
+    pub usage: Arc<Usage>,
     /// Called after each node with the serialized run.
     pub saving: Option<SaveCallback>,
 }

@@ -259,13 +259,14 @@ impl Judges {
     }
 }
 
-/// Validates a plan by the rules, and returns the plan with the rules' corrections. The error is
+/// Validates a changed plan by the rules, and returns the plan with the rules' corrections. The error is
 /// feedback for a language model. If the rules declare no payload kind for plans, every plan is
-/// accepted.
+/// accepted. The usage of the runs does not count, since the plan contains the nodes that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());
     }
+    let judges = Judges { usage: None, ..judges.clone() };
     match judges.judge(Proposal::new(PLAN_KIND, plan.to_payload())) {
         DecisionEvent::Validated(plan_with_corrections) => {
             let plan_with_corrections =

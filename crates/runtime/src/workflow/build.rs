@@ -15,6 +15,9 @@ use std::time::Duration;
 
 const STEP_LIMIT: usize = 10_000;
 
+/// Bytes of one input or output of a node, as JSON. Far more than a model reads, and little beside the memory of a service.
+const BYTE_LIMIT: usize = 16 << 20;
+
 type ProcessorFactory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
 /// A workflow that is ready to run. Cheap to clone. One workflow can run many times, also
@@ -36,6 +39,7 @@ impl Workflow {
             routers: HashMap::new(),
             merge: Arc::new(FirstValues),
             step_limit: STEP_LIMIT,
+            byte_limit: BYTE_LIMIT,
             passthrough: Vec::new(),
             runs_when_ready: false,
         }
@@ -63,6 +67,7 @@ pub struct WorkflowBuilder {
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
     step_limit: usize,
+    byte_limit: usize,
     passthrough: Vec<String>,
     runs_when_ready: bool,
 }
@@ -133,6 +138,14 @@ impl WorkflowBuilder {
     #[must_use]
     pub fn step_limit(mut self, steps: usize) -> Self {
         self.step_limit = steps;
+        self
+    }
+
+    /// Sets the maximum size of one output of a node and of one merged input, in bytes of JSON. A node beyond the limit
+    /// fails. Default: 16 MiB.
+    #[must_use]
+    pub fn byte_limit(mut self, bytes: usize) -> Self {
+        self.byte_limit = bytes;
         self
     }
 
@@ -208,7 +221,8 @@ impl WorkflowBuilder {
         for (step, vertex) in steps.iter_mut().zip(vertices) {
             step.incoming = vertex.incoming;
         }
-        let (merge, step_limit, passthrough) = (self.merge, self.step_limit, self.passthrough);
+        let (merge, passthrough) = (self.merge, self.passthrough);
+        let (step_limit, byte_limit) = (self.step_limit, self.byte_limit);
         let runs_when_ready = self.runs_when_ready;
         let plan = Arc::new(ExecutionPlan {
             steps,
@@ -216,6 +230,7 @@ impl WorkflowBuilder {
             start,
             merge,
             step_limit,
+            byte_limit,
             passthrough,
             runs_when_ready,
         });

@@ -20,15 +20,29 @@ pub trait MergeStrategy: Send + Sync {
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
 }
 
-/// The default merge strategy. The fields `branch_0`, `branch_1` and so on contain the complete
-/// inputs. Every other key has the value of the first input with that key, in order of arrival. A
-/// key of an input that equals one of these `branch_N` names is overwritten.
+/// The default merge strategy. The fields `branch_0`, `branch_1` and so on contain the inputs. Every other key has the value
+/// of the first input with that key, in order of arrival. A key of an input that equals one of these `branch_N` names is
+/// overwritten.
 ///
-/// A join inside a loop needs care. If a processor returns all its input, its output includes the
-/// `branch_N` fields of earlier rounds. Each merge nests these fields again, so the data doubles
-/// each round. To prevent this growth, let one processor of the loop return only its own fields.
+/// The branches of an earlier merge are left out of the new branches. So the data of a join inside a loop does not grow by
+/// itself, even if a processor returns all its input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstValues;
+
+/// A merge strategy: every key has the value of the last input with that key, in order of arrival.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LatestValues;
+
+/// A merge strategy: every key has the list of its values, in order of arrival. A list in an input adds its elements.
+///
+/// The lists of a join inside a loop grow by the values of each round.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AppendValues;
+
+/// A merge strategy: the input of each node is stored under the node's id. Of several inputs of one node, the last one is
+/// kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByNode;
 
 impl MergeStrategy for FirstValues {
     fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
@@ -40,10 +54,61 @@ impl MergeStrategy for FirstValues {
                 }
             }
         }
-        for (index, Arrival { value, .. }) in inputs.into_iter().enumerate() {
-            merged.insert(format!("branch_{index}"), value);
+        for (index, Arrival { mut value, .. }) in inputs.into_iter().enumerate() {
+            remove_earlier_branches(&mut value);
+            merged.insert(branch_name(index), value);
         }
         Value::Object(merged)
+    }
+}
+
+impl MergeStrategy for LatestValues {
+    fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
+        fields_of(inputs).collect()
+    }
+}
+
+impl MergeStrategy for AppendValues {
+    fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
+        let mut lists: Map<String, Value> = Map::new();
+        for (key, item) in fields_of(inputs) {
+            if let Value::Array(list) = lists.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
+                match item {
+                    Value::Array(items) => list.extend(items),
+                    item => list.push(item),
+                }
+            }
+        }
+        Value::Object(lists)
+    }
+}
+
+impl MergeStrategy for ByNode {
+    fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
+        inputs.into_iter().map(|Arrival { from, value }| (from.to_string(), value)).collect()
+    }
+}
+
+/// Returns the fields of all inputs, in order of arrival. An input that is no object has none.
+fn fields_of(inputs: Vec<Arrival>) -> impl Iterator<Item = (String, Value)> {
+    inputs.into_iter().flat_map(|Arrival { value, .. }| match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    })
+}
+
+fn branch_name(index: usize) -> String {
+    format!("branch_{index}")
+}
+
+/// Removes the fields that an earlier merge added. A merge has at least two inputs, so it adds `branch_0` and `branch_1`.
+fn remove_earlier_branches(value: &mut Value) {
+    let Value::Object(fields) = value else { return };
+    if fields.contains_key(&branch_name(0)) && fields.contains_key(&branch_name(1)) {
+        let mut index = 0;
+        while fields.remove(&branch_name(index)).is_some() {
+            index += 1;
+        }
     }
 }
 
@@ -51,6 +116,32 @@ impl MergeStrategy for FirstValues {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn arrivals(inputs: Vec<Value>) -> Vec<Arrival> {
+        let names = ["a", "b", "c"].into_iter();
+        names.zip(inputs).map(|(from, value)| Arrival { from: from.into(), value }).collect()
+    }
+
+    #[test]
+    fn strategies_keep_the_latest_all_or_the_nodes() {
+        let inputs = || arrivals(vec![json!({"x": 1, "y": [1]}), json!({"x": 2, "y": 3}), json!("text")]);
+        let node: NodeId = "j".into();
+        assert_eq!(LatestValues.merge(&node, inputs()), json!({"x": 2, "y": 3}));
+        assert_eq!(AppendValues.merge(&node, inputs()), json!({"x": [1, 2], "y": [1, 3]}));
+        assert_eq!(
+            ByNode.merge(&node, inputs()),
+            json!({"a": {"x": 1, "y": [1]}, "b": {"x": 2, "y": 3}, "c": "text"})
+        );
+    }
+
+    /// Before, the branches of a loop contained the branches of all earlier rounds.
+    #[test]
+    fn branches_of_an_earlier_merge_are_left_out() {
+        let earlier = FirstValues.merge(&"j".into(), arrivals(vec![json!({"x": 1}), json!({"y": 2})]));
+        let merged = FirstValues.merge(&"j".into(), arrivals(vec![earlier.clone(), earlier]));
+        let branch = json!({"x": 1, "y": 2});
+        assert_eq!(merged, json!({"branch_0": branch, "branch_1": branch, "x": 1, "y": 2}));
+    }
 
     #[test]
     fn branches_stand_whole_and_the_first_value_of_a_key_wins() {
@@ -67,8 +158,7 @@ mod tests {
             ),
         ];
         for (inputs, expected) in cases {
-            let arrivals = inputs.into_iter().map(|value| Arrival { from: "a".into(), value }).collect();
-            assert_eq!(FirstValues.merge(&"j".into(), arrivals), expected);
+            assert_eq!(FirstValues.merge(&"j".into(), arrivals(inputs)), expected);
         }
     }
 }

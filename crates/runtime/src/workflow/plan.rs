@@ -17,6 +17,7 @@ pub(super) struct ExecutionPlan {
     pub(super) start: usize,
     pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) step_limit: usize,
+    pub(super) byte_limit: usize,
     /// The fields that nodes copy from their inputs to their outputs.
     pub(super) passthrough: Vec<String>,
     /// Whether every node runs as soon as it is ready, concurrently with other nodes. If false,

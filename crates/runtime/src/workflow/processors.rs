@@ -20,6 +20,12 @@ use std::sync::Arc;
 /// Name of the input field that contains the round number of a loop.
 const ROUND_FIELD: &str = "iteration";
 
+/// Name of the output field in which a loop says why it exits.
+const EXIT_REASON_FIELD: &str = "exit_reason";
+
+/// Name of the field of a voter's output that contains its vote.
+const VOTE_FIELD: &str = "vote";
+
 /// Maximum drop of a score between two rounds of a loop. A larger drop is reported as a regression.
 const MIN_SCORE_REGRESSION: f64 = 10.0;
 
@@ -152,11 +158,16 @@ impl Processor for Loop {
 
 /// A processor that counts votes and approves if enough are in favour. The settings are read from
 /// the node's `config`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Vote {
     /// The smallest fraction of votes in favour that approves, from 0 to 1.
     pub threshold: f64,
+    /// The fields that contain votes. A voter may also be a node, if the inputs are merged by [`ByNode`](super::ByNode): its
+    /// vote is the field `vote` of its output. Empty: every field that is a text is a vote.
+    #[serde(default)]
+    pub voters: Vec<String>,
 }
 
 /// The result of a vote.
@@ -164,25 +175,41 @@ pub struct Vote {
 pub struct VoteDecision {
     /// Whether the fraction of votes in favour reaches the threshold.
     pub approved: bool,
-    /// Number of votes. Each input field that is a text is one vote; 1 if there are none.
+    /// Number of votes; 1 if the input has none and no voters are named.
     pub total_votes: usize,
     /// Number of votes in favour.
     pub yes_votes: usize,
 }
 
-/// Counts the text fields of an input as votes. Only the texts `YES` and `APPROVED` are votes in
-/// favour. An input without text fields counts as one vote in favour and is approved at any
-/// threshold.
+/// Counts the text fields of an input as votes, except the `exit_reason` of a [`Loop`]. Only the texts `YES` and `APPROVED`
+/// are votes in favour. An input without text fields counts as one vote in favour and is approved at any threshold.
 ///
 /// If several voters deliver to one node, each voter must use a different key. The default merge
 /// strategy keeps only the first of equal keys.
 pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
-    let texts = || input.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
-    let total_votes = texts().count();
-    if total_votes == 0 {
-        return VoteDecision { approved: true, total_votes: 1, yes_votes: 1 };
+    let fields = input.as_object().into_iter().flatten().filter(|(key, _)| *key != EXIT_REASON_FIELD);
+    let texts: Vec<&str> = fields.filter_map(|(_, value)| value.as_str()).collect();
+    match texts.is_empty() {
+        true => VoteDecision { approved: true, total_votes: 1, yes_votes: 1 },
+        false => count_votes(texts.into_iter(), threshold),
     }
-    let yes_votes = texts().filter(|text| matches!(*text, "YES" | "APPROVED")).count();
+}
+
+/// Counts the votes of these voters; see [`Vote::voters`]. A voter who gives no text votes against.
+pub fn vote_of(voters: &[String], input: &Value, threshold: f64) -> VoteDecision {
+    let votes = voters.iter().map(|voter| match &input[voter.as_str()] {
+        Value::Object(output) => output.get(VOTE_FIELD).and_then(Value::as_str).unwrap_or_default(),
+        value => value.as_str().unwrap_or_default(),
+    });
+    count_votes(votes, threshold)
+}
+
+fn count_votes<'v>(votes: impl Iterator<Item = &'v str>, threshold: f64) -> VoteDecision {
+    let (mut total_votes, mut yes_votes) = (0, 0);
+    for vote in votes {
+        total_votes += 1;
+        yes_votes += usize::from(matches!(vote, "YES" | "APPROVED"));
+    }
     let approved = yes_votes as f64 / total_votes as f64 >= threshold;
     VoteDecision { approved, total_votes, yes_votes }
 }
@@ -203,7 +230,10 @@ impl Vote {
 
 impl Processor for Vote {
     fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
-        let decision = vote(&input, self.threshold);
+        let decision = match self.voters.is_empty() {
+            true => vote(&input, self.threshold),
+            false => vote_of(&self.voters, &input, self.threshold),
+        };
         Box::pin(async move { add_decision_fields(input, decision) })
     }
 }

@@ -124,6 +124,8 @@ pub enum FailureKind {
     Panic,
     /// The processor exceeded the node's time limit.
     TimeLimit,
+    /// The node's output or merged input exceeded the byte limit.
+    SizeLimit,
     /// The node is a parallel child of a parallel node, which is not supported.
     NestedParallel,
     /// A child of a parallel node does not exist.

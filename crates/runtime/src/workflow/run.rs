@@ -20,6 +20,7 @@ use rulec_lang::graph::join_names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tracing::{Instrument, debug, info_span, warn};
@@ -248,7 +249,8 @@ impl Run {
         if inputs.len() == 1 {
             return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
-        match catch_node_panic(|| plan.merge.merge(&to, inputs)) {
+        let merged = catch_node_panic(|| plan.merge.merge(&to, inputs));
+        match merged.and_then(|input| plan.check_size(input, "merged input")) {
             Ok(input) => Some(ReadyNode { node: to, input }),
             Err(error) => {
                 self.record_failure(&to, error);
@@ -329,6 +331,7 @@ impl Run {
     ) -> Option<PendingOutput> {
         let step = plan.find_step(&node)?;
         let routed = result.and_then(|mut output| {
+            output = plan.check_size(output, "output")?;
             pass_through_fields(&plan.passthrough, &delivered_input, &mut output);
             let Some(router) = step.router() else { return Ok((output, step.next.clone(), false)) };
             let (targets, loop_back) = catch_node_panic(|| {
@@ -380,6 +383,38 @@ impl Run {
         report.stalled.sort_by(|a, b| a.node.cmp(&b.node));
         report
     }
+}
+
+impl ExecutionPlan {
+    /// Returns the value, or an error if it is larger than the byte limit. `what` names the value.
+    fn check_size(&self, value: Value, what: &str) -> Result<Value, NodeError> {
+        let (size, limit) = (json_size(&value), self.byte_limit);
+        if size <= limit {
+            return Ok(value);
+        }
+        let message = format!(
+            "its {what} has {size} bytes, and the limit is {limit}; let nodes return less, or merge in another way"
+        );
+        Err((FailureKind::SizeLimit, message))
+    }
+}
+
+/// Returns the number of bytes of the value as compact JSON.
+fn json_size(value: &Value) -> usize {
+    struct ByteCounter(usize);
+    impl io::Write for ByteCounter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = ByteCounter(0);
+    // Neither writing to the counter nor serializing a JSON value can fail.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
 }
 
 /// Copies the fields named by `keys` from a node's input to its output, if the output lacks them.

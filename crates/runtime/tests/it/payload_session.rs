@@ -351,3 +351,38 @@ async fn nodes_are_made_changed_and_workflows_run_again() {
     let turn = other.session().offer([Proposal::new("execute_workflow", json!({"workflow_id": "w"}))]).await;
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("was not made here"), "{turn:#?}");
 }
+
+/// A program that gives no numbers, or old ones, does not switch off the rules about rates and budgets.
+#[tokio::test(start_paused = true)]
+async fn the_coordinator_counts_requests_and_cost() {
+    let options = json!({"max_requests_per_minute": 3, "max_api_calls": 5, "max_cost": 2.5});
+    let judges = Judges::new(&decision_rules()).options(&options).unwrap();
+    let judges = judges.context(&json!({"workflows": {}, "requests_last_minute": 1})).unwrap();
+    let factory = |_: &Node| Ok(from_fn(|_: Json| async { Ok(json!({"cost": 0.5})) }));
+    let coordinator = Coordinator::builder(judges).node_kind("HTTP", factory).build();
+    let config = json!({"url": "https://example.com/", "method": "GET"});
+    let payload = json!({"node_type": "HTTP", "node_name": "n", "config": config});
+    let offer = || async {
+        let turn = coordinator.session().offer([Proposal::new("create_node", payload.clone())]).await;
+        let violations = |rejected: &rulec_runtime::payload::Rejected| {
+            rejected.violations().iter().map(|violation| violation.rule.to_string()).collect::<Vec<_>>()
+        };
+        (turn.done.len(), turn.rejected.first().map(violations).unwrap_or_default())
+    };
+    let rejected = |rules: &[&str]| {
+        let rules = ["general.action_type.required"].iter().chain(rules).map(|rule| (*rule).to_owned());
+        (0, rules.collect::<Vec<_>>())
+    };
+    for _ in 0..3 {
+        assert_eq!(offer().await, (1, Vec::new()));
+    }
+    // Three requests in this minute are more than the one that the program counted.
+    assert_eq!(offer().await, rejected(&["option.request_rate"]));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    for _ in 0..2 {
+        assert_eq!(offer().await, (1, Vec::new()));
+    }
+    // The minute has passed, but calls and cost count for the whole life of the coordinator.
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert_eq!(offer().await, rejected(&["option.api_calls", "option.cost"]));
+}

@@ -6,4 +6,5 @@ mod engine;
 mod names;
 mod random;
 mod saved;
+mod size;
 mod support;

@@ -10,7 +10,7 @@ mod shape;
 use super::constant::constant_json_of;
 use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{
-    self, BindingId, BindingRoot, Block, Cond, CondKind, Expr, ExprKind, ObjectPath, Operand, Part,
+    self, BindingId, BindingRoot, Block, Cond, CondKind, Effect, Expr, ExprKind, ObjectPath, Operand, Part,
     Predicate, PrivateReads, Requirement, TableKind,
 };
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -93,6 +93,8 @@ struct ViolationReport<'a> {
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
+    /// Whether the correction completes the payload without a violation.
+    completes: bool,
 }
 
 /// The kind of statement that contains items (fields, rules and so on).
@@ -152,6 +154,7 @@ impl<'a> Checker<'a> {
             interrupts: payload.interrupts,
             suspends: payload.suspends,
             internal: payload.internal,
+            strict: payload.strict,
             fallback: payload.fallback.as_ref().map(|name| name.node.as_str().into()),
             object,
             bindings: self.payload.bindings,
@@ -334,6 +337,7 @@ impl<'a> Checker<'a> {
             shows_value: false,
             correction,
             notice: &rule.notice,
+            completes: false,
         };
         self.add_requirement(&rule.id.node, parts, violation, site)?;
         if let (RuleTest::Compiles, Some(last)) = (&rule.test, self.program.requirements.last_mut()) {
@@ -364,7 +368,8 @@ impl<'a> Checker<'a> {
         report: ViolationReport<'a>,
         site: &ItemSite,
     ) -> Checked<()> {
-        let ViolationReport { place, span, message, repair, shows_value, correction, notice } = report;
+        let ViolationReport { place, span, message, repair, shows_value, correction, notice, completes } =
+            report;
         parts.splice(0..0, self.payload.guards.iter().cloned());
         let condition = all_of(parts, span);
         self.measure_checked(Part::Cond(&condition), span)?;
@@ -393,7 +398,11 @@ impl<'a> Checker<'a> {
             repair,
             shows_value,
             correction: correction.filter(|_| site.reported_id.is_none() && !notice.warning),
-            warning: notice.warning,
+            effect: match (completes, notice.warning) {
+                (true, _) => Effect::Completion,
+                (false, true) => Effect::Warning,
+                (false, false) => Effect::Violation,
+            },
             compiles: false,
         });
         Ok(())

@@ -36,6 +36,8 @@ pub struct Payload {
     /// first.
     pub suspends: bool,
     pub internal: bool,
+    /// Whether a rule that cannot be checked rejects the payload.
+    pub strict: bool,
     /// The payload kind to use instead when a payload of this kind is rejected.
     pub fallback: Option<Arc<str>>,
     /// The schema of the payload's fields.
@@ -146,11 +148,21 @@ pub struct Requirement {
     /// Whether the message ends with the value found at `place`.
     pub shows_value: bool,
     pub correction: Option<Correction>,
-    /// Whether a violation is only a warning, which does not change the verdict.
-    pub warning: bool,
+    pub effect: Effect,
     /// Whether the value must be a text that compiles as a condition. The condition of `rule` is
     /// true for every text; a text violates the requirement only if it does not compile.
     pub compiles: bool,
+}
+
+/// What happens if the condition of a requirement's rule is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The requirement is violated.
+    Violation,
+    /// A warning, which does not change the verdict.
+    Warning,
+    /// The payload is completed: the correction applies, and nothing is reported. So an optional field gets its default.
+    Completion,
 }
 
 #[derive(Clone, Debug)]
@@ -209,14 +221,15 @@ pub enum Limits {
 
 impl_codec!(struct BindingRoot { id, name });
 impl_codec!(struct Payload {
-    name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs, version,
+    name, rank, interrupts, suspends, internal, strict, fallback, object, block, bindings, span, docs, version,
 });
 impl_codec!(struct Block { lets, table, each });
 impl_codec!(struct Each { list, place, key, element, when, block, nest });
 impl_codec!(struct ObjectPath { root, steps, dotted });
 impl_codec!(struct DottedPath { prefix, steps });
 impl_codec!(enum ObjectStep { 0 Key(key), 1 At(at) });
-impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, warning, compiles });
+impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, effect, compiles });
+impl_codec!(enum Effect { 0 Violation, 1 Warning, 2 Completion });
 impl_codec!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
 impl_codec!(struct Object { fields, closed });
 impl_codec!(struct Field { name, optional, nullable, shape, not_blank, limits, exactly, default, docs });

@@ -18,6 +18,8 @@ pub struct Payload {
     pub suspends: bool,
     /// Whether the payload is marked `internal`: it is never published to subscribers.
     pub internal: bool,
+    /// Whether a rule that cannot be checked rejects the payload.
+    pub strict: bool,
     /// The kind of payload to use instead if this payload is rejected: `fallback KIND`.
     pub fallback: Option<Ident>,
     pub body: Vec<Item>,

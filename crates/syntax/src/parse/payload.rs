@@ -143,7 +143,7 @@ fn build_payload_statement(
         return Ok(StatementKind::Group(Group { name, params, body: Vec::new() }));
     }
     let (mut rank, mut fallback) = (None, None);
-    let (mut interrupts, mut suspends, mut internal) = (false, false, false);
+    let (mut interrupts, mut suspends, mut internal, mut strict) = (false, false, false, false);
     for clause in children(&pair, Rule::payload_clause).filter_map(|clause| clause.into_inner().next()) {
         match clause.as_rule() {
             Rule::rank => rank = Some(build::build_priority(cx, clause)?),
@@ -152,11 +152,12 @@ fn build_payload_statement(
             }
             Rule::kw_interrupts => interrupts = true,
             Rule::kw_suspends => suspends = true,
+            Rule::kw_strict => strict = true,
             _ => internal = true,
         }
     }
     let body = Vec::new();
-    Ok(StatementKind::Payload(Payload { name, rank, interrupts, suspends, internal, fallback, body }))
+    Ok(StatementKind::Payload(Payload { name, rank, interrupts, suspends, internal, strict, fallback, body }))
 }
 
 fn build_field_item(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {

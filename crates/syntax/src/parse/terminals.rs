@@ -252,6 +252,7 @@ terminals! {
     kw_interrupts "interrupts" Contextual;
     kw_suspends "suspends" Contextual;
     kw_internal "internal" Contextual;
+    kw_strict "strict" Contextual;
     kw_fallback "fallback" Contextual;
     kw_require "require" Contextual BEGINS_ITEM;
     kw_forbid "forbid" Contextual BEGINS_ITEM;

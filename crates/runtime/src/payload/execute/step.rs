@@ -196,11 +196,13 @@ impl PlanStep {
             .get(&node.kind)
             .ok_or_else(|| format!("nobody works on `{}`", node.kind))?;
         let processor = task::catch_panic(|| factory(&filled_node))?.map_err(|error| error.to_string())?;
+        self.run_settings.usage.count_attempt(&node.kind);
         let call = Call::new(self.id.as_str().into());
         let result =
             task::run_with_limit(Some(limit), async move { processor.process(&call, node_input).await })
                 .await;
         let output = result.map_err(|broken| broken.to_string())?;
+        self.run_settings.usage.count_cost(&output);
         let mut state = self.run.lock_state();
         // The output belongs to the replaced plan. The node runs again under the new plan.
         if matches!(state.early_end, Some(EarlyEnd::Replanned)) {

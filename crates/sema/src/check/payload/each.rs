@@ -38,6 +38,7 @@ impl<'a> Checker<'a> {
             shows_value: false,
             correction: self.lower_correction(notice)?,
             notice,
+            completes: false,
         };
         let id = id.map_or_else(|| format!("{}.unsupported", site.owner), |id| id.node.clone());
         let elements = EachElements { list, place: None, key: None, element, when: None };

@@ -53,7 +53,7 @@ impl<'a> DeclaredField<'a, '_> {
             _ => self.repair.clone(),
         };
         let (place, span, notice) = (self.place.clone(), self.field.name.span, &self.field.notice);
-        ViolationReport { place, span, message, repair, shows_value, correction, notice }
+        ViolationReport { place, span, message, repair, shows_value, correction, notice, completes: false }
     }
 }
 
@@ -126,8 +126,8 @@ impl<'a> Checker<'a> {
             repair: message!("give `{name}` as {wants}"),
             removal: correction.clone().filter(|correction| matches!(correction, Correction::Remove)),
         };
+        let default = self.check_default(field, &ty, correction)?;
         if !field.optional {
-            let default = self.check_default(field, &ty, correction)?;
             let parts = declared
                 .object_test()
                 .into_iter()
@@ -135,6 +135,12 @@ impl<'a> Checker<'a> {
                 .collect();
             let violation = declared.violation(message!("`{name}` is required"), false, default);
             self.add_requirement(&declared.rule_id("required"), parts, violation, site)?;
+        } else if default.is_some() && site.reported_id.is_none() {
+            let is_absent = negate(has_key_condition(&declared));
+            let parts = declared.object_test().into_iter().chain([is_absent]).collect();
+            let completion = declared.violation(message!("`{name}` has a default"), false, default);
+            let completion = ViolationReport { completes: true, ..completion };
+            self.add_requirement(&declared.rule_id("default"), parts, completion, site)?;
         }
         if ty.kinds != KindSet::ALL {
             let message = message!("`{name}` must be {}", describe_shape(&shape, field.nullable));
@@ -158,14 +164,10 @@ impl<'a> Checker<'a> {
 
     /// Returns conditions that are all true if the field is present but has a wrong type.
     fn wrong_type_conditions(&mut self, declared: &DeclaredField<'a, '_>) -> Vec<Cond> {
-        let DeclaredField { field, site, typed, .. } = declared;
+        let DeclaredField { field, typed, .. } = declared;
         let span = field.name.span;
         let is_present = if field.optional && !field.nullable {
-            let key = constant_expr(Json::from(field.name.node.as_str()), span);
-            // The object is read as a dict. With the record type, the hash of every condition would
-            // cover all fields of the record.
-            let object = Expr { ty: Ty::from_kinds(KindSet::DICT), ..site.object.clone() };
-            test_condition(Op::HasKey, object, Operand::Value(key), span)
+            has_key_condition(declared)
         } else {
             is_present_condition(&declared.any, span)
         };
@@ -272,6 +274,7 @@ impl<'a> Checker<'a> {
             shows_value: true,
             correction: None,
             notice: &field.notice,
+            completes: false,
         };
         let parts = vec![is_missing_condition(&object, span)];
         let site = ItemSite { object, place, ..list.clone() };
@@ -377,4 +380,15 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::new(Code::LimitType, span, message);
         self.report(diagnostic.label(field.ty.span, message!("the type of the field")).help(help))
     }
+}
+
+/// Returns the condition that the object has the field, whatever its value.
+fn has_key_condition(declared: &DeclaredField<'_, '_>) -> Cond {
+    let DeclaredField { field, site, .. } = declared;
+    let span = field.name.span;
+    let key = constant_expr(Json::from(field.name.node.as_str()), span);
+    // The object is read as a dict. With the record type, the hash of every condition would
+    // cover all fields of the record.
+    let object = Expr { ty: Ty::from_kinds(KindSet::DICT), ..site.object.clone() };
+    test_condition(Op::HasKey, object, Operand::Value(key), span)
 }

@@ -1,0 +1,85 @@
+//! Tests of what bounds the data of a run: merges in loops, the byte limit, and the voters of a vote.
+
+use super::support::workflow;
+use rulec_runtime::workflow::processors::{Loop, Vote};
+use rulec_runtime::workflow::{ByNode, FailureKind, Node, Processor, Workflow, from_fn};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// A council of two debaters, who return all that they got and a speech of their own.
+fn council(rounds: i64, largest: &Arc<Mutex<usize>>) -> Workflow {
+    let debater = |name: &'static str| -> Arc<dyn Processor> {
+        from_fn(move |mut input: Value| {
+            input[name] = json!("a speech of some length ".repeat(40));
+            async move { Ok(input) }
+        })
+    };
+    let largest = largest.clone();
+    let note_size = from_fn(move |input: Value| {
+        let size = input.to_string().len();
+        let mut largest = largest.lock().unwrap();
+        *largest = size.max(*largest);
+        async move { Ok(input) }
+    });
+    let settings = Node::new("l", "loop").config(json!({"max_rounds": rounds}));
+    workflow("s > d; d parallel > a b; a > j; b > j; j > l; l loop > d end")
+        .processor("a", debater("a"))
+        .processor("b", debater("b"))
+        .processor("j", note_size)
+        .processor("l", Loop::factory(&settings).unwrap())
+        .build()
+        .unwrap()
+}
+
+/// Regression test: each round doubled the merged input, so 17 rounds took 106 MB.
+#[tokio::test]
+async fn a_council_of_fifty_rounds_stays_small() {
+    let mut sizes = Vec::new();
+    for rounds in [5, 50] {
+        let largest = Arc::default();
+        let report = council(rounds, &largest).run(json!({"topic": "tea"})).await;
+        assert!(report.is_complete(), "{report:?}");
+        assert_eq!(report.outputs["end"]["current_round"], json!(rounds));
+        sizes.push(*largest.lock().unwrap());
+    }
+    assert!(sizes[1] < 10_000 && sizes[1] <= sizes[0] + 10, "{sizes:?}");
+}
+
+#[tokio::test]
+async fn a_node_beyond_the_byte_limit_fails_with_the_remedy() {
+    let large = from_fn(|_| async { Ok(json!("x".repeat(998))) });
+    let flow =
+        |limit| workflow("s > a; a > b").processor("a", large.clone()).byte_limit(limit).build().unwrap();
+    assert!(flow(1_000).run(json!({})).await.is_complete());
+    let report = flow(999).run(json!({})).await;
+    let [failure] = &report.failures[..] else { panic!("{report:?}") };
+    assert_eq!((&*failure.node, failure.kind), ("a", FailureKind::SizeLimit));
+    let message =
+        "its output has 1000 bytes, and the limit is 999; let nodes return less, or merge in another way";
+    assert_eq!(failure.message, message);
+    // The merged input of a join has the limit, too.
+    let large = from_fn(|_| async { Ok(json!({"x": "x".repeat(500)})) });
+    let join = workflow("s > a b; a > j; b > j").processor("a", large.clone()).processor("b", large);
+    let report = join.byte_limit(900).build().unwrap().run(json!({})).await;
+    assert_eq!((&*report.failures[0].node, report.failures[0].kind), ("j", FailureKind::SizeLimit));
+}
+
+#[tokio::test]
+async fn only_the_named_voters_vote() {
+    let vote = |config: Value| Vote::factory(&Node::new("v", "vote").config(config)).unwrap();
+    let run = async |config: Value, input: Value| {
+        let report = workflow("v").processor("v", vote(config)).build().unwrap().run(input).await;
+        let output = &report.outputs["v"];
+        (output["approved"].clone(), output["yes_votes"].clone(), output["total_votes"].clone())
+    };
+    let input = json!({"a": "YES", "b": "NO", "topic": "YES", "exit_reason": "max_rounds_reached"});
+    let named = json!({"threshold": 0.5, "voters": ["a", "b", "c"]});
+    assert_eq!(run(named, input.clone()).await, (json!(false), json!(1), json!(3)));
+    assert_eq!(run(json!({"threshold": 0.5}), input).await, (json!(true), json!(2), json!(3)));
+    // Nodes as voters.
+    let said = |vote: &'static str| from_fn(move |_| async move { Ok(json!({"vote": vote, "text": "YES"})) });
+    let flow = workflow("s > a b; a > v; b > v").processor("a", said("YES")).processor("b", said("NO"));
+    let config = json!({"threshold": 0.6, "voters": ["a", "b"]});
+    let report = flow.processor("v", vote(config)).merge(ByNode).build().unwrap().run(json!({})).await;
+    assert_eq!(report.outputs["v"]["approved"], json!(false));
+}
