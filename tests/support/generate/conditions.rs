@@ -62,7 +62,7 @@ impl Generator<'_> {
 
     /// Generates one predicate.
     pub(super) fn test(&mut self) -> String {
-        match self.random.below(26) {
+        match self.random.below(27) {
             22 => format!(
                 "{} {} {}",
                 self.value(Kind::Text, 1),
@@ -123,9 +123,39 @@ impl Generator<'_> {
                 format!("{version} {} {other}", self.comparison())
             }
             24 => self.network(),
+            25 => self.clock_test(),
             _ => {
                 let key = self.random.pick(&["a", "b", "zz"]);
                 format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
+            }
+        }
+    }
+
+    /// Generates a comparison of dates or of times of day.
+    fn clock_test(&mut self) -> String {
+        let (function, texts): (_, &[&str]) = match self.random.chance(40) {
+            true => ("date", &["2026-01-04", "2026-01-05", "2026-11-22", "1970-01-01"]),
+            false => ("time", &["00:00", "1:30", "9:30:15", "22:00", "24:00"]),
+        };
+        let left = self.clock_text(function, 1);
+        let other = |this: &mut Self| match this.random.below(4) {
+            0 => this.value(Kind::Time, 0),
+            1 => this.clock_field().to_owned(),
+            _ => quoted(this.random.pick(texts)),
+        };
+        match self.random.below(4) {
+            0 | 1 => {
+                let dots = self.random.pick(&["..", "..="]);
+                let (start, end) = (other(self), other(self));
+                format!("{left}{} {start}{dots}{end}", self.maybe_not(" in"))
+            }
+            2 => {
+                let right = other(self);
+                format!("{left} {} {right}", self.comparison())
+            }
+            _ => {
+                let (first, second) = (quoted(self.random.pick(texts)), quoted(self.random.pick(texts)));
+                format!("{left}{} [{first}, {second}]", self.maybe_not(" in"))
             }
         }
     }
