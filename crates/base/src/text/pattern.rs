@@ -107,7 +107,7 @@ thread_local! {
 }
 
 /// Returns the byte range of a group in the first match of an expression of the rules. `None` if
-/// nothing matches, or if `may_search` does not allow an automaton with so many states. The
+/// nothing matches, or if `may_search` does not allow the number of automaton states. The
 /// expression is compiled once for each thread, so a later search allocates no memory.
 pub fn capture_cached(
     pattern: &str,

@@ -1,5 +1,5 @@
 //! Functions that read clock and calendar fields of a time, at the time's own UTC offset or in a
-//! named time zone, and functions that make a time of a number.
+//! named time zone. Other functions read a number as a time.
 
 use super::Function;
 use crate::arena::Arena;
@@ -75,7 +75,7 @@ pub(super) fn time_of_day<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a>
     ClockText::build(clock_text(args, read_time_of_day, of_time), arena)
 }
 
-/// Returns what `read` reads in a text, or what `convert` makes of a whole time.
+/// Returns what `read` reads in a text, or the result of `convert` for a whole time.
 fn clock_text(
     args: &[Value<'_>],
     read: fn(&str) -> Option<ClockText>,

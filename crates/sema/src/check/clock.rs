@@ -1,5 +1,5 @@
-//! Dates and times of day. `date(x)` and `time(x)` give texts. If one side of a comparison is such a
-//! call, the other side is read by the same function and in the same time zone.
+//! Dates and times of day. `date(x)` and `time(x)` give texts. If one side of a comparison is such
+//! a call, the other side is read by the same function and in the same time zone.
 
 use super::constant::{constant_expr, list_expr};
 use super::known::may_be_invalid;

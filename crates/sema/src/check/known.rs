@@ -13,8 +13,8 @@ use rulec_lang::value::{Value, parse_datetime};
 
 impl Checker<'_> {
     /// Checks a constant argument that must be a valid time zone, version, hash, date or time of
-    /// day. Returns true if such an argument is not constant, because then the text may be invalid at run time. Returns
-    /// false for all other parameters.
+    /// day. Returns true if such an argument is not constant, because then the text may be
+    /// invalid at run time. Returns false for all other parameters.
     pub(super) fn check_known_argument(
         &mut self,
         function: Function,
@@ -124,8 +124,8 @@ impl Checker<'_> {
 }
 
 /// True if an argument must be valid, and may be invalid at run time because it is not constant.
-/// Such an argument is a time zone, a version, a hash, a number of buckets, or the text of a date
-/// or a time of day.
+/// Such an argument is a time zone, a version, a hash or a number of buckets. The text of a date
+/// or of a time of day is one too.
 pub(super) fn may_be_invalid(function: Function, param: &str, arg: &Expr) -> bool {
     let must_be_valid = match (function, param) {
         (_, "zone") | (Function::Bucket, "hash" | "of") | (Function::Version, _) => true,
