@@ -68,6 +68,14 @@ fn mistakes_of_new_authors_are_found() {
     one(r#"tags contains "x" and tags contains none ["x", "y"]"#, &[r#"W0210 `tags contains "x"`"#]);
     one("ctx.user is missing and ctx.user.role == \"a\"", &["W0210 `ctx.user is missing`"]);
     one("n is present and n > 3", &[]);
+    let night = r#"time(at as datetime, "UTC") in "22:00".."6:00""#;
+    one(night, &[]);
+    let day = r#"time(at as datetime, "UTC") in "9:00".."17:00""#;
+    one(&format!("{night} and {day}"), &[&*format!("W0210 `{night}`")]);
+    let (after, before) =
+        (r#"date(at as datetime, "UTC") > "2026-01-05""#, r#"date(at as datetime, "UTC") < "2026-01-06""#);
+    one(&format!("{after} and {before}"), &[&*format!("W0210 `{after}`")]);
+    one(r#"text in "22:30".."06:15""#, &[r#"W0211 `text in "22:30".."06:15"`"#]);
 }
 
 #[test]

@@ -69,6 +69,12 @@ fn a_condition_that_needs_a_value_proves_it() {
         ("s not contains any words ignoring case", "s"),
         ("s matches r\"x\"", "upper(s)"),
         ("number(s) > 3", "number(s)"),
+        ("s matches r\"#(x+)\"", "capture(s, r\"#(x+)\")"),
+        ("not (s not matches r\"#(x+)\")", "capture(s, r\"#(x+)\", 0)"),
+        ("s matches r\"(?<n>x|y){1,3}\" and a > 1", "capture(s, r\"(?<n>x|y){1,3}\", \"n\")"),
+        ("s matches r\"x|yz\"", "capture(s, r\"x|yz\")"),
+        ("s matches r\"#(x)\" ignoring case", "capture(s, r\"(?i)#(x)\")"),
+        ("capture(s, r\"x|(y)\") == \"y\"", "capture(s, r\"x|(y)\")"),
         ("lower(s) == \"x\"", "s"),
         ("u.n == 1", "u"),
         ("u.n == 1", "u.n"),
@@ -141,6 +147,14 @@ fn a_condition_that_may_be_true_without_a_value_proves_nothing() {
         ("d is present", "d[\"k\"]"),
         ("d[\"k\"] == 1", "d[\"j\"]"),
         ("s matches r\"x\"", "number(s)"),
+        ("s matches r\"#(x)?\"", "capture(s, r\"#(x)?\")"),
+        ("s matches r\"x|(y)\"", "capture(s, r\"x|(y)\")"),
+        ("s matches r\"(x(y)*)\"", "capture(s, r\"(x(y)*)\", 2)"),
+        ("s matches r\"#(x)\"", "capture(s, r\"#(y)\")"),
+        ("s matches r\"#(x)\" ignoring case", "capture(s, r\"#(x)\")"),
+        ("s not matches r\"#(x)\"", "capture(s, r\"#(x)\")"),
+        ("s matches r\"#(x)\" or a > 1", "capture(s, r\"#(x)\")"),
+        ("s matches any [r\"#(x)\", r\"y\"]", "capture(s, r\"#(x)\")"),
         ("(if b > 3 then a else 0) > 3", "a"),
         ("(if a > 3 then 1 else 0) < 3", "a"),
         ("b > 3", "twice(a)"),
@@ -198,7 +212,7 @@ fn a_typed_read_needs_a_proof_of_its_type() {
 
 /// Writes a random condition, which may read every field of [`INPUT`].
 fn write_condition(random: &mut Random, depth: usize, out: &mut String) {
-    const TESTS: [&str; 24] = [
+    const TESTS: [&str; 25] = [
         "a > 1",
         "b == 1",
         "a != b",
@@ -206,6 +220,7 @@ fn write_condition(random: &mut Random, depth: usize, out: &mut String) {
         "b is missing",
         "s == \"x\"",
         "s contains any words",
+        "s matches r\"(x)|z\"",
         "u.n == 1",
         "u.m != 1",
         "u is present",
@@ -273,8 +288,22 @@ fn small_messages() -> Vec<Json> {
 /// If a route is chosen, every argument that E0308 accepts has a value.
 #[test]
 fn what_is_proven_is_present() {
-    const VALUES: [&str; 12] =
-        ["a", "b", "s", "l", "u", "u.n", "u.m", "a + b", "l[0]", "d[s]", "a ?? b", "if b > 1 then a else b"];
+    const VALUES: [&str; 14] = [
+        "a",
+        "b",
+        "s",
+        "l",
+        "u",
+        "u.n",
+        "u.m",
+        "a + b",
+        "l[0]",
+        "d[s]",
+        "a ?? b",
+        "if b > 1 then a else b",
+        "capture(s, r\"(x)|z\", 0)",
+        "capture(s, r\"(x)|z\", 1)",
+    ];
     let messages = small_messages();
     let (mut proven, mut refused, mut decided) = (0, 0, 0);
     for seed in 0..120 {

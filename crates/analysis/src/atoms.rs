@@ -291,16 +291,16 @@ impl AtomTable {
                         | Function::Month
                         | Function::Year
                         | Function::Date
+                        | Function::Time
                 );
-                match normal.expr(*arg) {
-                    NExpr::Slot(slot)
-                        if is_total
-                            && self.slot_program.slots[slot.index()].kinds.is_subset(*param_kinds) =>
-                    {
-                        Some(*slot)
-                    }
-                    _ => None,
-                }
+                // A text may be no date and no time of day.
+                let accepted = match function {
+                    Function::Date | Function::Time => KindSet::DATETIME,
+                    _ => *param_kinds,
+                };
+                let NExpr::Slot(slot) = normal.expr(*arg) else { return None };
+                let slot_kinds = self.slot_program.slots[slot.index()].kinds;
+                (is_total && slot_kinds.is_subset(accepted)).then_some(*slot)
             }
             _ => None,
         }
@@ -423,7 +423,7 @@ fn result_range(expr: &NExpr) -> ResultRange {
             Function::Similarity => between(0, 1),
             Function::Bucket if args.len() <= 2 => between(0, 99),
             Function::Len | Function::Abs | Function::IndexOf | Function::JsonSize => at_least(0),
-            Function::Lower | Function::Upper | Function::Trim => {
+            Function::Lower | Function::Upper | Function::Trim | Function::Date | Function::Time => {
                 ResultRange { fixed_by: Some(*function), ..ResultRange::default() }
             }
             _ => ResultRange::default(),

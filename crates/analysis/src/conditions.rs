@@ -8,8 +8,9 @@ use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_eval::evaluator::flatten_operands;
-use rulec_lang::builtins::Function;
+use rulec_lang::builtins::{Function, canonical_clock_text};
 use rulec_lang::operators::Op;
+use rulec_lang::value::Value;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
 use rulec_sema::normal::{CondId, NCond};
 use serde_json::Value as Json;
@@ -153,11 +154,11 @@ fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>
 }
 
 fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: Span) -> Option<Diagnostic> {
-    let Operand::Range { start, end, inclusive } = &test.right else { return None };
+    let Operand::Range { start, end, inclusive, wraps } = &test.right else { return None };
     let end_span = end.span;
     let (low, high) = (start.as_const()?.value(), end.as_const()?.value());
     let order = rulec_lang::value::compare(low, high)?;
-    if order.is_lt() || (order.is_eq() && *inclusive) {
+    if order.is_lt() || (order.is_eq() && *inclusive) || (order.is_gt() && *wraps) {
         return None;
     }
     let range = report.quote(start.span.to(end.span));
@@ -172,9 +173,16 @@ fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: S
                 "for a range over the end of the cycle, write `({left} >= {start} or {left} {end} {until})`"
             )
         }
+        false if [low, high].into_iter().all(is_time_of_day) => {
+            message!("for times of day, write `time({})` on the left", report.quote(test.left.span))
+        }
         false => message!("write the smaller end first"),
     };
     Some(Diagnostic::new(Code::EmptyRange, test_span, message!("the range `{range}` is empty")).help(help))
+}
+
+fn is_time_of_day(value: Value<'_>) -> bool {
+    value.as_str().is_some_and(|text| canonical_clock_text(Function::Time, text).is_some())
 }
 
 /// True for a value that begins again after its greatest value, such as the hour.
@@ -205,6 +213,7 @@ fn describe_function_results(test: &Predicate) -> Option<Message> {
         Function::Weekday => message!("`weekday` gives 1 for Monday to 7 for Sunday"),
         Function::Day => message!("`day` gives 1 to 31"),
         Function::Month => message!("`month` gives 1 to 12"),
+        Function::Time => message!("`time` gives \"00:00:00\" to \"23:59:59\""),
         Function::Similarity => message!("`similarity` gives 0 to 1"),
         Function::Bucket if args <= 2 => message!("`bucket` gives 0 to 99"),
         Function::Len => message!("`len` is never below 0"),

@@ -50,6 +50,13 @@ pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<
                 (Function::First | Function::Last | Function::Join, _) => json!([value]),
                 (Function::Number, _) => json!(value.to_string()),
                 (Function::Date, Json::String(date)) => json!(format!("{date}T09:00:00Z")),
+                (Function::Time, Json::String(time)) => json!(format!("2026-01-05T{time}Z")),
+                (Function::FromEpochSeconds, Json::String(time)) => {
+                    json!(parse_datetime(time)?.unix_timestamp())
+                }
+                (Function::FromEpochMillis, Json::String(time)) => {
+                    json!(parse_datetime(time)?.unix_timestamp().checked_mul(1000)?)
+                }
                 _ => value,
             };
             invert_term(normal, inner, value)
@@ -104,6 +111,10 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
         Function::Hour | Function::Weekday | Function::Day => {
             (1..=31).flat_map(|day| (0..24).map(move |hour| datetime(day, hour, 0))).collect()
         }
+        Function::Time => (0..24)
+            .flat_map(|hour| [0, 30].map(|minute| datetime(5, hour, minute)))
+            .chain([json!("2026-01-05T23:59:59Z")])
+            .collect(),
         Function::Minute => (0..60).map(|minute| datetime(5, 9, minute)).collect(),
         Function::Month => (1..=12).map(|month| json!(format!("2026-{month:02}-05T09:00:00Z"))).collect(),
         Function::Bucket => (0..400).map(|user| json!(format!("u{user}"))).collect(),

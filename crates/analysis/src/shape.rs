@@ -7,6 +7,7 @@ use regex_syntax::hir::Hir;
 use rulec_base::text::network::edge_addresses;
 use rulec_base::text::version::{SMALLEST_VERSION, neighbouring_releases, next_version};
 use rulec_base::text::{is_word_char, word};
+use rulec_lang::builtins::neighbouring_clock_texts;
 use rulec_lang::operators::modifiers::{Quantity, TestMode};
 use rulec_lang::operators::{Anchor, Op, Search};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
@@ -356,6 +357,7 @@ impl PredicateShape {
             match constant {
                 Json::Number(number) => add_neighbours(number, candidates),
                 Json::String(text) => {
+                    candidates.extend(neighbouring_clock_texts(text).into_iter().map(Json::from));
                     if matches!(self.on_text, TextDependence::Order) {
                         candidates.extend([
                             json!(format!("{text}a")),

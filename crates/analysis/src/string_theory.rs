@@ -71,12 +71,18 @@ pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
     regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
 
-/// Returns the language of the texts that a function leaves unchanged, which are exactly its
-/// possible results. `None` if they are not known.
+/// Returns the language of the texts that a function leaves unchanged, which contains its possible
+/// results. `None` if they are not known.
 pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
     match function {
         Function::Lower => Some(texts_unchanged_by(char::to_lowercase)),
         Function::Upper => Some(texts_unchanged_by(char::to_uppercase)),
+        // A language that also contains the 29th of February of other years.
+        Function::Date => parse_language(
+            "[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])\
+            |(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|[12][0-9]))",
+        ),
+        Function::Time => parse_language("(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|24:00:00"),
         Function::Trim => parse_language(r"(?s:\S(?:.*\S)?)?"),
         _ => None,
     }

@@ -9,7 +9,7 @@ use super::shape::{PredicateShape, TextDependence, is_short_decimal};
 use super::string_theory::{AutomatonCache, TextLanguage, TextSolution, fixed_points_of, sample_text};
 use hashbrown::{HashMap, HashSet};
 use rulec_lang::arena::Arena;
-use rulec_lang::builtins::Function;
+use rulec_lang::builtins::{Function, canonical_clock_text};
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
 use rulec_sema::hir::Program;
@@ -330,7 +330,7 @@ impl ValueSearch {
             };
             exact &= only_equality && compares_order != reads_address;
             exact &= constants.flat_map(|shape| &shape.constants).all(is_covered);
-            if exact && self.atoms.terms[term].range.fixed_by.is_none() {
+            if exact && self.has_ordered_candidates(self.atoms.terms[term].range.fixed_by, literals) {
                 return SolvedValue::Never;
             }
             exact = false;
@@ -350,6 +350,20 @@ impl ValueSearch {
             }
             _ => SolvedValue::Unknown,
         }
+    }
+
+    /// True if the candidates decide the order of a term's texts. The texts are arbitrary, or dates
+    /// or times of day, of which the neighbours of each constant are candidates.
+    fn has_ordered_candidates(&self, fixed_by: Option<Function>, literals: &[AtomLiteral]) -> bool {
+        let Some(function) = fixed_by else { return true };
+        if !matches!(function, Function::Date | Function::Time) {
+            return false;
+        }
+        let shapes = literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
+        shapes
+            .flat_map(|shape| &shape.constants)
+            .filter_map(Json::as_str)
+            .all(|text| canonical_clock_text(function, text).as_deref() == Some(text))
     }
 
     /// Returns values that a term (compared operand) is likely to need. For predicates that compare

@@ -52,7 +52,8 @@ pub use prepared::PreparedTexts;
 pub use printable::{to_one_line, to_printable, truncate_chars};
 pub use similarity::{Scratch, SimilarityPattern, similarity};
 pub use size::{
-    DEFAULT_REGEX_MEMORY, REGEX_SIZE_LIMIT, automaton_states, compiled_size, group_names, surely_compiles,
+    DEFAULT_REGEX_MEMORY, Group, REGEX_SIZE_LIMIT, automaton_states, capture_groups, compiled_size,
+    surely_compiles,
 };
 pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
 

@@ -286,16 +286,22 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let left = self.eval_operand(&predicate.left);
         let result = match (predicate.op, &predicate.right) {
             (None, _) => implementations::value_to_tri(left),
-            (Some(_), Operand::Range { start, end, inclusive }) => {
+            (Some(_), Operand::Range { start, end, inclusive, wraps }) => {
                 let (start, end) = (self.eval_operand(start), self.eval_operand(end));
                 let mode = TestMode::default();
                 let is_below_end =
                     if *inclusive { implementations::less_equal } else { implementations::less };
                 let arena = self.arena;
-                Tri::all([
-                    implementations::greater_equal(left, start, mode, arena),
-                    is_below_end(left, end, mode, arena),
-                ])
+                let from_start = implementations::greater_equal(left, start, mode, arena);
+                let to_end = is_below_end(left, end, mode, arena);
+                match wraps {
+                    false => Tri::all([from_start, to_end]),
+                    true => {
+                        let is_ordered = implementations::less_equal(start, end, mode, arena);
+                        let wrapped = Tri::all([is_ordered.not(), Tri::any([from_start, to_end])]);
+                        Tri::any([Tri::all([is_ordered, from_start, to_end]), wrapped])
+                    }
+                }
             }
             (Some(op), right) => {
                 let right = match right {

@@ -11,6 +11,7 @@ mod shape;
 mod urls;
 mod words;
 
+pub use clock::{canonical_clock_text, neighbouring_clock_texts};
 pub use words::within_budget_similarity;
 
 use crate::arena::Arena;
@@ -249,9 +250,18 @@ functions! {
     Year "year" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| at.year()),
         message!("The year."),
         r#"year(ctx.now) == 2026 and year(ctx.now + 52w, "UTC") == 2027"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Date "date" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::STRING), Scalar, clock::date,
-        message!("The date as text, such as \"2026-01-05\"."),
-        r#"date(ctx.now, "America/New_York") == "2026-01-04""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Date "date" ("at": K::DATETIME.union(K::STRING); "zone": K::STRING) false -> Kinds(K::STRING), Scan, clock::date,
+        message!("The date as text, such as \"2026-01-05\", of a time or of a text with a date. In a comparison with a date, the other side is read as a date too. Missing if the text is not a date."),
+        r#"date(ctx.now, "America/New_York") == "2026-01-04" and ctx.now < date("2026-02-01", "UTC")"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Time "time" ("at": K::DATETIME.union(K::STRING); "zone": K::STRING) false -> Kinds(K::STRING), Scan, clock::time_of_day,
+        message!("The time of day as text, such as \"22:30:00\", of a time or of a text with a time of day. In a comparison, the other side is read as a time of day too, and a range may pass midnight. Missing if the text is not a time of day."),
+        r#"time(ctx.now) in "22:30".."6:15" and time(ctx.now, "Asia/Kolkata") == "20:45""# on r#"{"ctx":{"now":"2026-01-05T23:15:00+08:00"}}"#;
+    FromEpochSeconds "from_epoch_seconds" ("x": K::NUMBER) false -> Maybe(&Kinds(K::DATETIME), message!("the time is outside the years 0 to 9999")), Scalar, |args, _| clock::from_epoch(args, 1),
+        message!("The time that lies a number of seconds after 1970-01-01T00:00:00Z, in UTC; missing outside the years 0 to 9999."),
+        r#"from_epoch_seconds(ctx.created) == "2026-01-05T01:30:00Z""# on r#"{"ctx":{"created":1767576600}}"#;
+    FromEpochMillis "from_epoch_millis" ("x": K::NUMBER) false -> Maybe(&Kinds(K::DATETIME), message!("the time is outside the years 0 to 9999")), Scalar, |args, _| clock::from_epoch(args, 1000),
+        message!("The time that lies a number of milliseconds after 1970-01-01T00:00:00Z, in UTC; missing outside the years 0 to 9999."),
+        r#"hour(from_epoch_millis(ctx.created_ms), "Asia/Shanghai") == 9"# on r#"{"ctx":{"created_ms":1767576600123}}"#;
     Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING, "of": K::INT) false -> Bucket, Scan, words::bucket,
         message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` selects a tenth of all users. A different seed gives a different distribution. `of` gives finer buckets, up to a million: `bucket(ctx.user_id, of: 10_000) in 0..250` selects 2.5 %, and these users lie in the buckets 0 to 2 of 100. `hash` selects the method of another system: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (the seed is its group), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
         r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73 and bucket(ctx.user_id, of: 10_000) in 0..10_000"# on r#"{"ctx":{"user_id":"123"}}"#;
@@ -289,6 +299,9 @@ functions! {
     Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is blank")), Scan, words::nonblank,
         message!("The text, or missing if the text is blank."),
         r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
+    Capture "capture" ("text": K::STRING, "pattern": K::STRING; "group": K::STRING.union(K::INT)) false -> Maybe(&Kinds(K::STRING), message!("the expression or its group matches nothing")), Regex, words::capture,
+        message!("The part of a text that a group of a regular expression matches, in the first match. The group is a number or a name. Without it, the part is that of the first group, or the whole match if the expression has no group. Missing if nothing matches. The expression must be constant."),
+        r#"capture(text, r"order #(\d+)") == "42" and capture(text, r"(?<day>\w+)day", "day") == "Mon""# on r#"{"text":"order #42 of Monday"}"#;
     UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL with a host")), Scan, urls::url_host,
         message!("The host of a URL such as \"https://user@Example.com:8443/x\", in lower case, as browsers read it: numbers such as 0x7f000001 are addresses, and IPv6 addresses have no brackets. Missing if the text is no URL with a host."),
         r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
@@ -338,7 +351,11 @@ pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
         "explode" | "tokenize" => "split",
         "dayofweek" | "getday" | "isoweekday" | "isodow" => "weekday",
         "gethours" | "gethour" => "hour",
-        "todate" | "getdate" => "date",
+        "todate" | "getdate" | "dateof" => "date",
+        "timeofday" | "totime" | "gettime" | "localtime" => "time",
+        "fromepoch" | "fromunixtime" | "fromtimestamp" | "epochseconds" | "fromunix" => "from_epoch_seconds",
+        "fromepochms" | "fromunixmillis" | "epochmillis" | "timestampmillis" => "from_epoch_millis",
+        "regexextract" | "regexpextract" | "regexpsubstr" | "extract" | "group" => "capture",
         "getminutes" | "getminute" => "minute",
         "dayofmonth" | "getdayofmonth" => "day",
         "getmonth" => "month",

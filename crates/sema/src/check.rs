@@ -3,6 +3,8 @@
 //! second pass builds the program with the narrowed types.
 
 mod call;
+mod capture;
+mod clock;
 mod constant;
 mod decide;
 mod decimal;

@@ -146,10 +146,40 @@ impl Generator<'_> {
                 format!("{version} {} {other}", self.comparison())
             }
             24 => self.network(),
+            25 => self.clock_test(),
             26 | 27 => self.decimal_test(),
             _ => {
                 let key = self.random.pick(&["a", "b", "zz"]);
                 format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
+            }
+        }
+    }
+
+    /// Generates a comparison of dates or of times of day.
+    fn clock_test(&mut self) -> String {
+        let (function, texts): (_, &[&str]) = match self.random.chance(40) {
+            true => ("date", &["2026-01-04", "2026-01-05", "2026-11-22", "1970-01-01"]),
+            false => ("time", &["00:00", "1:30", "9:30:15", "22:00", "24:00"]),
+        };
+        let left = self.clock_text(function, 1);
+        let other = |this: &mut Self| match this.random.below(4) {
+            0 => this.value(Kind::Time, 0),
+            1 => this.clock_field().to_owned(),
+            _ => quoted(this.random.pick(texts)),
+        };
+        match self.random.below(4) {
+            0 | 1 => {
+                let dots = self.random.pick(&["..", "..="]);
+                let (start, end) = (other(self), other(self));
+                format!("{left}{} {start}{dots}{end}", self.maybe_not(" in"))
+            }
+            2 => {
+                let right = other(self);
+                format!("{left} {} {right}", self.comparison())
+            }
+            _ => {
+                let (first, second) = (quoted(self.random.pick(texts)), quoted(self.random.pick(texts)));
+                format!("{left}{} [{first}, {second}]", self.maybe_not(" in"))
             }
         }
     }

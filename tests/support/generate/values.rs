@@ -33,8 +33,12 @@ impl Generator<'_> {
             Kind::Decimal => self.decimal(depth),
             Kind::Text => self.made_text(depth),
             Kind::Time => {
+                if self.random.chance(20) {
+                    let name = self.random.pick(&["from_epoch_seconds", "from_epoch_millis"]);
+                    return format!("{name}({} * 100_000.5)", self.value(Kind::Int, depth));
+                }
                 let (unit, op) =
-                    (self.random.pick(&["s", "m", "h", "d", "w"]), self.random.pick(&["+", "-"]));
+                    (self.random.pick(&["s", "m", "min", "h", "d", "w"]), self.random.pick(&["+", "-"]));
                 format!("({} {op} {}{unit})", self.value(Kind::Time, depth), self.random.below(5))
             }
             Kind::Bool if self.hosts => format!("is_long({})", self.value(Kind::Text, depth)),
@@ -81,7 +85,7 @@ impl Generator<'_> {
 
     /// Generates an expression for a string.
     fn made_text(&mut self, depth: usize) -> String {
-        match self.random.below(14) {
+        match self.random.below(15) {
             0 => format!("lower({})", self.value(Kind::Text, depth)),
             1 => format!("upper({})", self.value(Kind::Text, depth)),
             2 => format!("trim({})", self.value(Kind::Text, depth)),
@@ -97,7 +101,21 @@ impl Generator<'_> {
                 let from = self.random.pick(&["0", "1", "-2", "ctx.n"]);
                 format!("substring({}, {from}{length})", self.value(Kind::Text, depth))
             }
-            8 => format!("date({}{})", self.value(Kind::Time, depth), self.zone()),
+            // A date is compared with dates only, but any text may be in lower case.
+            8 => {
+                let function = self.random.pick(&["date", "time"]);
+                format!("lower({})", self.clock_text(function, depth))
+            }
+            13 => {
+                let (pattern, group) = *self.random.pick(&[
+                    &("(.)(.)?", ", 2"),
+                    &("(?<first>\\w+)", ", \"first\""),
+                    &("(?i)[a-f]+", ""),
+                    &("(u)|(.)", ", group: 2"),
+                    &("b(x*)", ""),
+                ]);
+                format!("capture({}, r\"{pattern}\"{group})", self.value(Kind::Text, depth))
+            }
             9 => format!(
                 "strip_prefix({}, {})",
                 self.value(Kind::Text, depth),
@@ -111,6 +129,20 @@ impl Generator<'_> {
             12 => format!("({}[0] as string)", self.made_texts(depth)),
             _ => format!("ctx.tags[{}]", self.random.below(2)),
         }
+    }
+
+    /// Generates a call of `date` or `time`, of a time or of a text.
+    pub(super) fn clock_text(&mut self, function: &str, depth: usize) -> String {
+        let value = match self.random.chance(70) {
+            true => self.value(Kind::Time, depth),
+            false => self.clock_field().to_owned(),
+        };
+        format!("{function}({value}{})", self.zone())
+    }
+
+    /// Generates a text that may be a date or a time of day.
+    pub(super) fn clock_field(&mut self) -> &'static str {
+        self.random.pick(&["ctx.s", "text", "ctx.tags[0]", "(ctx.s ?? \"9:30\")", "trim(text)"])
     }
 
     /// Generates the optional second argument of a clock function, a time zone; empty if left out.

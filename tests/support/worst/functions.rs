@@ -122,7 +122,29 @@ pub const CASES: &[Case] = &[
         indexed(size, "weekday($ as datetime) == 7", "2026-01-05T09:30:00Z")
     }),
     (Function, "Date", "in a nest", |size| {
-        indexed(size, "date($ as datetime) == \"x\"", "2026-01-05T09:30:00Z")
+        indexed(size, "date($ as datetime) == \"2026-01-01\"", "2026-01-05T09:30:00Z")
+    }),
+    (Function, "Date", "a long text", |size| long(size, "date(text) == \"2026-01-01\"", " ")),
+    (Function, "Time", "in a nest, in a zone", |size| {
+        indexed(
+            size,
+            "time($ as datetime, \"America/New_York\") in \"22:00\"..\"6:00\"",
+            "2026-01-05T19:30:00Z",
+        )
+    }),
+    (Function, "Time", "a long text", |size| long(size, "time(text) == \"9:00\"", " ")),
+    (Function, "FromEpochSeconds", "in a nest", |size| {
+        indexed(size, "from_epoch_seconds($) < \"1970-01-01T00:00:00Z\"", json!(1_767_576_600))
+    }),
+    (Function, "FromEpochMillis", "in a nest", |size| {
+        indexed(size, "from_epoch_millis($) < \"1970-01-01T00:00:00Z\"", json!(1.5e12))
+    }),
+    (Function, "Capture", "repeated classes", |size| {
+        let bytes = size.get(Limit::RegexBytes).min(size.bytes);
+        ask(r#"capture(text, r"(\p{L}{20})b") == "b""#, json!({ "text": "é".repeat(bytes / 2) }))
+    }),
+    (Function, "Capture", "texts in a nest", |size| {
+        indexed(size, r#"capture($, r"\b(é?é?é?)é?@") == "b""#, "é".repeat(size.work_of_pair() / 120))
     }),
     (Function, "Minute", "in a nest, in a zone", |size| {
         indexed(size, "minute($ as datetime, \"America/New_York\") == -1", "2026-01-05T09:30:00Z")

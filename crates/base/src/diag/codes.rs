@@ -126,6 +126,8 @@ define_codes! {
     BadNetwork = "E0409", "not a network";
     UnknownHash = "E0410", "an unknown hash";
     UnknownZone = "E0411", "an unknown time zone";
+    UnknownCapture = "E0412", "a group that the regular expression does not have";
+    BadClockText = "E0413", "not a date or a time of day";
 
     SecondDefault = "E0501", "a table has two defaults";
     UnknownArgument = "E0502", "there is no such argument";
@@ -190,6 +192,7 @@ define_codes! {
     FieldLikeFunction = "W0108", "a field is spelled like a function of another language";
     LooksLikePattern = "W0110", "a plain text that looks like a pattern";
     NotATextInList = "W0111", "an element that is no text is searched for in a text";
+    NoZone = "W0114", "a time is read without a time zone";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

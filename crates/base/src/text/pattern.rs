@@ -3,9 +3,10 @@
 
 use super::parsed::parse_cached;
 use super::size::{REGEX_SIZE_LIMIT, automaton_states, compiled_size, surely_compiles};
-use regex::{Regex, RegexBuilder};
+use regex::{CaptureLocations, Regex, RegexBuilder};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Compiles an expression in the syntax of the `regex` crate. If `ignore_case` is true, the
@@ -74,6 +75,72 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
         cache.size += size;
         cache.compiled.insert(key, compiled.clone());
         compiled
+    })
+}
+
+/// A group of a regular expression.
+#[derive(Clone, Copy, Debug)]
+pub enum CaptureGroup<'g> {
+    /// The first group, or the whole match if the expression has no group.
+    First,
+    /// The group with this number. The whole match has the number 0.
+    Number(usize),
+    /// The group with this name.
+    Name(&'g str),
+}
+
+/// A compiled expression with the memory for the places of its groups.
+struct Capturing {
+    regex: Regex,
+    states: u64,
+    locations: CaptureLocations,
+}
+
+#[derive(Default)]
+struct CaptureCache {
+    capturing: HashMap<String, Option<Capturing>>,
+    size: usize,
+}
+
+thread_local! {
+    static CAPTURE_CACHE: RefCell<CaptureCache> = RefCell::default();
+}
+
+/// Returns the byte range of a group in the first match of an expression of the rules. `None` if
+/// nothing matches, or if `may_search` does not allow the number of automaton states. The
+/// expression is compiled once for each thread, so a later search allocates no memory.
+pub fn capture_cached(
+    pattern: &str,
+    text: &str,
+    group: CaptureGroup<'_>,
+    may_search: impl FnOnce(u64) -> bool,
+) -> Option<Range<usize>> {
+    CAPTURE_CACHE.with_borrow_mut(|cache| {
+        if !cache.capturing.contains_key(pattern) {
+            let hir = parse_cached(pattern, false).ok();
+            let size = pattern.len() + hir.as_ref().map_or(0, |hir| compiled_size(hir));
+            if cache.size + size > MAX_CACHE_BYTES {
+                *cache = CaptureCache::default();
+            }
+            cache.size += size;
+            let capturing = compile_regex(pattern, false).ok().map(|regex| Capturing {
+                states: hir.map_or(0, |hir| automaton_states(&hir)),
+                locations: regex.capture_locations(),
+                regex,
+            });
+            cache.capturing.insert(pattern.to_owned(), capturing);
+        }
+        let Capturing { regex, states, locations } = cache.capturing.get_mut(pattern)?.as_mut()?;
+        let number = match group {
+            CaptureGroup::First => usize::from(regex.captures_len() > 1),
+            CaptureGroup::Number(number) => number,
+            CaptureGroup::Name(name) => regex.capture_names().position(|other| other == Some(name))?,
+        };
+        if !may_search(*states) {
+            return None;
+        }
+        regex.captures_read(locations, text)?;
+        locations.get(number).map(|(start, end)| start..end)
     })
 }
 

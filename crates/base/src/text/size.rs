@@ -70,16 +70,31 @@ fn count_class_states(class: &ClassUnicode) -> usize {
     nodes
 }
 
-/// Returns the names of the expression's capture groups, in order.
-pub fn group_names(hir: &Hir) -> Vec<&str> {
-    let mut names = Vec::new();
-    add_group_names(hir, &mut names);
-    names
+/// A capture group of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group<'h> {
+    pub number: u32,
+    pub name: Option<&'h str>,
+    /// True if the group takes part in every match of the expression.
+    pub always_matches: bool,
 }
 
-fn add_group_names<'h>(hir: &'h Hir, names: &mut Vec<&'h str>) {
-    if let HirKind::Capture(capture) = hir.kind() {
-        names.extend(capture.name.as_deref());
-    }
-    hir.kind().subs().iter().for_each(|part| add_group_names(part, names));
+/// Returns the capture groups of the expression, in order.
+pub fn capture_groups(hir: &Hir) -> Vec<Group<'_>> {
+    let mut groups = Vec::new();
+    add_groups(hir, true, &mut groups);
+    groups
+}
+
+fn add_groups<'h>(hir: &'h Hir, always_matches: bool, groups: &mut Vec<Group<'h>>) {
+    let parts_always_match = match hir.kind() {
+        HirKind::Alternation(_) => false,
+        HirKind::Repetition(repetition) => repetition.min > 0,
+        HirKind::Capture(capture) => {
+            groups.push(Group { number: capture.index, name: capture.name.as_deref(), always_matches });
+            true
+        }
+        _ => true,
+    };
+    hir.kind().subs().iter().for_each(|part| add_groups(part, always_matches && parts_always_match, groups));
 }

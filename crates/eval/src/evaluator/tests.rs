@@ -126,7 +126,7 @@ fn ranges_are_two_comparisons() {
         move |f: &mut Fixture| {
             let left = f.slot("x", KindSet::NUMBER);
             let (start, end) = (f.lit(json!(3)), f.slot("end", KindSet::NUMBER));
-            let right = Operand::Range { start, end, inclusive };
+            let right = Operand::Range { start, end, inclusive, wraps: false };
             let predicate = Predicate { op: Some(Op::In), negated, mode: TestMode::default(), left, right };
             f.cond("x in 3..end", CondKind::Test(Box::new(predicate)))
         }

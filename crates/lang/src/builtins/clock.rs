@@ -1,10 +1,13 @@
 //! Functions that read clock and calendar fields of a time, at the time's own UTC offset or in a
-//! named time zone.
+//! named time zone. Other functions read a number as a time.
 
+use super::Function;
 use crate::arena::Arena;
-use crate::value::Value;
+use crate::value::{Value, parse_datetime};
 use rulec_base::text::zone;
-use time::{OffsetDateTime, UtcOffset};
+use std::fmt::{self, Write};
+use std::ops::RangeInclusive;
+use time::{Date, Month, OffsetDateTime, UtcOffset};
 
 /// Returns the time in the time zone that the second argument names. Without a second argument,
 /// returns the time at its own UTC offset.
@@ -25,8 +28,216 @@ pub(super) fn clock_field<'a>(args: &[Value<'a>], field: impl Fn(OffsetDateTime)
     to_local_time(args).map_or(Value::Missing, |time| Value::Int(field(time).into()))
 }
 
+/// A date or a time of day, with its three numbers. Displayed as the functions write it.
+#[derive(Clone, Copy)]
+enum ClockText {
+    Date([u16; 3]),
+    Time([u16; 3]),
+}
+
+impl fmt::Display for ClockText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClockText::Date([year, month, day]) => write!(f, "{year:04}-{month:02}-{day:02}"),
+            ClockText::Time([hour, minute, second]) => write!(f, "{hour:02}:{minute:02}:{second:02}"),
+        }
+    }
+}
+
+impl ClockText {
+    /// Returns the date of a time. A year before 0, to which only a shift of the time zone leads,
+    /// has no date as text.
+    fn of_date(date: Date) -> Option<ClockText> {
+        let year = u16::try_from(date.year()).ok()?;
+        Some(ClockText::Date([year, u8::from(date.month()).into(), date.day().into()]))
+    }
+
+    /// Builds the text in the arena; missing if `text` is `None`.
+    fn build<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
+        let Some(text) = text else { return Value::Missing };
+        // Writing to a text of the arena never fails.
+        arena.build_text("2026-01-31".len(), |buffer| {
+            let _ = write!(buffer, "{text}");
+        })
+    }
+}
+
+/// The function `date`, which also reads a text with a date or a whole time.
 pub(super) fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    let Some(time) = to_local_time(args) else { return Value::Missing };
-    let date = time.date().to_string();
-    arena.build_text(date.len(), |buffer| buffer.push_str(&date))
+    ClockText::build(clock_text(args, read_date, |time| ClockText::of_date(time.date())), arena)
+}
+
+/// The function `time`, which also reads a text with a time of day or a whole time.
+pub(super) fn time_of_day<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let of_time = |time: OffsetDateTime| {
+        Some(ClockText::Time([time.hour(), time.minute(), time.second()].map(u16::from)))
+    };
+    ClockText::build(clock_text(args, read_time_of_day, of_time), arena)
+}
+
+/// Returns what `read` reads in a text, or the result of `convert` for a whole time.
+fn clock_text(
+    args: &[Value<'_>],
+    read: fn(&str) -> Option<ClockText>,
+    convert: impl Fn(OffsetDateTime) -> Option<ClockText>,
+) -> Option<ClockText> {
+    let [first, zone @ ..] = args else { return None };
+    let Value::Str(text) = *first else { return to_local_time(args).and_then(convert) };
+    match (parse_datetime(text), zone) {
+        (None, []) => read(text),
+        // A date or a time of day has no zone, but an unknown zone gives a missing value.
+        (None, [Value::Str(name)]) => read(text).filter(|_| zone::is_zone(name)),
+        (Some(time), []) => convert(time),
+        (Some(time), [zone]) => to_local_time(&[Value::DateTime(time), *zone]).and_then(convert),
+        _ => None,
+    }
+}
+
+/// Returns the text as `date` or `time` writes it: "9:05" is "09:05:00". `None` if the text is not
+/// a date or a time of day, or if the function is another one.
+pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
+    let text = match function {
+        Function::Date => read_date(text),
+        Function::Time => read_time_of_day(text),
+        _ => None,
+    };
+    text.map(|text| text.to_string())
+}
+
+/// Reads one of the numbers between separators, which has a number of digits in `lengths`.
+fn read_number(part: &str, lengths: RangeInclusive<usize>) -> Option<u16> {
+    let are_digits = lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    part.parse().ok().filter(|_| are_digits)
+}
+
+fn read_date(text: &str) -> Option<ClockText> {
+    let mut parts = text.trim().split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    let year = read_number(year, 4..=4)?;
+    let [month, day] = [month, day].map(|part| read_number(part, 2..=2).map(|number| number as u8));
+    let date = Date::from_calendar_date(year.into(), Month::try_from(month?).ok()?, day?).ok()?;
+    parts.next().is_none().then_some(date).and_then(ClockText::of_date)
+}
+
+/// Reads a time of day from 0:00 to 24:00. The last one is the end of the day.
+fn read_time_of_day(text: &str) -> Option<ClockText> {
+    let mut parts = text.trim().split(':');
+    let (hour, minute) = (read_number(parts.next()?, 1..=2)?, read_number(parts.next()?, 2..=2)?);
+    let second = parts.next().map_or(Some(0), |part| read_number(part, 2..=2))?;
+    let is_valid = minute < 60 && second < 60 && (hour < 24 || (hour, minute, second) == (24, 0, 0));
+    (is_valid && parts.next().is_none()).then_some(ClockText::Time([hour, minute, second]))
+}
+
+/// Returns the days before and after a date, or the seconds before and after a time of day. Returns
+/// nothing for a text that `date` and `time` do not give.
+pub fn neighbouring_clock_texts(text: &str) -> Vec<String> {
+    let clock_text = read_date(text).or_else(|| read_time_of_day(text));
+    let neighbours = match clock_text.filter(|clock_text| clock_text.to_string() == text) {
+        None => [None, None],
+        Some(ClockText::Date([year, month, day])) => {
+            let month = Month::try_from(month as u8).ok();
+            let date = month.and_then(|month| Date::from_calendar_date(year.into(), month, day as u8).ok());
+            [date.and_then(Date::previous_day), date.and_then(Date::next_day)]
+                .map(|date| date.and_then(ClockText::of_date))
+        }
+        Some(ClockText::Time([hour, minute, second])) => {
+            let second = i32::from(hour) * 3600 + i32::from(minute) * 60 + i32::from(second);
+            [second - 1, second + 1].map(|second| {
+                let numbers = [second / 3600, second / 60 % 60, second % 60].map(|number| number as u16);
+                (0..=24 * 3600).contains(&second).then_some(ClockText::Time(numbers))
+            })
+        }
+    };
+    neighbours.into_iter().flatten().map(|text| text.to_string()).collect()
+}
+
+/// Returns the time that lies a number of units after 1970-01-01T00:00:00Z, in UTC. A second has
+/// `units_per_second` units. Missing outside the years 0 to 9999, which RFC 3339 cannot write.
+pub(super) fn from_epoch<'a>(args: &[Value<'a>], units_per_second: i64) -> Value<'a> {
+    let nanoseconds_per_unit = i128::from(1_000_000_000 / units_per_second);
+    let nanoseconds = match *args {
+        [Value::Int(units)] => Some(i128::from(units) * nanoseconds_per_unit),
+        [Value::Wide(units)] => Some(i128::from(units) * nanoseconds_per_unit),
+        // A cast of a float outside the range of integers gives the nearest one.
+        [Value::Float(units)] => Some((units * nanoseconds_per_unit as f64).round() as i128),
+        _ => None,
+    };
+    nanoseconds
+        .and_then(|nanoseconds| OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok())
+        .filter(|time| (0..=9999).contains(&time.year()))
+        .map_or(Value::Missing, Value::DateTime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_times_of_day_have_one_spelling() {
+        let check = |function, text: &str, expected: Option<&str>| {
+            assert_eq!(canonical_clock_text(function, text).as_deref(), expected, "{text}");
+        };
+        for (text, expected) in [
+            ("2026-01-31", Some("2026-01-31")),
+            (" 2028-02-29 ", Some("2028-02-29")),
+            ("2026-02-29", None),
+            ("2026-1-31", None),
+            ("2026-01-31-", None),
+            ("26-01-31", None),
+            ("+026-01-31", None),
+            ("2026-13-01", None),
+        ] {
+            check(Function::Date, text, expected);
+        }
+        for (text, expected) in [
+            ("22:30", Some("22:30:00")),
+            ("9:05", Some("09:05:00")),
+            ("23:59:59", Some("23:59:59")),
+            ("24:00", Some("24:00:00")),
+            ("24:01", None),
+            ("25:00", None),
+            ("22:60", None),
+            ("22:5", None),
+            ("22", None),
+            ("22:30:15:00", None),
+            ("22:30:", None),
+            ("+2:30", None),
+        ] {
+            check(Function::Time, text, expected);
+        }
+    }
+
+    #[test]
+    fn dates_and_times_of_day_have_neighbours() {
+        for (text, neighbours) in [
+            ("2026-03-01", vec!["2026-02-28", "2026-03-02"]),
+            ("0000-01-01", vec!["0000-01-02"]),
+            ("9999-12-31", vec!["9999-12-30"]),
+            ("00:00:00", vec!["00:00:01"]),
+            ("22:59:59", vec!["22:59:58", "23:00:00"]),
+            ("24:00:00", vec!["23:59:59"]),
+            ("9:05", vec![]),
+            ("x", vec![]),
+        ] {
+            assert_eq!(neighbouring_clock_texts(text), neighbours, "{text}");
+        }
+    }
+
+    #[test]
+    fn epoch_numbers_are_times() {
+        let check = |value: Value<'_>, units: i64, expected: Option<&str>| {
+            let time = from_epoch(&[value], units);
+            assert_eq!(time.to_json().as_str(), expected);
+        };
+        check(Value::Int(0), 1, Some("1970-01-01T00:00:00Z"));
+        check(Value::Int(-1), 1, Some("1969-12-31T23:59:59Z"));
+        check(Value::Float(1.5), 1, Some("1970-01-01T00:00:01.5Z"));
+        check(Value::Int(1_767_225_600_123), 1000, Some("2026-01-01T00:00:00.123Z"));
+        check(Value::Int(253_402_300_799), 1, Some("9999-12-31T23:59:59Z"));
+        check(Value::Int(253_402_300_800), 1, None);
+        check(Value::Int(i64::MAX), 1000, None);
+        check(Value::Wide(u64::MAX), 1, None);
+        check(Value::Float(1e300), 1, None);
+        check(Value::Str("0"), 1, None);
+    }
 }

@@ -3,9 +3,10 @@
 
 use crate::arena::Arena;
 use crate::limits::Limit;
-use crate::operators::implementations::finite_or_missing;
+use crate::operators::implementations::{finite_or_missing, within_budget_regex};
 use crate::ty::KindSet;
 use crate::value::Value;
+use rulec_base::text::pattern::{CaptureGroup, capture_cached};
 use rulec_base::text::{self, BucketHash};
 use std::collections::HashSet;
 
@@ -23,6 +24,23 @@ pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         [Value::Str(text)] if !text.trim().is_empty() => Value::Str(text),
         _ => Value::Missing,
     }
+}
+
+pub(super) fn capture<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let (text, pattern, group) = match *args {
+        [Value::Str(text), Value::Str(pattern)] => (text, pattern, CaptureGroup::First),
+        [Value::Str(text), Value::Str(pattern), Value::Str(name)] => {
+            (text, pattern, CaptureGroup::Name(name))
+        }
+        [Value::Str(text), Value::Str(pattern), Value::Int(number)] => match usize::try_from(number) {
+            Ok(number) => (text, pattern, CaptureGroup::Number(number)),
+            Err(_) => return Value::Missing,
+        },
+        _ => return Value::Missing,
+    };
+    let within_budget = |states| within_budget_regex(text.len(), states, arena);
+    let range = capture_cached(pattern, text, group, within_budget);
+    range.and_then(|range| text.get(range)).map_or(Value::Missing, Value::Str)
 }
 
 pub(super) fn placeholders<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {

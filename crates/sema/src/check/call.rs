@@ -3,7 +3,7 @@
 use super::constant::{constant_expr, list_expr};
 use super::decimal::number_kinds;
 use super::fields::NarrowingReason;
-use super::file_settings::ZONE;
+use super::file_settings::{CASE, ZONE};
 use super::path::read_as_declared;
 use super::read::typed_read;
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
@@ -198,6 +198,13 @@ impl<'a> Checker<'a> {
             let zone = constant_expr(zone.as_ref().into(), span);
             self.check_known_argument(function, "zone", &zone)?;
             args.push(zone);
+        } else if let (true, Some(time)) = (takes_zone, args.first()) {
+            self.warn_no_zone(function, time, span);
+        }
+        if function == Function::Capture {
+            self.setting_uses.record(CASE);
+            let ignore_case = self.ignores_case(span);
+            self.check_capture(&mut args, ignore_case)?;
         }
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
         let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };

@@ -44,6 +44,8 @@ pub(super) struct SettingUses<'a> {
     by_definition: HashMap<&'a str, SettingSet>,
     /// The definitions that were reported, with the file that uses them.
     reported: HashSet<(FileId, &'a str)>,
+    /// The files in which a clock function without a time zone was reported.
+    pub files_without_zone: HashSet<FileId>,
 }
 
 impl SettingUses<'_> {

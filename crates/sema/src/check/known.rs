@@ -8,12 +8,13 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text::{self, BucketHash, network, version, zone};
 use rulec_lang::builtins::Function;
-use rulec_lang::value::Value;
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::{Value, parse_datetime};
 
 impl Checker<'_> {
-    /// Checks a constant argument that must be a valid time zone, version or hash. Returns true if
-    /// such an argument is not constant, because then the text may be invalid at run time. Returns
-    /// false for all other parameters.
+    /// Checks a constant argument that must be a valid time zone, version, hash, date or time of
+    /// day. Returns true if such an argument is not constant, because then the text may be
+    /// invalid at run time. Returns false for all other parameters.
     pub(super) fn check_known_argument(
         &mut self,
         function: Function,
@@ -35,9 +36,12 @@ impl Checker<'_> {
             }
             (Function::Bucket, "hash") if is_constant => self.check_hash(text, span)?,
             (Function::Version, _) if is_constant => drop(self.check_version(text, span)?),
+            (Function::Date | Function::Time, _) if is_constant && parse_datetime(text).is_none() => {
+                drop(self.check_clock_text(function, text, span)?)
+            }
             _ => {}
         }
-        Ok(must_be_valid(function, param) && !is_constant)
+        Ok(may_be_invalid(function, param, arg))
     }
 
     pub(super) fn check_zone(&mut self, name: &str, span: Span) -> Checked<()> {
@@ -119,8 +123,14 @@ impl Checker<'_> {
     }
 }
 
-/// True for a parameter whose text or number must be valid: a time zone, a version, a hash or a
-/// number of buckets. Such an argument that is not constant may be invalid at run time.
-pub(super) fn must_be_valid(function: Function, param: &str) -> bool {
-    matches!((function, param), (_, "zone") | (Function::Bucket, "hash" | "of") | (Function::Version, _))
+/// True if an argument must be valid, and may be invalid at run time because it is not constant.
+/// Such an argument is a time zone, a version, a hash or a number of buckets. The text of a date
+/// or of a time of day is one too.
+pub(super) fn may_be_invalid(function: Function, param: &str, arg: &Expr) -> bool {
+    let must_be_valid = match (function, param) {
+        (_, "zone") | (Function::Bucket, "hash" | "of") | (Function::Version, _) => true,
+        (Function::Date | Function::Time, _) => arg.ty.kinds.overlaps(KindSet::STRING),
+        _ => false,
+    };
+    must_be_valid && arg.as_const().is_none()
 }

@@ -188,7 +188,9 @@ fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message>
         ));
     }
     if is_call_of(Function::Hour) {
-        return Some(message!("`hour` gives a number from 0 to 23: write `hour(x) >= 9`"));
+        return Some(message!(
+            "`hour` gives a number from 0 to 23: write `hour(x) >= 9`, or `time(x) >= \"09:30\"` for a time of day"
+        ));
     }
     let both_kinds = left.ty.kinds.union(right.ty.kinds);
     let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
@@ -202,7 +204,13 @@ fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message>
             text.starts_with(|c: char| c.is_ascii_digit()) && text.matches('-').count() == 2
         })
     });
-    if number_and_text && has_constant(&Ty::STRING) && !has_date {
+    let number_and_time = both_kinds.overlaps(KindSet::NUMBER)
+        && (both_kinds == KindSet::DATETIME.union(both_kinds.intersect(KindSet::NUMBER)) || has_date);
+    if number_and_time {
+        Some(message!(
+            "to read a number as a time, write `from_epoch_seconds(x)`, or `from_epoch_millis(x)` for milliseconds"
+        ))
+    } else if number_and_text && has_constant(&Ty::STRING) {
         Some(message!("a number is written without quotes"))
     } else if number_and_text
         && has_constant(&Ty::INT)

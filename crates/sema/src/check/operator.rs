@@ -14,6 +14,7 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_base::text::{NormalizationForm, TextMode};
+use rulec_lang::builtins::Function;
 use rulec_lang::operators::{
     self, AcceptedModifiers, Case, Modifiers, Op, OpInfo, OperatorForm, OperatorResult, Quantity,
     RightOperand, TestMode,
@@ -37,7 +38,7 @@ impl<'a> Checker<'a> {
             return self.check_in_range(binary, left?, (start, end, *inclusive), span);
         }
         let right = self.check_operand(&binary.right, row);
-        let (left, right) = (left?, right?);
+        let (left, right) = self.fit_clock_operands(row.op, left?, right?)?;
         let (left, right) = self.fit_operands(row, binary, left, right)?;
         let mode = self.test_mode(row, &binary.modifiers, &left, &right, span);
         self.check_text_operand(row.op, mode, &right)?;
@@ -171,11 +172,20 @@ impl<'a> Checker<'a> {
         }
         let (start, end) = (self.check_operand(start, less_than), self.check_operand(end, less_than));
         let (start, end) = (start?, end?);
+        let (left, start) = self.fit_clock_operands(Op::Ge, left, start)?;
+        let (left, end) = self.fit_clock_operands(Op::Lt, left, end)?;
+        let read = self.clock_read(&left);
+        // If only the end is a date or a time of day, the left side is read so since then.
+        let start = match &read {
+            Some(read) => self.read_like(read, start)?,
+            None => start,
+        };
+        let wraps = read.is_some_and(|read| read.function == Function::Time);
         let (left, start) = self.fit_operands(less_than, binary, left, start)?;
         let (left, end) = self.fit_operands(less_than, binary, left, end)?;
         self.warn_fraction(&left, &start);
         self.warn_fraction(&left, &end);
-        let right = Operand::Range { start, end, inclusive };
+        let right = Operand::Range { start, end, inclusive, wraps };
         let test = Predicate { negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
         Ok(Term::Cond(test.into_cond(span)))
     }

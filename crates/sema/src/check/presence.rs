@@ -5,11 +5,15 @@
 //! operands, because a missing operand makes it unknown.
 
 use super::Checker;
+use super::capture::{always_captures, effective_pattern};
 use super::fields::{MessageFields, field_of_type};
-use super::known::must_be_valid;
-use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, MAX_NODES, Part, Predicate, Program, Term};
+use super::known::may_be_invalid;
+use crate::hir::{
+    Cond, CondKind, Const, Expr, ExprKind, LetId, MAX_NODES, Operand, Part, Predicate, Program, Term,
+};
 use crate::request::Feature;
 use rulec_base::decimal::Decimal;
+use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_lang::value::Value;
@@ -44,6 +48,8 @@ enum Goal<'g> {
     Field(&'g [Arc<str>], KindSet),
     /// The value of an equal expression.
     Value(&'g Expr),
+    /// A match of this regular expression in this text.
+    Match(&'g Expr, &'g str),
 }
 
 impl<'p> PresenceProof<'p> {
@@ -89,11 +95,10 @@ impl<'p> PresenceProof<'p> {
             }
             ExprKind::Call(function, args) => {
                 let params = function.info().params;
-                function.info().missing_result_reason().is_some()
+                (function.info().missing_result_reason().is_some() && !self.surely_captures(*function, args))
                     || args.iter().enumerate().any(|(index, arg)| {
                         let (param, _) = params[index.min(params.len() - 1)];
-                        (must_be_valid(*function, param) && arg.as_const().is_none())
-                            || self.may_be_missing(arg)
+                        may_be_invalid(*function, param, arg) || self.may_be_missing(arg)
                     })
             }
             ExprKind::Extern(id, args) => {
@@ -111,6 +116,15 @@ impl<'p> PresenceProof<'p> {
             }
             _ => true,
         }
+    }
+
+    /// True for a call of `capture` whose expression matches because a known condition tests it.
+    fn surely_captures(&mut self, function: Function, args: &[Expr]) -> bool {
+        let [text, pattern, group @ ..] = args else { return false };
+        let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());
+        let Some(pattern) = pattern.filter(|_| function == Function::Capture) else { return false };
+        let group = group.first().and_then(Expr::as_const).map(Const::value);
+        always_captures(pattern, group) && self.is_proven(Goal::Match(text, pattern))
     }
 
     /// Counts a step; false if the proof has taken too many.
@@ -183,6 +197,9 @@ impl<'p> PresenceProof<'p> {
                     let finds_present = (test.op == Some(Op::IsPresent)) == (truth != test.negated);
                     finds_present && self.presence_proves(&test.left, goal)
                 }
+                Some(Op::Matches) if matches!(goal, Goal::Match(..)) => {
+                    truth != test.negated && is_match_test(test, goal)
+                }
                 // A range is false if one of its bounds excludes the value, so only a true range
                 // has both bounds.
                 Some(Op::In) if truth == test.negated => self.presence_proves(&test.left, goal),
@@ -250,6 +267,7 @@ impl<'p> PresenceProof<'p> {
     fn reaches(&self, value: &Expr, goal: Goal<'_>) -> bool {
         match goal {
             Goal::Value(wanted) => same_value(value, wanted),
+            Goal::Match(..) => false,
             Goal::Field(wanted, wanted_kinds) => self.field_path(value).is_some_and(|(path, kinds)| {
                 let kinds = if path.len() > wanted.len() { KindSet::DICT } else { kinds };
                 path.starts_with(wanted) && kinds.is_subset(wanted_kinds.with_accepted_kinds())
@@ -288,6 +306,15 @@ impl<'p> PresenceProof<'p> {
 fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
     field_of_type(base, name)
         .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
+}
+
+/// True for a test of the goal, which is a match, by `matches` with one constant expression.
+fn is_match_test(test: &Predicate, goal: Goal<'_>) -> bool {
+    let (Goal::Match(text, pattern), Operand::Value(written)) = (goal, &test.right) else { return false };
+    let written = written.as_const().and_then(|written| written.value().as_str());
+    test.mode.quantity.is_none()
+        && written.is_some_and(|written| effective_pattern(written, test.mode.text.fold) == pattern)
+        && same_value(&test.left, text)
 }
 
 fn is_presence_test(test: &Predicate) -> bool {

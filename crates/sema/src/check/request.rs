@@ -174,7 +174,8 @@ impl<'a> Checker<'a> {
                     .help(message!("require at least one character, for example with `+` in place of `*`")),
             );
         }
-        let mut names = text::group_names(&hir);
+        let groups = text::capture_groups(&hir);
+        let mut names: Vec<&str> = groups.iter().filter_map(|group| group.name).collect();
         if names.is_empty() {
             names.push(WHOLE_MATCH_FIELD);
         }

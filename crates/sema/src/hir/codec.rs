@@ -140,7 +140,7 @@ impl_codec!(enum CondKind {
 });
 impl_codec!(struct Guarded { usable, cond });
 impl_codec!(struct Predicate { op, negated, mode, left, right });
-impl_codec!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, inclusive } });
+impl_codec!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, inclusive, wraps } });
 impl_codec!(struct Var { id, name, kinds });
 impl_codec!(struct Expr { kind, ty, optional, span });
 impl_codec!(enum ExprKind {

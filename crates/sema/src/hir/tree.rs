@@ -95,6 +95,9 @@ pub enum Operand {
         end: Expr,
         /// Whether `end` is part of the range.
         inclusive: bool,
+        /// Whether the range passes midnight if `end` lies before `start`: it then contains the
+        /// values from `start` and those before `end`.
+        wraps: bool,
     },
 }
 

@@ -19,13 +19,19 @@ pub const UNITS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),
     ("m", 60, 1),
+    ("min", 60, 1),
     ("h", 3600, 1),
     ("d", 86_400, 1),
     ("w", 604_800, 1),
+    ("kB", 1000, 1),
     ("KB", 1000, 1),
     ("MB", 1_000_000, 1),
+    ("GB", 1_000_000_000, 1),
+    ("TB", 1_000_000_000_000, 1),
     ("KiB", 1024, 1),
-    ("MiB", 1024 * 1024, 1),
+    ("MiB", 1 << 20, 1),
+    ("GiB", 1 << 30, 1),
+    ("TiB", 1 << 40, 1),
 ];
 
 /// Returns the value of a number literal. `negative` is true if a minus sign precedes it.
@@ -122,7 +128,7 @@ pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
     Some(match lower.as_str() {
         "millisecond" | "milliseconds" | "msec" | "millis" => "ms",
         "sec" | "secs" | "second" | "seconds" => "s",
-        "min" | "mins" | "minute" | "minutes" => "m",
+        "mins" | "minute" | "minutes" => "min",
         "hr" | "hrs" | "hour" | "hours" => "h",
         "day" | "days" => "d",
         "week" | "weeks" => "w",
@@ -280,7 +286,13 @@ mod tests {
         check("1.5h", Literal::Float(5400.0));
         check("7d", Literal::Int(604_800));
         check("2w", Literal::Int(1_209_600));
+        check("5min", Literal::Int(300));
+        check("64kB", Literal::Int(64_000));
         check("64KB", Literal::Int(64_000));
+        check("2GB", Literal::Int(2_000_000_000));
+        check("2GiB", Literal::Int(1 << 31));
+        check("1.5GB", Literal::Float(1.5e9));
+        check("1TiB", Literal::Int(1 << 40));
         check("1MB", Literal::Int(1_000_000));
         check("64KiB", Literal::Int(65_536));
         check("1MiB", Literal::Int(1_048_576));

@@ -354,7 +354,7 @@ impl<'a> Checker<'a> {
                 let clamped = call(Function::Max, vec![start.clone(), upper_bounded]);
                 Correction::Clamp(self.add_value(clamped))
             });
-            let range = Operand::Range { start, end, inclusive: *inclusive };
+            let range = Operand::Range { start, end, inclusive: *inclusive, wraps: false };
             return Ok(Some(("range", test_condition(Op::In, typed.clone(), range, span), clamp)));
         }
         if limits.clamp {

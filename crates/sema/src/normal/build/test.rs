@@ -19,14 +19,21 @@ impl NormalBuilder<'_> {
         let right = match &test.right {
             Operand::Nothing => None,
             Operand::Value(value) => Some(self.build_expr(value)),
-            Operand::Range { start, end, inclusive } => {
+            Operand::Range { start, end, inclusive, wraps } => {
                 let (start, end) = (self.build_expr(start), self.build_expr(end));
                 let upper = if *inclusive { Op::Le } else { Op::Lt };
-                let parts = [
-                    self.build_comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
-                    self.build_comparison(upper, left, Some(end), TestMode::default(), want),
-                ];
-                return self.join_conds(parts, want);
+                let from_start = self.build_comparison(Op::Lt, left, Some(start), TestMode::default(), !want);
+                let to_end = self.build_comparison(upper, left, Some(end), TestMode::default(), want);
+                if !wraps {
+                    return self.join_conds([from_start, to_end], want);
+                }
+                let mut is_ordered =
+                    |want| self.build_comparison(Op::Le, start, Some(end), TestMode::default(), want);
+                let (ordered, reversed) = (is_ordered(want), is_ordered(!want));
+                let between = self.join_conds([ordered, from_start, to_end], want);
+                let outside = self.join_conds([from_start, to_end], !want);
+                let wrapped = self.join_conds([reversed, outside], want);
+                return self.join_conds([between, wrapped], !want);
             }
         };
         for operand in [Some(left), right].into_iter().flatten() {

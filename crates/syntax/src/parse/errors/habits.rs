@@ -278,9 +278,8 @@ impl ParseFailure<'_, '_> {
             && is_number(self.token_before().map(|token| token.kind))
             && is_number(self.cx.sigs.get(self.token_index + 1).map(|sig| sig.token.kind))
         {
-            let help = message!(
-                "compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\""
-            );
+            let help =
+                message!("write it as a text, and compare it with `time(at)`, as in `time(at) >= \"10:30\"`");
             return self.unexpected_token(message!("a time of day is not a value"), help);
         }
         None

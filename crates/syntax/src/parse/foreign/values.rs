@@ -4,6 +4,7 @@
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_lang::builtins::{Function, canonical_clock_text};
 
 /// Returns what replaces a text with a prefix, such as `f"hi {name}"`. `text` includes the quotes.
 /// `None` if the prefix is known from no language.
@@ -51,10 +52,9 @@ pub(in super::super) fn bare_literal_error(span: Span, text: &str) -> Option<Dia
     let (message, replacement): (Message, String) = if let Some(date) = iso_date(text) {
         match date.contains('T') {
             true => (message!("a time is written as a text"), format!("\"{date}\"")),
-            false => (
-                message!("a date is written as a text: `{text}` is arithmetic"),
-                format!("\"{date}T00:00:00Z\""),
-            ),
+            false => {
+                (message!("a date is written as a text: `{text}` is arithmetic"), format!("date(\"{date}\")"))
+            }
         }
     } else if is_address(text) {
         (message!("a network address is written as a text"), format!("\"{text}\""))
@@ -128,31 +128,21 @@ pub(in super::super) fn between_replacement(left: &str, low: &str, high: &str) -
     if is_number(low) && is_number(high) {
         return format!("{left} in {low}..={high}");
     }
-    let Some((from, until)) = minute_of_day(low).zip(minute_of_day(high)) else {
+    let unquoted = |text: &str| text.strip_prefix('"')?.strip_suffix('"').map(str::to_owned);
+    let Some((from, until)) = unquoted(low).zip(unquoted(high)) else {
         return format!("{left} >= {low} and {left} <= {high}");
     };
     let inner = left.strip_suffix(')').and_then(|call| call.split_once('('));
     let time = match inner {
-        Some(("hour" | "time" | "time_of_day", time)) => time,
+        Some(("hour" | "time" | "time_of_day" | "date", time)) => time,
         _ => left,
     };
-    let whole_hours = from % 60 == 0 && until % 60 == 0;
-    let (value, from, until) = match whole_hours {
-        true => (format!("hour({time})"), from / 60, until / 60),
-        false => (format!("hour({time}) * 60 + minute({time})"), from, until),
-    };
-    match from <= until {
-        true => format!("{value} in {from}..{until}"),
-        // The range contains midnight.
-        false => format!("({value} >= {from} or {value} < {until})"),
+    let reads =
+        |function| [&from, &until].into_iter().all(|text| canonical_clock_text(function, text).is_some());
+    match [Function::Time, Function::Date].into_iter().find(|function| reads(*function)) {
+        Some(function) => format!("{}({time}) in {low}..={high}", function.info().name),
+        None => format!("{left} >= {low} and {left} <= {high}"),
     }
-}
-
-/// Returns the minute of the day that a text such as `"09:30"` means.
-fn minute_of_day(text: &str) -> Option<u32> {
-    let (hour, minute) = text.strip_prefix('"')?.strip_suffix('"')?.split_once(':')?;
-    let number = |text: &str| text.parse::<u32>().ok().filter(|_| text.len() <= 2);
-    Some(number(hour)? * 60 + number(minute)?).filter(|minute| *minute <= 24 * 60)
 }
 
 #[cfg(test)]
@@ -179,10 +169,10 @@ mod tests {
             let fix = bare_literal_error(span, text).map(|error| error.fixes[0].replacement.clone());
             assert_eq!(fix.as_deref(), expected, "{text}");
         };
-        check("2026-01-31", Some("\"2026-01-31T00:00:00Z\""));
-        check("2026/1/3", Some("\"2026-01-03T00:00:00Z\""));
-        check("31.01.2026", Some("\"2026-01-31T00:00:00Z\""));
-        check("01/31/2026", Some("\"2026-01-31T00:00:00Z\""));
+        check("2026-01-31", Some("date(\"2026-01-31\")"));
+        check("2026/1/3", Some("date(\"2026-01-03\")"));
+        check("31.01.2026", Some("date(\"2026-01-31\")"));
+        check("01/31/2026", Some("date(\"2026-01-31\")"));
         check("2026-01-31T10:00", Some("\"2026-01-31T10:00:00Z\""));
         check("2026-01-31T10:00:00+08:00", Some("\"2026-01-31T10:00:00+08:00\""));
         check("10.0.0.1", Some("\"10.0.0.1\""));
@@ -199,9 +189,10 @@ mod tests {
             assert_eq!(between_replacement(left, low, high), expected);
         };
         check("n", "3", "5", "n in 3..=5");
-        check("hour(now)", "\"09:00\"", "\"18:00\"", "hour(now) in 9..18");
-        check("time(now)", "\"22:00\"", "\"6:00\"", "(hour(now) >= 22 or hour(now) < 6)");
-        check("at", "\"9:30\"", "\"18:00\"", "hour(at) * 60 + minute(at) in 570..1080");
+        check("hour(now)", "\"09:00\"", "\"18:00\"", "time(now) in \"09:00\"..=\"18:00\"");
+        check("time(now)", "\"22:00\"", "\"6:00\"", "time(now) in \"22:00\"..=\"6:00\"");
+        check("at", "\"2026-01-01\"", "\"2026-01-31\"", "date(at) in \"2026-01-01\"..=\"2026-01-31\"");
+        check("name", "\"a\"", "\"b\"", "name >= \"a\" and name <= \"b\"");
         check("at", "ctx.a", "ctx.b", "at >= ctx.a and at <= ctx.b");
     }
 }

@@ -1,0 +1,108 @@
+//! Checks calls of `capture`: the regular expression is constant, and has the group.
+
+use super::pattern::regex_too_large;
+use super::{Checked, Checker};
+use crate::hir::{Const, Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text;
+use rulec_lang::operators::Case;
+use rulec_lang::value::Value;
+use std::sync::Arc;
+
+/// The start of an expression that ignores case.
+const IGNORING_CASE: &str = "(?i)";
+
+/// Returns the expression that `capture` gets for the written one.
+pub(super) fn effective_pattern(written: &str, ignore_case: bool) -> String {
+    format!("{}{written}", if ignore_case { IGNORING_CASE } else { "" })
+}
+
+/// True if the expression of a call of `capture` is such that a match always has the group.
+pub(super) fn always_captures(pattern: &str, group: Option<Value<'_>>) -> bool {
+    let Ok(hir) = text::parse_cached(pattern, false) else { return false };
+    let groups = text::capture_groups(&hir);
+    match group {
+        None => groups.first().is_none_or(|group| group.always_matches),
+        Some(Value::Int(0)) => true,
+        Some(wanted) => groups.iter().any(|group| group.always_matches && is_group(group, wanted)),
+    }
+}
+
+fn is_group(group: &text::Group<'_>, wanted: Value<'_>) -> bool {
+    match wanted {
+        Value::Int(number) => i64::from(group.number) == number,
+        Value::Str(name) => group.name == Some(name),
+        _ => false,
+    }
+}
+
+impl Checker<'_> {
+    /// Checks the expression and the group of a call. An expression in a file that ignores case is
+    /// changed to ignore case, like the expressions of `matches`.
+    pub(super) fn check_capture(&mut self, args: &mut [Expr], ignore_case: bool) -> Checked<()> {
+        let [_, pattern, group @ ..] = args else { return Ok(()) };
+        let span = pattern.span;
+        let Some(Value::Str(written)) = pattern.as_const().map(Const::value) else {
+            let message = message!("the regular expression of `capture` must be constant");
+            let help =
+                message!("write the regular expression in the call, as in `capture(text, r\"#(\\d+)\")`");
+            return self.fail(Code::RegexNotConstant, span, message, help);
+        };
+        self.check_pattern(written, ignore_case, span)?;
+        let effective = effective_pattern(written, ignore_case);
+        if let Ok(hir) = text::parse_cached(written, ignore_case) {
+            if !text::surely_compiles(&hir) && text::compile_regex(&effective, false).is_err() {
+                return self.report(regex_too_large(span));
+            }
+            if let Some(group) = group.first() {
+                self.check_group(&text::capture_groups(&hir), group)?;
+            }
+        }
+        pattern.kind = ExprKind::Const(Const::Json(Arc::new(effective.into())));
+        Ok(())
+    }
+
+    fn check_group(&mut self, groups: &[text::Group<'_>], group: &Expr) -> Checked<()> {
+        let Some(wanted) = group.as_const().map(Const::value) else {
+            let message = message!("the group of `capture` must be constant");
+            let help = message!("write the number or the name of the group");
+            return self.fail(Code::ConstantWanted, group.span, message, help);
+        };
+        if matches!(wanted, Value::Int(0)) || groups.iter().any(|group| is_group(group, wanted)) {
+            return Ok(());
+        }
+        let message = message!("the regular expression has no group {}", wanted.to_json());
+        let diagnostic = Diagnostic::new(Code::UnknownCapture, group.span, message);
+        let near =
+            wanted.as_str().and_then(|name| self.nearest(name, groups.iter().filter_map(|group| group.name)));
+        self.report(match near {
+            Some(near) => diagnostic
+                .help(message!("did you mean \"{near}\"?"))
+                .likely_fix(group.span, format!("\"{near}\"")),
+            None => diagnostic.help(groups_help(groups)),
+        })
+    }
+
+    /// Returns whether the expressions of a file ignore case.
+    pub(super) fn ignores_case(&self, span: Span) -> bool {
+        self.settings_of(span.file).case == Case::Ignore
+    }
+}
+
+fn groups_help(groups: &[text::Group<'_>]) -> rulec_base::diag::Message {
+    let name = |group: &text::Group<'_>| match group.name {
+        Some(name) => format!("{} (\"{name}\")", group.number),
+        None => group.number.to_string(),
+    };
+    match groups.is_empty() {
+        true => {
+            message!("write parentheses around the part to capture, as in r\"#(\\d+)\" or r\"#(?<id>\\d+)\"")
+        }
+        false => {
+            let names: Vec<String> = groups.iter().map(name).collect();
+            message!("its groups are {}", names.join(", "))
+        }
+    }
+}

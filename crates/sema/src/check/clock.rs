@@ -1,0 +1,231 @@
+//! Dates and times of day. `date(x)` and `time(x)` give texts. If one side of a comparison is such
+//! a call, the other side is read by the same function and in the same time zone.
+
+use super::constant::{constant_expr, list_expr};
+use super::known::may_be_invalid;
+use super::{Checked, Checker};
+use crate::hir::{Const, Expr, ExprKind, Term};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text;
+use rulec_lang::builtins::{Function, canonical_clock_text};
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::value::{Value, parse_datetime};
+use serde_json::Value as Json;
+
+/// How a side of a comparison reads a time: by `date` or `time`, and in which time zone.
+pub(super) struct ClockRead {
+    pub function: Function,
+    zone: Option<Expr>,
+}
+
+impl Checker<'_> {
+    /// Returns how an expression reads a time, if its value is a result of `date` or `time`.
+    pub(super) fn clock_read(&self, expr: &Expr) -> Option<ClockRead> {
+        match &expr.kind {
+            ExprKind::Call(function @ (Function::Date | Function::Time), args) => {
+                Some(ClockRead { function: *function, zone: args.get(1).cloned() })
+            }
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.clock_read(body),
+                Term::Cond(_) => None,
+            },
+            ExprKind::Read(inner, _)
+            | ExprKind::Op(Op::Coalesce, inner, _)
+            | ExprKind::If { then: inner, .. } => self.clock_read(inner),
+            _ => None,
+        }
+    }
+
+    /// If one operand is a date or a time of day, reads the other operand in the same way.
+    pub(super) fn fit_clock_operands(&mut self, op: Op, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
+        if !matches!(op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::In) {
+            return Ok((left, right));
+        }
+        // A list of the message is compared as it is.
+        let is_other_list = op == Op::In && right.as_const().is_none() && !is_list(&right);
+        match (self.clock_read(&left), self.clock_read(&right)) {
+            _ if is_other_list => Ok((left, right)),
+            (Some(read), None) => {
+                let right = self.read_like(&read, right)?;
+                Ok((left, right))
+            }
+            (None, Some(read)) => {
+                let left = self.read_like(&read, left)?;
+                Ok((left, right))
+            }
+            (None, None) => {
+                self.reject_clock_text(&left, &right)?;
+                self.reject_clock_text(&right, &left)?;
+                Ok((left, right))
+            }
+            (Some(_), Some(_)) => Ok((left, right)),
+        }
+    }
+
+    /// Reads a value as a date or a time of day. Constants are converted here, other texts and
+    /// times by a call.
+    pub(super) fn read_like(&mut self, read: &ClockRead, value: Expr) -> Checked<Expr> {
+        let (function, span) = (read.function, value.span);
+        if self.clock_read(&value).is_some() {
+            return Ok(value);
+        }
+        if let Some(constant) = value.as_const() {
+            let json = match (constant.value(), constant.value().elements()) {
+                (Value::Str(text), _) => self.check_clock_text(function, text, span)?.into(),
+                (_, Some(elements)) => {
+                    let elements = elements.map(|element| match element {
+                        Value::Str(text) => self.check_clock_text(function, text, span).map(Json::from),
+                        other => Ok(other.to_json()),
+                    });
+                    elements.collect::<Checked<Vec<Json>>>()?.into()
+                }
+                (other, None) => other.to_json(),
+            };
+            return Ok(constant_expr(json, span));
+        }
+        if let ExprKind::List(items) = value.kind {
+            let items: Checked<Vec<Expr>> =
+                items.into_iter().map(|item| self.read_like(read, item)).collect();
+            return Ok(list_expr(items?, span));
+        }
+        let (param, kinds) = function.info().params[0];
+        if !value.ty.kinds.overlaps(kinds) {
+            return Ok(value);
+        }
+        let arg = self.check_argument(function.info().name, param, value, &Ty::from_kinds(kinds), None)?;
+        let zone_may_fail = |zone: &Expr| zone.optional || may_be_invalid(function, "zone", zone);
+        let optional = arg.optional
+            || may_be_invalid(function, param, &arg)
+            || read.zone.as_ref().is_some_and(zone_may_fail);
+        if read.zone.is_none() {
+            self.warn_no_zone(function, &arg, span);
+        }
+        let args = [arg].into_iter().chain(read.zone.clone()).collect();
+        Ok(Expr { optional, ..Expr::call(function, args, Ty::STRING, span) })
+    }
+
+    fn source_of(&self, span: Span) -> &str {
+        let file = self.loaded.sources.get(span.file);
+        file.and_then(|file| file.text.get(span.range())).unwrap_or("x")
+    }
+
+    /// Checks a constant date or time of day; returns it in the form that the function gives.
+    pub(super) fn check_clock_text(&mut self, function: Function, text: &str, span: Span) -> Checked<String> {
+        if let Some(canonical) = canonical_clock_text(function, text) {
+            return Ok(canonical);
+        }
+        let shown = text::to_one_line(text);
+        let (message, meant, help) = match function {
+            Function::Date => (message!("\"{shown}\" is not a date"), meant_date(text), date_help(text)),
+            _ => (message!("\"{shown}\" is not a time of day"), meant_time(text), time_help(text)),
+        };
+        let diagnostic = Diagnostic::new(Code::BadClockText, span, message);
+        let is_literal = self.source_of(span).starts_with('"');
+        self.report(match meant {
+            Some(meant) if is_literal => diagnostic
+                .help(message!("write `{}`", format!("\"{meant}\"")))
+                .likely_fix(span, format!("\"{meant}\"")),
+            Some(meant) => diagnostic.help(message!("write `{}`", format!("\"{meant}\""))),
+            None => diagnostic.help(help),
+        })
+    }
+
+    /// Reports a constant date or time of day that is compared with a whole time.
+    fn reject_clock_text(&mut self, time: &Expr, constant: &Expr) -> Checked<()> {
+        let Some(Value::Str(text)) = constant.as_const().map(Const::value) else { return Ok(()) };
+        if time.ty.kinds != KindSet::DATETIME {
+            return Ok(());
+        }
+        let is_clock_text = |function: &Function| canonical_clock_text(*function, text).is_some();
+        let Some(function) = [Function::Date, Function::Time].into_iter().find(is_clock_text) else {
+            return Ok(());
+        };
+        let call = format!("{}({})", function.info().name, self.source_of(time.span));
+        let message = message!("\"{}\" is not a date and time", text.trim());
+        let help = match function {
+            Function::Date => message!(
+                "to compare the date, write `{call}`; for a moment, write the time and the offset, as in \
+                \"{}T00:00:00Z\"",
+                text.trim()
+            ),
+            _ => message!("to compare the time of day, write `{call}`"),
+        };
+        let diagnostic = Diagnostic::new(Code::BadDatetime, constant.span, message).help(help);
+        self.report(diagnostic.likely_fix(time.span, call))
+    }
+
+    /// Warns if neither the call nor the file gives the time zone in which a time is read. Each
+    /// file gets one warning.
+    pub(super) fn warn_no_zone(&mut self, function: Function, arg: &Expr, span: Span) {
+        let is_time = arg.as_const().is_none() && arg.ty.kinds.overlaps(KindSet::DATETIME);
+        if !is_time || !self.setting_uses.files_without_zone.insert(span.file) {
+            return;
+        }
+        let name = function.info().name;
+        let message = message!("`{name}` reads the time at the offset that each message writes, often UTC");
+        let help = message!(
+            "write the time zone for the whole file, as in `settings {{ zone: \"Asia/Shanghai\" }}`, or in the \
+            call, as in `{name}(x, \"Asia/Shanghai\")`; \"UTC\" is a time zone too"
+        );
+        self.emit(Code::NoZone, span, message, help);
+    }
+}
+
+fn is_list(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::List(_))
+}
+
+/// Returns the date that a text of another form surely means.
+fn meant_date(text: &str) -> Option<String> {
+    if let Some(time) = parse_datetime(text) {
+        return Some(time.date().to_string());
+    }
+    let parts: Vec<&str> = text.trim().split(['-', '/', '.']).collect();
+    let [year, month, day] = parts.as_slice() else { return None };
+    let (year, day) = if day.len() == 4 && !text.contains('/') { (day, year) } else { (year, day) };
+    canonical_clock_text(Function::Date, &format!("{year}-{month:0>2}-{day:0>2}"))
+}
+
+fn date_help(text: &str) -> Message {
+    let days_of_month = |text: &str| {
+        let month = text.trim().get(..8)?;
+        (28..=31).rev().find(|day| canonical_clock_text(Function::Date, &format!("{month}{day}")).is_some())
+    };
+    match days_of_month(text) {
+        Some(days) => message!("this month has {} days", days),
+        None => message!("write the year, the month and the day, as in \"2026-01-31\""),
+    }
+}
+
+/// Returns the time of day that a text of another form surely means.
+fn meant_time(text: &str) -> Option<String> {
+    let lower = text.trim().to_lowercase().replace('.', ":");
+    let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let suffix = lower[digits.len()..].trim();
+    let (hour, rest) = digits.split_once(':').unwrap_or((digits, "00"));
+    let hour: u8 = hour.parse().ok()?;
+    let hour = match suffix {
+        "" | "h" if !digits.contains(':') && hour > 23 => return None,
+        "" | "h" => hour,
+        "am" if hour <= 12 => hour % 12,
+        "pm" if hour <= 12 => hour % 12 + 12,
+        _ => return None,
+    };
+    let time = format!("{hour:02}:{rest}");
+    canonical_clock_text(Function::Time, &time).map(|_| time)
+}
+
+fn time_help(text: &str) -> Message {
+    let has_offset = text.contains(['+', 'Z', 'z']) || text.matches('-').count() == 1;
+    match has_offset {
+        true => {
+            message!("leave the offset out, and name the time zone in the call: `time(x, \"Asia/Shanghai\")`")
+        }
+        false => message!(
+            "write hours from 00 to 23 and minutes, as in \"22:30\" or \"22:30:15\"; \"24:00\" is the end of the day"
+        ),
+    }
+}
