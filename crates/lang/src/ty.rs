@@ -276,7 +276,7 @@ impl Ty {
             places.add_number();
         }
         match &self.inner {
-            InnerType::Unknown => {}
+            InnerType::Unknown | InnerType::Values(_) => {}
             InnerType::Element(element) => places.add_elements(element.exact_places()),
             InnerType::Fields(record) => {
                 for field in &record.fields {

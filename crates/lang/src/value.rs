@@ -6,7 +6,7 @@
 mod exact;
 mod reading;
 
-use crate::ty::{Kind, KindSet};
+use crate::ty::Kind;
 use bumpalo::Bump;
 use exact::{compare_decimals, compare_wide, decimal_to_json};
 use rulec_base::decimal::Decimal;

@@ -1,6 +1,7 @@
 //! Tests of values: exact comparison of numbers, equality, and typed reads.
 
 use super::*;
+use crate::ty::KindSet;
 use serde_json::json;
 
 #[test]
