@@ -88,14 +88,17 @@ impl KindSet {
     pub const fn single(kind: Kind) -> KindSet {
         KindSet(1 << kind as u8)
     }
+
     #[must_use]
     pub const fn union(self, other: KindSet) -> KindSet {
         KindSet(self.0 | other.0)
     }
+
     #[must_use]
     pub const fn intersect(self, other: KindSet) -> KindSet {
         KindSet(self.0 & other.0)
     }
+
     #[must_use]
     pub const fn without(self, other: KindSet) -> KindSet {
         KindSet(self.0 & !other.0)
@@ -112,9 +115,11 @@ impl KindSet {
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
+
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
+
     /// Returns the set extended by the kinds that are accepted as its kinds. An int is accepted as
     /// a float and as a decimal, and a decimal as a value of any kind.
     #[must_use]
@@ -123,6 +128,7 @@ impl KindSet {
         let with_ints = if accepts_ints { self.union(KindSet::INT) } else { self };
         if KindSet::ALL.is_subset(self) { with_ints.union(KindSet::DECIMAL) } else { with_ints }
     }
+
     /// Returns the set extended by the kinds that are comparable with its kinds. Ints and floats
     /// are comparable with each other, and so are ints and decimals. A set with decimals is not
     /// extended by floats. Every other kind is comparable only with itself.
@@ -134,6 +140,7 @@ impl KindSet {
             _ => self,
         }
     }
+
     /// Returns the set extended as in [`KindSet::with_comparable_kinds`], for an operand next to an
     /// operand of the kinds `other`. Ints next to decimals are comparable with decimals.
     #[must_use]
@@ -144,6 +151,7 @@ impl KindSet {
             false => self.with_comparable_kinds(),
         }
     }
+
     /// Returns the kinds of two operands that are comparable with each other.
     #[must_use]
     pub fn shared_comparable_kinds(self, other: KindSet) -> KindSet {
@@ -235,15 +243,19 @@ impl Ty {
     pub fn list(element: Ty) -> Ty {
         Ty { kinds: KindSet::LIST, inner: InnerType::Element(Arc::new(element)) }
     }
+
     pub fn dict(element: Ty) -> Ty {
         Ty { kinds: KindSet::DICT, inner: InnerType::Element(Arc::new(element)) }
     }
+
     pub fn record(record: RecordType) -> Ty {
         Ty { kinds: KindSet::DICT, inner: InnerType::Fields(Arc::new(record)) }
     }
+
     pub fn one_of(values: Enumeration) -> Ty {
         Ty { kinds: KindSet::STRING, inner: InnerType::Values(values) }
     }
+
     pub fn builtin(name: &str) -> Option<Ty> {
         Some(match name {
             "string" => Ty::STRING,
@@ -257,6 +269,7 @@ impl Ty {
             _ => return None,
         })
     }
+
     /// The names of the built-in types, to suggest in error messages.
     pub const BUILTIN_NAMES: [&'static str; 10] =
         ["string", "int", "float", "number", "decimal", "bool", "datetime", "any", "list", "dict"];
@@ -268,6 +281,7 @@ impl Ty {
             _ => Ty::ANY,
         }
     }
+
     /// Returns the places in values of the type where numbers keep their digits, because they are
     /// decimals.
     pub fn exact_places(&self) -> ExactPlaces {
@@ -286,12 +300,14 @@ impl Ty {
         }
         places
     }
+
     pub fn fields(&self) -> Option<&RecordType> {
         match &self.inner {
             InnerType::Fields(record) => Some(record),
             _ => None,
         }
     }
+
     /// Returns the texts of an enumeration; `None` for any other type.
     pub fn values(&self) -> Option<&Enumeration> {
         match &self.inner {
@@ -299,6 +315,7 @@ impl Ty {
             _ => None,
         }
     }
+
     /// Returns the texts of an enumeration, or of the enumeration of a list's elements.
     pub fn values_or_element_values(&self) -> Option<&Enumeration> {
         match &self.inner {
@@ -306,6 +323,7 @@ impl Ty {
             _ => self.values(),
         }
     }
+
     /// True if every value of this type is also a value of `other`. Element types and fields are
     /// compared only if they are known for both types.
     pub fn is_subtype_of(&self, other: &Ty) -> bool {
@@ -329,6 +347,7 @@ impl Ty {
             _ => true,
         }
     }
+
     /// Returns the type as shown in an error message: `int`, `string or list`.
     pub fn to_message(&self) -> Message {
         match self.inner {
@@ -336,6 +355,7 @@ impl Ty {
             _ => Message::verbatim(self.to_string()),
         }
     }
+
     /// Returns the type with an article: "an int", "a string or list".
     pub fn with_article(&self) -> Message {
         let (text, ty) = (self.to_string(), self.to_message());
@@ -347,6 +367,7 @@ impl Ty {
             _ => message!("a {ty}"),
         }
     }
+
     /// Returns the smallest type that includes the values of both types.
     #[must_use]
     pub fn join(&self, other: &Ty) -> Ty {
@@ -388,6 +409,7 @@ impl Codec for KindSet {
     fn write(&self, writer: &mut Writer) {
         self.0.write(writer);
     }
+
     fn read(reader: &mut Reader<'_>) -> Result<KindSet, DecodeError> {
         let kinds = KindSet(u16::read(reader)?);
         if kinds.is_subset(KindSet::EVERY_KIND) {

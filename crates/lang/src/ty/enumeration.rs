@@ -52,6 +52,7 @@ impl Codec for Enumeration {
     fn write(&self, to: &mut Writer) {
         self.0.to_vec().write(to);
     }
+
     fn read(from: &mut Reader<'_>) -> Result<Enumeration, DecodeError> {
         Vec::<Arc<str>>::read(from).map(Enumeration::new)
     }
