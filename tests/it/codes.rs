@@ -218,6 +218,8 @@ fn codes_in_circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
         // No panic is known that could show this code. The tests of the package `rulec-runtime`
         // trigger one.
         Code::DecisionFailed => vec![code],
+        // The tests of the package `rulec-cli` load such documents.
+        Code::DocumentRefused | Code::ItemSkipped => vec![code],
         other => panic!("no circumstance is made for {other}"),
     }
 }

@@ -8,6 +8,7 @@
 //! | `panic` | panics, limited to the line or subcommand in which they happen |
 //! | `language`, `help`, `usage` | the language of all messages, help pages and usage errors |
 //! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
+//! | `document` | another system's JSON document in place of a rules file |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `ordered_pool` | for `run`: processes lines on several threads, in order |
@@ -35,6 +36,7 @@ mod conformance;
 mod coverage;
 mod diff;
 mod doctor;
+mod document;
 mod engine;
 mod escape;
 mod explain;
