@@ -69,7 +69,10 @@ fn unrecognized_error(file: FileId) -> Diagnostic {
     let kinds = System::ALL.map(System::name).join(", ");
     let message = message!("the JSON has the shape of no known document, or of several");
     Diagnostic::new(Code::DocumentRefused, start, message)
-        .help(message!("name the kind with `--as KIND`; the kinds are {kinds}"))
+        .help(message!(
+            "messages are named after the rules, as in `rulec run my.rules messages.jsonl`; a document is \
+            named by its kind, `--as KIND`: {kinds}"
+        ))
 }
 
 /// Returns the diagnostic for a document that cannot be loaded at all.

@@ -155,6 +155,12 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     rulec_report::files::replace_file(path, bytes).map_err(|error| unwritable_error(path, &error))
 }
 
+/// Writes a file. Without `force`, an existing file is not overwritten.
+pub fn write_new_file(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
+    let write = if force { rulec_report::files::replace_file } else { rulec_report::files::create_file };
+    write(path, text.as_bytes()).map_err(|error| unwritable_error(path, &error))
+}
+
 /// Returns the named files and all `*.rules` below the named folders.
 pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     Ok(collect_targets(paths, None)?.into_iter().map(|target| target.path).collect())

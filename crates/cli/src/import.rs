@@ -9,7 +9,7 @@ use rulec_base::json;
 use rulec_base::message;
 use rulec_import::{ImportError, Options, System};
 use rulec_syntax::format::format;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Convert another system's JSON to rules
 #[derive(clap::Args)]
@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 /// Returns the parser of the systems whose documents are rules. A payload context is data.
-fn rules_system_parser() -> impl TypedValueParser<Value = System> {
+pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
     let names = System::ALL.into_iter().filter(|system| *system != System::Context).map(System::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<System>())
 }
@@ -68,7 +68,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     match &args.output {
         None => out.write(text.as_bytes())?,
         Some(path) => {
-            write_rules_file(path, args.force, &text)?;
+            files::write_new_file(path, args.force, &text)?;
             term.print(&message!("wrote `{}`", path.display()));
         }
     }
@@ -83,10 +83,4 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         term.print_note(&note);
     }
     Ok(Status::Fine)
-}
-
-/// Writes the file. Without `force`, an existing file is not overwritten.
-fn write_rules_file(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
-    let write = if force { rulec_report::files::replace_file } else { rulec_report::files::create_file };
-    write(path, text.as_bytes()).map_err(|error| files::unwritable_error(path, &error))
 }

@@ -1,7 +1,7 @@
 //! Rules that are loaded from other systems' JSON documents, and the report on the items of such a
 //! document.
 
-use super::error::library_error;
+use super::error::{library_error, unknown_name_error};
 use super::message::tree;
 use super::rules::Rules;
 use super::shutdown::without_gil;
@@ -100,4 +100,16 @@ pub fn load_document(
 pub fn report_items(imported: Option<&Imported>) -> Vec<ReportItem> {
     let items = imported.map(|imported| imported.report.items()).unwrap_or_default();
     items.iter().cloned().map(ReportItem).collect()
+}
+
+/// Writes rules as a JSON document. Returns the document and the report on the rules.
+pub fn export_document<'py>(
+    py: Python<'py>,
+    rules: &Rules,
+    system: &str,
+) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
+    let system: System = system.parse().map_err(unknown_name_error)?;
+    let exported = without_gil(py, || system.export(&rules.rules));
+    let items = exported.report.items().iter().cloned().map(ReportItem).collect();
+    Ok((pythonize(py, &exported.document)?, items))
 }

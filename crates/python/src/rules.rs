@@ -1,7 +1,7 @@
 //! Python classes for compiled rule sets and prepared messages.
 
 use super::decision::{Decision, Explanation};
-use super::document::{ReportItem, load_document, report_items};
+use super::document::{ReportItem, export_document, load_document, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::flows::{Flows, Question};
 use super::host::register_functions;
@@ -170,6 +170,16 @@ impl Rules {
     #[getter]
     fn report(&self) -> Vec<ReportItem> {
         report_items(self.imported.as_ref())
+    }
+
+    /// Writes the rules as a document of another system: `routes`, `choice` or `flows`. Returns the
+    /// document and the report, which names the rules that the document cannot say.
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        system: &str,
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
+        export_document(py, self, system)
     }
 
     /// Returns the original name of a route or branch that loading renamed; any other name as it is.

@@ -1,7 +1,7 @@
 //! Output of the importers: whole files as snapshots, single conditions as tables, and refused
 //! input.
 
-use rulec_import::{ImportError, Imported, ItemKind, Options, Outcome, RulesFromJson, System};
+use rulec_import::{ImportError, Imported, Options, System};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
