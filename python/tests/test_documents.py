@@ -74,7 +74,7 @@ def test_the_context_of_payloads_is_used_and_pickled() -> None:
     assert [item.name for item in rules.report if item.outcome == "skipped"] == ["bad"]
     for loaded in (rules, pickle.loads(pickle.dumps(rules))):
         judge = loaded.judge("execute_workflow")
-        payload = {"action_type": "execute_workflow", "inputs": {}}
+        payload = {"action_type": "execute_workflow"}
         assert judge.judge({**payload, "workflow_id": "good"}).is_accepted
         assert not judge.judge({**payload, "workflow_id": "bad"}).is_accepted
     assert Rules.from_text("default -> h").report == []

@@ -13,8 +13,8 @@ use super::{CliError, Status};
 use rulec::{AnalysisOptions, Code, Finding, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
-use rulec_import::System;
 use rulec_config::{Settings, SettingsCache, WarningLevel, WarningSelector, parse_warning};
+use rulec_import::System;
 use std::collections::HashSet;
 use std::path::PathBuf;
 

@@ -163,7 +163,7 @@ impl CompileTarget {
     /// True if the file is another system's JSON document instead of rules.
     fn is_document(&self) -> bool {
         let is_json = self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        self.system.is_some() || (is_json && !self.path.is_dir())
+        self.system.is_some() || (is_json && !self.path.is_dir() && !is_artifact(&self.path))
     }
 
     /// Loads the rules of another system's JSON document.

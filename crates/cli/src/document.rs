@@ -68,11 +68,10 @@ fn unrecognized_error(file: FileId) -> Diagnostic {
     let start = Span { file, start: 0, end: 0 };
     let kinds = System::ALL.map(System::name).join(", ");
     let message = message!("the JSON has the shape of no known document, or of several");
-    Diagnostic::new(Code::DocumentRefused, start, message)
-        .help(message!(
-            "messages are named after the rules, as in `rulec run my.rules messages.jsonl`; a document is \
+    Diagnostic::new(Code::DocumentRefused, start, message).help(message!(
+        "messages are named after the rules, as in `rulec run my.rules messages.jsonl`; a document is \
             named by its kind, `--as KIND`: {kinds}"
-        ))
+    ))
 }
 
 /// Returns the diagnostic for a document that cannot be loaded at all.
@@ -97,9 +96,10 @@ fn report_diagnostics(report: &Report, file: FileId) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for item in report.items() {
         if item.outcome == Outcome::Skipped {
-            let reasons = item.notes.iter().map(|reason| {
-                Diagnostic::new(Code::ItemSkipped, span(item), item.describe_skip(reason))
-            });
+            let reasons = item
+                .notes
+                .iter()
+                .map(|reason| Diagnostic::new(Code::ItemSkipped, span(item), item.describe_skip(reason)));
             diagnostics.extend(reasons);
         }
         let warnings = item.warnings.iter();

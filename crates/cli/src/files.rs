@@ -1,9 +1,9 @@
 //! Finds, reads and writes the files of a subcommand, and reports files that do not compile.
 
 use super::compiled::{CompileTarget, Compiled, STDIN};
+use super::document;
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
-use super::document;
 use super::report::{compile_diagnostics, format_human};
 use super::term::Term;
 use super::{CliError, Status, stdio};
@@ -273,12 +273,7 @@ impl RulesArgs {
     }
 
     fn to_target(&self) -> CompileTarget {
-        CompileTarget {
-            path: self.path.clone(),
-            root: self.root.clone(),
-            system: self.system,
-            folder: None,
-        }
+        CompileTarget { path: self.path.clone(), root: self.root.clone(), system: self.system, folder: None }
     }
 
     /// Compiles a second rules file. If the second file has errors, the exit status is the one for

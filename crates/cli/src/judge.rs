@@ -43,9 +43,7 @@ impl JudgeArgs {
                 .context(read_object_file(path)?)
                 .map_err(|error| CliError::usage(error.to_message()))?;
         } else if let Some(context) = loaded {
-            judge = judge
-                .context(context.clone())
-                .map_err(|error| CliError::usage(error.to_message()))?;
+            judge = judge.context(context.clone()).map_err(|error| CliError::usage(error.to_message()))?;
         }
         if let Some(path) = &self.options {
             judge = judge

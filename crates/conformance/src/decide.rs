@@ -56,12 +56,13 @@ fn check_decision(
 ) -> Verdict {
     let expected = required_member(case, "expected")?;
     let strict = Options::default().strict();
-    let imported = match (system.import_value(required_member(case, key)?, strict), expected["load_error"] == true) {
-        (Err(_), true) => return Ok(()),
-        (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
-        (Err(error), false) => return Err(error.to_message()),
-        (Ok(imported), false) => imported,
-    };
+    let imported =
+        match (system.import_value(required_member(case, key)?, strict), expected["load_error"] == true) {
+            (Err(_), true) => return Ok(()),
+            (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
+            (Err(error), false) => return Err(error.to_message()),
+            (Ok(imported), false) => imported,
+        };
     for tier in &setting.tiers {
         let found = decide(&imported, &with_engine(&imported.rules, *tier)?);
         if found != *expected {

@@ -30,7 +30,9 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         document.is_strict |= is_only;
         let result = document.read_item(ItemKind::Choice, node, keys, |document| {
             document.is_strict = strict;
-            read(document)
+            let statement = read(document);
+            document.is_strict |= is_only;
+            statement
         });
         document.is_strict = strict;
         if let Some((item, statement)) = result? {
@@ -57,7 +59,7 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
         value => has_branches(value),
     };
     if is_choice_document {
-        return Ok(vec![ChoiceNode { node: root.clone(), step: String::new() }]);
+        return Ok(vec![ChoiceNode { node: root.clone(), step: root.name(&NAME_KEYS).to_owned() }]);
     }
     root.as_list(&message!("branches")).map(drop).or_else(|_| {
         root.as_object(&message!("a list of branches, or an object with `choices`")).map(drop)
@@ -95,8 +97,7 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
 }
 
 /// The keys that lead from a step to its choice, or to a list of steps. Other keys are ids of steps.
-const STEP_KEYS: [&str; 7] =
-    ["steps", "flow", "params", "parameters", "input_parameters", "config", "call"];
+const STEP_KEYS: [&str; 7] = ["steps", "flow", "params", "parameters", "input_parameters", "config", "call"];
 
 /// True if a value, or a value inside it, satisfies the test.
 fn contains_value(value: &Json, test: &dyn Fn(&Json) -> bool) -> bool {
@@ -129,9 +130,12 @@ fn read_choice(
         let object = node.as_object(&message!("a choice"))?;
         let lists: Vec<JsonNode<'_>> = BRANCH_KEYS.iter().filter_map(|key| object.get(key)).collect();
         NAME_KEYS.iter().for_each(|key| drop(object.get(key)));
-        object.get_text("name")?;
-        docs = object.get_text("description")?.unwrap_or_default().to_owned();
-        to_user = object.get_bool("to_user", false)?;
+        document.read_part(ItemKind::Field, "name", object.get_text("name"))?;
+        let description = object.get_text("description");
+        let description = document.read_part(ItemKind::Field, "description", description)?.flatten();
+        docs = description.unwrap_or_default().to_owned();
+        let flag = object.get_bool("to_user", false);
+        to_user = document.read_part(ItemKind::Field, "to_user", flag)?.unwrap_or(false);
         comments = document.comments_for_unread(&object, &message!("the document"));
         lists.first().unwrap_or(node).as_list(&message!("branches"))?
     };

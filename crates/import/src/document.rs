@@ -182,7 +182,13 @@ impl RulesDocument {
         if let Some(context) = self.context {
             let text = bundled::DECISIONS.to_owned();
             let (rules, report) = (compile(&text)?, self.report.finish(Vec::new()));
-            return Ok(Imported { text, report, rules, context: Some(context), original_names: HashMap::new() });
+            return Ok(Imported {
+                text,
+                report,
+                rules,
+                context: Some(context),
+                original_names: HashMap::new(),
+            });
         }
         let (mut text, ends) = self.render(&BTreeMap::new());
         let mut rules = compile(&text)?;

@@ -99,8 +99,6 @@ fn message_path(program: &Program, slot: SlotId) -> Option<&[Arc<str>]> {
 
 /// Returns whether case is ignored; `None` if the mode has no counterpart in the documents.
 fn ignores_case(mode: &TestMode) -> Option<bool> {
-    match mode.text {
-        TextMode::PLAIN => Some(false),
-        mode => (mode == TextMode { fold: true, ..TextMode::PLAIN }).then_some(true),
-    }
+    let ignoring = TextMode { fold: true, ..TextMode::PLAIN };
+    if mode.text == TextMode::PLAIN { Some(false) } else { (mode.text == ignoring).then_some(true) }
 }

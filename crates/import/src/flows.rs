@@ -56,6 +56,9 @@ fn read_flow(
     let label = title.map_or(Ok(id), |title| title.as_text())?;
     let label = if label.trim().is_empty() { "flow" } else { label };
     let flow_name = names.unique_name(label);
+    if flow_name != label {
+        document.note_rename(&flow_name, label);
+    }
     let description = object.get_text("description")?.unwrap_or_default();
     let kind = read_word(&object, "type", "FlowType", &["keyword", "intent"])?;
     let matching = read_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;

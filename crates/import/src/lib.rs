@@ -205,9 +205,8 @@ impl System {
             Json::Array(items) => items.as_slice(),
             object => std::slice::from_ref(object),
         };
-        let has_shape = |keys: &[&str]| {
-            objects.iter().any(|object| keys.iter().any(|key| object.get(key).is_some()))
-        };
+        let has_shape =
+            |keys: &[&str]| objects.iter().any(|object| keys.iter().any(|key| object.get(key).is_some()));
         let mut fitting = shapes.iter().filter(|(_, keys)| has_shape(keys)).map(|(system, _)| *system);
         let system = fitting.next()?;
         fitting.next().is_none().then_some(system)

@@ -230,9 +230,7 @@ fn locate_below(
     }
     let (list, map) = match raw.starts_with('[') {
         true => (serde_json::from_str::<Vec<&RawValue>>(raw).unwrap_or_default(), HashMap::new()),
-        false => {
-            (Vec::new(), serde_json::from_str::<HashMap<String, &RawValue>>(raw).unwrap_or_default())
-        }
+        false => (Vec::new(), serde_json::from_str::<HashMap<String, &RawValue>>(raw).unwrap_or_default()),
     };
     for (step, selected) in by_step {
         let inner = match step {

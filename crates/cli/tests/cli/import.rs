@@ -135,8 +135,11 @@ fn a_json_document_stands_in_place_of_rules() {
         "{\"text\": \"hello\"}\n{\"text\": \"where is my order\"}\n{\"text\": \"y\"}\n",
     );
     let ran = folder.rulec(&["run", "bot.json", "messages.jsonl"]).expect(0);
-    let flows: Vec<bool> =
-        ["\"greeting\"", "\"status\"", "null"].iter().zip(ran.out.lines()).map(|(id, line)| line.contains(&format!("\"flow\":{id}"))).collect();
+    let flows: Vec<bool> = ["\"greeting\"", "\"status\"", "null"]
+        .iter()
+        .zip(ran.out.lines())
+        .map(|(id, line)| line.contains(&format!("\"flow\":{id}")))
+        .collect();
     assert_eq!(flows, [true; 3], "{}", ran.out);
     assert!(ran.err.contains("`bot.json` has 3 warnings; see `rulec check bot.json`"), "{}", ran.err);
 
@@ -165,13 +168,19 @@ fn a_json_document_stands_in_place_of_rules() {
 fn a_payload_context_stands_in_place_of_rules() {
     let context = r#"{"workflows": {"good": {"status": "READY", "inputs": {}, "nodes": {}},
                                     "bad": {"status": 7, "inputs": {}, "nodes": {}}}}"#;
-    let payload = |id: &str| format!("{{\"action_type\": \"execute_workflow\", \"workflow_id\": \"{id}\", \"inputs\": {{}}}}\n");
+    let payload =
+        |id: &str| format!("{{\"action_type\": \"execute_workflow\", \"workflow_id\": \"{id}\"}}\n");
     let folder = Folder::new().file("context.json", context);
     let run = ["run", "context.json", "-", "--decision", "execute_workflow"];
     let ran = folder.fed(&run, payload("good")).expect(0);
     assert!(ran.out.contains("\"outcome\":\"accept\""), "{}", ran.out);
     let ran = folder.fed(&run, payload("bad"));
-    assert!(ran.out.contains("\"outcome\":\"reject\"") && ran.err.contains("1 warning"), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("\"outcome\":\"reject\"") && ran.err.contains("1 warning"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
 }
 
 #[test]
@@ -188,5 +197,9 @@ fn rules_are_written_as_the_document_again() {
     folder.rulec(&["export", "flows", "bot.rules", "-o", "again.json"]).expect(2);
     let folder = folder.file("sum.rules", "route a when n + 1 > 3 -> h\ndefault -> h");
     let ran = folder.rulec(&["export", "routes", "sum.rules"]).expect(1);
-    assert!(ran.err.contains("route `a` was skipped: the document has no condition of this kind"), "{}", ran.err);
+    assert!(
+        ran.err.contains("route `a` was skipped: the document has no condition of this kind"),
+        "{}",
+        ran.err
+    );
 }

@@ -32,25 +32,33 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
         (Op::HasKey, false) => "has_key",
         (Op::HasKey, true) => "not has_key",
         (_, true) => return None,
-        (op, false) => op.spelling(),
+        (op, false) => op.info().spelling,
     };
     if let Some(inner) = length_of(&test.left) {
         return write_length(program, inner, spelling, right).map(Ok);
     }
     let (left, left_type) = step(program, &test.left)?;
     if op == Op::Matches {
-        let text = match constant(right) {
-            Some(Json::String(text)) => pattern::to_python_anchored(text),
-            _ => return None,
+        let right = match constant(right) {
+            Some(Json::String(text)) => {
+                pattern::to_python_anchored(text).map(|text| literal(ValueType::String, text.into()))
+            }
+            Some(_) => return None,
+            None => Ok(anchored_step(program, right).or_else(|| other_step(program, right))?),
         };
-        let family = (left_type == ValueType::String).then_some(ValueType::String)?;
-        return Some(text.map(|text| condition(&left, family, "regex_match", literal(ValueType::String, text.into()))));
+        return Some(right.map(|right| condition(&left, ValueType::String, "regex_match", right)));
     }
     let (right, right_type) = right_side(program, right)?;
     let family = match spelling {
+        "==" | "!=" => right_type,
+        ">" | "<" | ">=" | "<=" => ValueType::Number,
+        "starts_with" | "ends_with" => ValueType::String,
         "has_key" | "not has_key" => ValueType::Dict,
-        "contains" | "not contains" if matches!(left_type, ValueType::String | ValueType::List) => left_type,
-        "==" | "!=" | ">" | "<" | ">=" | "<=" | "starts_with" | "ends_with" => right_type,
+        "contains" | "not contains" => match (left_type, right_type) {
+            (ValueType::String | ValueType::List, _) => left_type,
+            (_, ValueType::String) => ValueType::String,
+            _ => ValueType::List,
+        },
         _ => return None,
     };
     let comparison = |verb: &Comparison| matches!(verb, Comparison::Infix(infix) if *infix == spelling);
@@ -66,27 +74,43 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
         return None;
     }
     let sides: Vec<Side> = items.iter().map(|item| step(program, item)).collect::<Option<_>>()?;
-    // An operator of another type than its left value never holds.
-    let mismatch = |left: ValueType, right: ValueType| {
-        ValueType::ALL.into_iter().find(|family| *family != left && *family == right)
-    };
+    // An operator of another type than its left value never holds. Of these conditions, the importer
+    // writes so those that would otherwise be true for some values.
+    let other = |ty: ValueType| if ty == ValueType::List { ValueType::String } else { ValueType::List };
     match sides.as_slice() {
-        [(left, ty)] => {
-            let (family, value) = match ty {
-                ValueType::Number => (ValueType::String, literal(ValueType::String, json!("never"))),
-                _ => (ValueType::Number, literal(ValueType::Number, json!(0))),
-            };
-            let verb = find_verb(family, |verb| *verb == Comparison::Infix("!="))?;
-            Some(condition(left, family, verb, value))
+        [(left, ValueType::List)] => {
+            Some(condition(left, ValueType::Dict, "equal", literal(ValueType::Dict, json!("{1: 2}"))))
         }
-        [(left, ty), (right, right_type)] => {
-            let family = mismatch(*ty, *right_type)
-                .or_else(|| ValueType::ALL.into_iter().find(|family| family != ty))?;
-            let verb = find_verb(family, |verb| *verb == Comparison::Infix("!="))?;
-            Some(condition(left, family, verb, right.clone()))
+        [(left, _)] => {
+            Some(condition(left, ValueType::List, "equal", literal(ValueType::List, json!("[(1, 2)]"))))
+        }
+        [(left, ty @ (ValueType::String | ValueType::List | ValueType::Dict)), (right, _)] => {
+            Some(condition(left, other(*ty), "length_equal", right.clone()))
+        }
+        [(left, ty), (right, right_type)] if ty == right_type => {
+            Some(condition(left, ValueType::String, "equal", right.clone()))
         }
         _ => None,
     }
+}
+
+/// Writes the importer's form of an expression that a step returns:
+/// `join(["^(?:", steps.s.x as string, ")"], "")`.
+fn anchored_step(program: &Program, expr: &Expr) -> Option<Json> {
+    let ExprKind::Call(Function::Join, arguments) = &expr.kind else { return None };
+    let [list, separator] = arguments.as_slice() else { return None };
+    let ExprKind::List(parts) = &list.kind else { return None };
+    let [open, inner, close] = parts.as_slice() else { return None };
+    let is_form = constant(open) == Some(&json!("^(?:"))
+        && constant(close) == Some(&json!(")"))
+        && constant(separator) == Some(&json!(""));
+    let (side, ty) = step(program, inner)?;
+    (is_form && ty == ValueType::String).then_some(side)
+}
+
+/// Writes an output of a step that is no text, which no expression can be.
+fn other_step(program: &Program, expr: &Expr) -> Option<Json> {
+    step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
 /// Writes a comparison of the length of a step's output.
@@ -99,7 +123,7 @@ fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -
         }
         None => {
             let (right, ty) = right_side(program, right)?;
-            (ty == ValueType::Number).then_some(right)?
+            (!matches!(ty, ValueType::String | ValueType::List)).then_some(right)?
         }
     };
     if family == ValueType::Dict {
@@ -108,6 +132,7 @@ fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -
         let never = literal(ValueType::Dict, json!("{1: 2}"));
         return is_always.then(|| condition(&left, family, "not_equal", never));
     }
+    let family = if family == ValueType::List { family } else { ValueType::String };
     let verb = find_verb(family, |verb| matches!(verb, Comparison::Length(op) if *op == spelling))?;
     Some(condition(&left, family, verb, right))
 }
@@ -166,14 +191,14 @@ fn step(program: &Program, expr: &Expr) -> Option<Side> {
     if &**root != "steps" || output.is_empty() || output.iter().any(|key| key.contains('/')) {
         return None;
     }
-    let ty = match *kinds {
-        KindSet::STRING => ValueType::String,
-        KindSet::BOOL => ValueType::Bool,
-        KindSet::LIST => ValueType::List,
-        KindSet::DICT => ValueType::Dict,
-        kinds if kinds == KindSet::INT.union(KindSet::FLOAT) => ValueType::Number,
-        _ => return None,
-    };
+    let types = [
+        (KindSet::STRING, ValueType::String),
+        (KindSet::NUMBER, ValueType::Number),
+        (KindSet::BOOL, ValueType::Bool),
+        (KindSet::LIST, ValueType::List),
+        (KindSet::DICT, ValueType::Dict),
+    ];
+    let (_, ty) = types.into_iter().find(|(known, _)| known == kinds)?;
     let output: Vec<&str> = output.iter().map(|key| &**key).collect();
     Some((json!({"step_id": step, "type": ty.name(), "value": output.join("/")}), ty))
 }

@@ -10,14 +10,8 @@ use serde_json::{Value as Json, json};
 use time::format_description::well_known::Rfc3339;
 
 /// The operators of context conditions, and the suffix of a field's name for each.
-const SUFFIXES: [(Op, &str); 6] = [
-    (Op::Gt, "gt"),
-    (Op::Lt, "lt"),
-    (Op::Ge, "gte"),
-    (Op::Le, "lte"),
-    (Op::Eq, "eq"),
-    (Op::Ne, "ne"),
-];
+const SUFFIXES: [(Op, &str); 6] =
+    [(Op::Gt, "gt"), (Op::Lt, "lt"), (Op::Ge, "gte"), (Op::Le, "lte"), (Op::Eq, "eq"), (Op::Ne, "ne")];
 
 pub(super) struct ConditionWriter<'p> {
     program: &'p Program,
@@ -75,14 +69,12 @@ impl<'p> ConditionWriter<'p> {
                 continue;
             };
             let last_error = json!({"type": "ContextCondition", "last_error_type": kind});
-            let position = written.iter().position(|other| *other == last_error || {
-                other["type"] == "ErrorCondition" && other["last_error_type"] == json!(kind)
+            let position = written.iter().rposition(|other| {
+                let is_error = other["type"] == "ErrorCondition" && other["last_error_type"] == json!(kind);
+                *other == last_error || is_error && other[&key].is_null()
             });
             let Some(position) = position else { return Err(unknown_condition()) };
             let error = &mut written[position];
-            if !error[&key].is_null() {
-                return Err(unknown_condition());
-            }
             error["type"] = json!("ErrorCondition");
             error[&key] = count;
         }
@@ -132,9 +124,8 @@ impl<'p> ConditionWriter<'p> {
             let [text, other] = arguments.as_slice() else { return None };
             let (text, threshold) = (constant(other).filter(|_| self.is_text(text))?, constant(right)?);
             let is_threshold = op == Op::Ge && text.is_string() && threshold.is_number();
-            return is_threshold.then(|| {
-                Ok(json!({"type": "SimilarityCondition", "text": text, "threshold": threshold}))
-            });
+            return is_threshold
+                .then(|| Ok(json!({"type": "SimilarityCondition", "text": text, "threshold": threshold})));
         }
         if ignores_case || test.mode.word || test.mode.quantity.is_some() {
             return None;

@@ -22,8 +22,9 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
             continue;
         }
         let is_main = index == main.id().index();
-        for rule in &table.order {
-            let rule = &program.rules[rule.index()];
+        let mut rules: Vec<&Rule> = table.order.iter().map(|rule| &program.rules[rule.index()]).collect();
+        rules.sort_by_key(|rule| (rule.span.file, rule.span.start));
+        for rule in rules {
             let written = match is_main {
                 true => write_route(program, &conditions, rule),
                 false => Err(message!("the document has no tables of routes")),
@@ -72,9 +73,7 @@ fn write_route(program: &Program, conditions: &ConditionWriter<'_>, rule: &Rule)
 
 fn write_target(outcome: &Outcome) -> Written<(&str, Map<String, Json>)> {
     match outcome {
-        Outcome::Handler { name, args, metadata } if args.is_empty() => {
-            Ok((name, metadata.as_ref().clone()))
-        }
+        Outcome::Handler { name, args, metadata } if args.is_empty() => Ok((name, metadata.as_ref().clone())),
         Outcome::Handler { .. } => Err(message!("a handler of the document takes no arguments")),
         _ => Err(message!("the document has no tables of routes")),
     }

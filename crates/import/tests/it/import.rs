@@ -311,7 +311,9 @@ fn permissions_of_routes_become_those_of_their_handlers() {
         let condition = json!({"type": "TextCondition", "contains": [name]});
         json!({"name": name, "condition": condition, "handler": handler, "metadata": metadata})
     };
-    let import = |routes: &[Json]| System::Routes.import_value(&json!({"routes": routes, "default": "chat"}), strict());
+    let import = |routes: &[Json]| {
+        System::Routes.import_value(&json!({"routes": routes, "default": "chat"}), strict())
+    };
     let requires = |permission: Json| json!({"requires_permission": permission});
     let imported = import(&[
         route("a", "run", requires(json!("execute"))),
@@ -398,7 +400,8 @@ fn the_documents_own_spelling_means_the_same() {
         let left_out = text(branches("and", "string", "value", operate, string("string")));
         assert!(left_out.contains(&format!("there is no operator `{operate}`")), "{left_out}");
     }
-    let refused = System::Choice.import_value(&branches("XOR", "string", "value", "x", json!(null)), strict());
+    let refused =
+        System::Choice.import_value(&branches("XOR", "string", "value", "x", json!(null)), strict());
     assert!(refused.is_err_and(|error| error.to_string().contains("a branch's logic must be `and` or `or`")));
 }
 
@@ -411,7 +414,8 @@ fn a_choice_for_the_user_stays_one() {
         "{}",
         imported.text
     );
-    let refused = System::Choice.import_value(&json!({"to_user": "yes", "choices": []}), strict()).unwrap_err();
+    let refused =
+        System::Choice.import_value(&json!({"to_user": "yes", "choices": []}), strict()).unwrap_err();
     assert_eq!(refused.to_string(), "expected true or false, found a text, at `to_user`");
 }
 
@@ -419,8 +423,10 @@ fn a_choice_for_the_user_stays_one() {
 #[test]
 fn the_tool_of_the_flows_is_kept() {
     let import = |tools: Json| {
-        System::Flows
-            .import_value(&json!({"flows": [{"flow_id": "a", "description": "does a"}], "tools": tools}), strict())
+        System::Flows.import_value(
+            &json!({"flows": [{"flow_id": "a", "description": "does a"}], "tools": tools}),
+            strict(),
+        )
     };
     let endpoint = json!({"url": "http://h/{flow_id}", "headers": {"X-Y": "#who#"}, "body": {"a b": [1, null], "c": "{flow_id}"}});
     let described =

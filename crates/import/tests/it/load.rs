@@ -232,21 +232,29 @@ fn a_payload_context_without_the_bad_items() {
     assert_eq!(
         skipped(&loaded),
         [
-            (ItemKind::Node, "bad", "/workflows/good/nodes/bad"),
-            (ItemKind::Workflow, "typed", "/workflows/typed/status"),
+            (ItemKind::Node, "bad", "/workflows/good/nodes/bad/type"),
             (ItemKind::Workflow, "inputs", "/workflows/inputs/inputs/n/required"),
+            (ItemKind::Workflow, "typed", "/workflows/typed/status"),
             (ItemKind::Subagent, "odd", "/subagents/odd/task"),
         ]
     );
     let judge = loaded.judge("execute_workflow").expect("the kind is known");
-    let run = |id: &str| judge.judge(&json!({"workflow_id": id, "inputs": {}, "action_type": "execute_workflow"}));
-    let unknown = |id: &str| run(id).violations().iter().any(|violation| violation.path == "workflow_id");
+    let run = |id: &str| judge.judge(&json!({"workflow_id": id, "action_type": "execute_workflow"}));
+    let unknown = |id: &str| run(id).violations().iter().any(|violation| violation.path == "$.workflow_id");
     // What was skipped counts as unknown, so that the guard refuses it.
-    assert!(!unknown("good") && unknown("typed") && unknown("inputs") && unknown("absent"));
+    assert_eq!(
+        ["good", "typed", "inputs", "absent"].map(unknown),
+        [false, true, true, true],
+        "{:?}",
+        run("good").violations()
+    );
     assert_refused(System::Context, &document, "expected a text, found a number");
     // Without a counter the rules would allow too much, so a wrong one is always refused.
     let error = Rules::from_payload_context(r#"{"api_calls": "many"}"#).expect_err("it is refused");
-    assert_eq!(error.to_string(), "expected a whole number, found a text, at `api_calls` (line 1, column 15)");
+    assert_eq!(
+        error.to_string(),
+        "expected a whole number, found a text, at `api_calls` (line 1, column 15)"
+    );
 }
 
 #[test]
