@@ -86,7 +86,7 @@ fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnosti
     Diagnostic::new(Code::DocumentRefused, span, message)
 }
 
-/// Returns a warning for each item that was skipped, and the warnings of the rules about the others.
+/// Returns a warning for each item that was skipped, and the warnings about the other items.
 fn report_diagnostics(report: &Report, file: FileId) -> Vec<Diagnostic> {
     let span = |item: &ReportItem| {
         let range = item.range.clone().unwrap_or(0..0);

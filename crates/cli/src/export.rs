@@ -20,7 +20,7 @@ not written.")]
 pub struct Args {
     /// The kind of the JSON document
     #[arg(value_parser = import::rules_system_parser())]
-    system: System,
+    kind: System,
     #[command(flatten)]
     rules: RulesArgs,
     /// The file to write the JSON to [default: standard output]
@@ -36,7 +36,7 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
-    let exported = args.system.export(&rules);
+    let exported = args.kind.export(&rules);
     // Serializing JSON values and texts cannot fail.
     let mut text = serde_json::to_string_pretty(&exported.document).unwrap_or_default();
     text.push('\n');

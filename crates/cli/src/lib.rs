@@ -15,7 +15,8 @@
 //! | `summary`, `progress` | for `run`: the summary line and the progress bar |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and changes shown as a patch |
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` | one subcommand each |
-//! | `import` `export` `schema` `prompt` `conformance` `workflow` `graph` `init` | one subcommand each |
+//! | `import` `export` `schema` `prompt` | one subcommand each |
+//! | `conformance` `workflow` `graph` `init` | one subcommand each |
 //! | `doctor` `bench` `repl` `lsp` | one subcommand each |
 //! | `coverage` | which routes and conditions a set of decisions covered, for `test` and `doctor` |
 //! | `studio`, `report_page` | rules in a browser, and as one page (feature `studio`) |

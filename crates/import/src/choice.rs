@@ -96,7 +96,7 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
     Ok(choices)
 }
 
-/// The keys that lead from a step to its choice, or to a list of steps. Other keys are ids of steps.
+/// The keys that lead from a step to its choice, or to a list of steps. Other keys are step ids.
 const STEP_KEYS: [&str; 7] = ["steps", "flow", "params", "parameters", "input_parameters", "config", "call"];
 
 /// True if a value, or a value inside it, satisfies the test.

@@ -58,8 +58,8 @@ fn read_members(
     Ok(Json::Object(kept))
 }
 
-/// Reads a workflow. A wrong node is left out, so that no payload may refer to it. A wrong parameter
-/// makes the workflow unusable: without the parameter, the rules would require less.
+/// Reads a workflow. A wrong node is left out, so that no payload may refer to it. A wrong
+/// parameter makes the workflow unusable: without the parameter, the rules would require less.
 fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<Json> {
     let object = node.as_object(&message!("a workflow"))?;
     object.get_required("status", &message!("a workflow"))?.as_text()?;

@@ -47,8 +47,8 @@ pub(super) struct RulesDocument {
 impl RulesDocument {
     /// Reads an item by `read`, and records it in the report. Returns the item's index in the
     /// report and the result of `read`. If the document is not loaded strictly, an item that cannot
-    /// be translated is skipped; the result is then `None`. The item's name is the text of the first
-    /// of `keys` that has one.
+    /// be translated is skipped; the result is then `None`. The item's name is the text of the
+    /// first of `keys` that has one.
     pub(super) fn read_item<T>(
         &mut self,
         kind: ItemKind,

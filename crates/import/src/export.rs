@@ -41,8 +41,8 @@ type Written<T> = Result<T, Message>;
 
 impl System {
     /// Writes rules as a document of this system. Importing the document gives rules with the same
-    /// decisions, apart from the rules that the report names as skipped. Comments are not written. A
-    /// payload context is data and not a part of rules, so its document is empty.
+    /// decisions, apart from the rules that the report names as skipped. Comments are not written.
+    /// A payload context is data and not a part of rules, so its document is empty.
     pub fn export(self, rules: &Rules) -> Exported {
         let mut report = ReportBuilder::default();
         let program = rules.program();

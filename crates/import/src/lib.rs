@@ -113,10 +113,10 @@ impl Options {
 /// use rulec::Rules;
 /// use rulec_import::RulesFromJson;
 ///
-/// let json = r#"[{"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["hello", " "]}]"#;
+/// let json = r#"[{"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["hi", " "]}]"#;
 /// let loaded = Rules::from_flows(json)?;
 /// assert_eq!(loaded.report.skipped().count(), 1); // the blank pattern
-/// let decision = loaded.rules.entry("flows")?.decide(&serde_json::json!({"text": "hello"}));
+/// let decision = loaded.rules.entry("flows")?.decide(&serde_json::json!({"text": "hi"}));
 /// assert_eq!(decision.flow().map(|flow| flow.id), Some("greeting"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -136,8 +136,8 @@ impl Rules {
         compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact_path(path))
     }
 
-    /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot be
-    /// used is skipped; `report` names it. With `strict`, it is an error.
+    /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot
+    /// be used is skipped; `report` names it. With `strict`, it is an error.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_flows(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
@@ -178,7 +178,7 @@ impl Rules {
         export_document(py, self, system)
     }
 
-    /// Returns the original name of a route or branch that loading renamed; any other name as it is.
+    /// Returns the original name of a route or branch that loading renamed.
     fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }

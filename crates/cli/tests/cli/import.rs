@@ -114,7 +114,7 @@ fn a_bad_item_is_left_out_and_reported() {
     let folder = Folder::new().file("bot.json", BOT);
     let ran = folder.rulec(&["import", "flows", "bot.json", "-o", "bot.rules"]).expect(0);
     for says in [
-        "note: pattern ` ` was skipped: this pattern is blank; remove it, at `/flows/0/trigger_patterns/1` (line 2, column 74)",
+        "note: pattern ` ` was skipped: this pattern is blank; remove it, at `/flows/0/trigger_patterns/1` (line 2, column 76)",
         "note: flow `odd` was skipped: none of its patterns can be used: the pattern `(?!x)` cannot be translated",
     ] {
         assert!(ran.err.contains(says), "{says}: {}", ran.err);
@@ -144,7 +144,7 @@ fn a_json_document_stands_in_place_of_rules() {
     assert!(ran.err.contains("`bot.json` has 3 warnings; see `rulec check bot.json`"), "{}", ran.err);
 
     let ran = folder.rulec(&["check", "bot.json", "--format", "concise"]).expect(0);
-    for says in ["bot.json:2:74", "W0223", "pattern ` ` was skipped", "flow `odd` was skipped", "W0404"] {
+    for says in ["bot.json:2:76", "W0223", "pattern ` ` was skipped", "flow `odd` was skipped", "W0404"] {
         assert!(ran.out.contains(says), "{says}: {}", ran.out);
     }
     folder.rulec(&["check", "bot.json", "--deny", "W0223"]).expect(1);

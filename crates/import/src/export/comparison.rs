@@ -74,8 +74,8 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
         return None;
     }
     let sides: Vec<Side> = items.iter().map(|item| step(program, item)).collect::<Option<_>>()?;
-    // An operator of another type than its left value never holds. Of these conditions, the importer
-    // writes so those that would otherwise be true for some values.
+    // An operator of another type than its left value never holds. Of these conditions, the
+    // importer writes so those that would otherwise be true for some values.
     let other = |ty: ValueType| if ty == ValueType::List { ValueType::String } else { ValueType::List };
     match sides.as_slice() {
         [(left, ValueType::List)] => {

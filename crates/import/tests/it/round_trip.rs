@@ -176,8 +176,8 @@ fn import(system: System, document: &Json) -> Imported {
         .unwrap_or_else(|error| panic!("{error}\n{document}"))
 }
 
-/// Returns the rules of a file without its comments, which are not written to the document. A branch
-/// without conditions is never chosen, and not written either.
+/// Returns the rules of a file without its comments, which are not written to the document. A
+/// branch without conditions is never chosen, and not written either.
 fn without_comments(text: &str) -> Vec<&str> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut kept: Vec<&str> = Vec::new();
