@@ -1,10 +1,10 @@
 //! A rules file and the result of compiling it, with file names as the user would write them.
 
 use super::document::Document;
-use super::{CliError, files, stdio};
+use super::{CliError, stdio};
 use rulec::artifact;
 use rulec::artifact::MAX_ARTIFACT_BYTES;
-use rulec::files::open_regular;
+use rulec::files::{open_regular, read_limited};
 use rulec::{
     AnalysisOptions, Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError,
     Loader, Rules, SourceMap, VerifyingKey,
@@ -168,7 +168,15 @@ impl CompileTarget {
 
     /// Loads the rules of another system's JSON document.
     fn load_document(self) -> Result<Compiled, CliError> {
-        let (bytes, name) = files::read_file(&self.path)?;
+        let name = self.display_name();
+        let bytes = if self.is_stdin() {
+            stdio::read_stdin(MAX_ARTIFACT_BYTES)?
+        } else {
+            let unreadable = |error: LoadError| {
+                CliError::usage(message!("`{name}` cannot be read: {}", error.to_message()))
+            };
+            read_limited(&self.path).map_err(unreadable)?
+        };
         let (result, document) = Document::load(&bytes, name, self.system);
         let files = if self.is_stdin() { Vec::new() } else { vec![self.path.clone()] };
         Ok(Compiled { target: self, result, is_artifact: false, document: Some(document), files })

@@ -56,7 +56,7 @@ impl System {
     }
 }
 
-/// Adds the JSON of a rule to a list. A rule that cannot be said is reported.
+/// Adds the JSON of a rule to a list. A rule without a counterpart is reported.
 fn push_item(
     items: &mut Vec<Json>,
     (kind, name, list): (ItemKind, &str, &[PathStep]),

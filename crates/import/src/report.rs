@@ -23,7 +23,7 @@ pub struct ReportItem {
     pub name: String,
     /// Whether the item was loaded, adapted or skipped.
     pub outcome: Outcome,
-    /// For an adapted item: what was changed. For a skipped item: the reason. Parts that were
+    /// The changes of an adapted item, or the reason for skipping a skipped item. Parts that were
     /// skipped have items of their own.
     pub notes: Vec<Message>,
     /// Warnings that the rule compiler and the analysis have about the item. They do not change the

@@ -3,7 +3,6 @@
 
 use super::error::{library_error, unknown_name_error};
 use super::message::tree;
-use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -34,7 +33,7 @@ impl ReportItem {
         Ok(pythonize(py, &self.0.outcome)?)
     }
 
-    /// For an adapted item: what was changed. For a skipped item: the reason.
+    /// The changes of an adapted item, or the reason for skipping a skipped item.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.iter().map(ToString::to_string).collect()
@@ -81,7 +80,7 @@ pub fn load_document(
     system: System,
     document: &Bound<'_, PyAny>,
     strict: bool,
-) -> PyResult<Rules> {
+) -> PyResult<Imported> {
     let options = if strict { Options::default().strict() } else { Options::default() };
     let imported = if let Ok(text) = document.cast::<PyString>() {
         let text = text.to_str()?;
@@ -93,7 +92,7 @@ pub fn load_document(
         let value = tree(document, "the document")?;
         without_gil(py, || system.import_value(&value, options))
     };
-    imported.map(Rules::from_imported).map_err(library_error)
+    imported.map_err(library_error)
 }
 
 /// Returns the items of the report on the document from which rules were loaded.
@@ -105,11 +104,11 @@ pub fn report_items(imported: Option<&Imported>) -> Vec<ReportItem> {
 /// Writes rules as a JSON document. Returns the document and the report on the rules.
 pub fn export_document<'py>(
     py: Python<'py>,
-    rules: &Rules,
+    rules: &rulec::Rules,
     system: &str,
 ) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
     let system: System = system.parse().map_err(unknown_name_error)?;
-    let exported = without_gil(py, || system.export(&rules.rules));
+    let exported = without_gil(py, || system.export(rules));
     let items = exported.report.items().iter().cloned().map(ReportItem).collect();
     Ok((pythonize(py, &exported.document)?, items))
 }

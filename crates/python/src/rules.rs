@@ -141,21 +141,21 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_flows(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Flows, document, strict)
+        load_document(py, System::Flows, document, strict).map(Rules::from_imported)
     }
 
     /// Loads message routes from their JSON, like `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Routes, document, strict)
+        load_document(py, System::Routes, document, strict).map(Rules::from_imported)
     }
 
     /// Loads the branches of one or several choices from their JSON, like `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Choice, document, strict)
+        load_document(py, System::Choice, document, strict).map(Rules::from_imported)
     }
 
     /// Loads the bundled rules for decision payloads with a context, given as JSON like in
@@ -163,7 +163,7 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Context, document, strict)
+        load_document(py, System::Context, document, strict).map(Rules::from_imported)
     }
 
     /// What loading did with each item of the JSON document; empty for other rules.
@@ -175,7 +175,7 @@ impl Rules {
     /// Writes the rules as a document of another system: `routes`, `choice` or `flows`. Returns the
     /// document and the report, which names the rules that the document cannot say.
     fn export<'py>(&self, py: Python<'py>, system: &str) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
-        export_document(py, self, system)
+        export_document(py, &self.rules, system)
     }
 
     /// Returns the original name of a route or branch that loading renamed.

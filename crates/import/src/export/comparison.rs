@@ -18,6 +18,11 @@ pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
 
 /// Returns the JSON of a predicate; `None` if the document has no such condition.
 fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
+    if let (None, false) = (test.op, test.negated) {
+        let (left, ty) = step(program, &test.left)?;
+        let yes = literal(ValueType::Bool, json!(true));
+        return (ty == ValueType::Bool).then(|| Ok(condition(&left, ty, "equal", yes)));
+    }
     let Operand::Value(right) = &test.right else { return None };
     if test.mode.word || test.mode.quantity.is_some() || ignores_case(&test.mode) != Some(false) {
         return None;

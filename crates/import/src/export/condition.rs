@@ -114,7 +114,12 @@ impl<'p> ConditionWriter<'p> {
     }
 
     fn write_test(&self, test: &Predicate) -> Option<Written<Json>> {
-        let op = test.op?;
+        let Some(op) = test.op else {
+            // A boolean field that is tested itself equals true.
+            let field = self.context_field(&test.left)?;
+            let key = context_key(field, Op::Eq)?;
+            return Some(Ok(json!({"type": "ContextCondition", key: true})));
+        };
         let Operand::Value(right) = &test.right else { return None };
         let ignores_case = ignores_case(&test.mode)?;
         if self.is_text(&test.left) {
@@ -160,14 +165,10 @@ impl<'p> ConditionWriter<'p> {
             ExprKind::Const(Const::DateTime(at)) => json!(at.format(&Rfc3339).ok()?),
             _ => return None,
         };
-        let suffix = suffix(op)?;
+        let key = context_key(field, op)?;
         let is_ordering = !matches!(op, Op::Eq | Op::Ne);
         let is_ordered = value.is_number() || matches!(right.kind, ExprKind::Const(Const::DateTime(_)));
-        // A plain name means equality, unless the name itself looks like a comparison.
-        let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
-        let key = if is_plain { field.to_owned() } else { format!("{field}__{suffix}") };
-        (!field.is_empty() && (is_ordered || !is_ordering))
-            .then(|| Ok(json!({"type": "ContextCondition", key: value})))
+        (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
     }
 
     /// Returns the name of the fact that a `let` derives from the message.
@@ -212,6 +213,15 @@ impl<'p> ConditionWriter<'p> {
 
 fn negate(condition: Json) -> Json {
     json!({"type": "NotCondition", "condition": condition})
+}
+
+/// Returns the key of a comparison with a field of the context. A plain name means equality, unless
+/// the name itself looks like a comparison.
+fn context_key(field: &str, op: Op) -> Option<String> {
+    let suffix = suffix(op)?;
+    let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
+    let key = if is_plain { field.to_owned() } else { format!("{field}__{suffix}") };
+    (!field.is_empty()).then_some(key)
 }
 
 fn suffix(op: Op) -> Option<&'static str> {

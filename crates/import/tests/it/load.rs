@@ -125,7 +125,7 @@ fn routes_without_the_bad_ones() {
     );
     let reasons: String = loaded.report.messages().map(|message| format!("{message}\n")).collect();
     assert!(reasons.contains("route `like` was skipped: unknown comparison `like`"), "{reasons}");
-    // A skipped route leaves nothing behind.
+    // A skipped route adds nothing to the file.
     assert!(!loaded.text.contains("urgency"), "{}", loaded.text);
     assert_refused(System::Routes, &document, "expected a text, found a number");
 }
@@ -241,7 +241,7 @@ fn a_payload_context_without_the_bad_items() {
     let judge = loaded.judge("execute_workflow").expect("the kind is known");
     let run = |id: &str| judge.judge(&json!({"workflow_id": id, "action_type": "execute_workflow"}));
     let unknown = |id: &str| run(id).violations().iter().any(|violation| violation.path == "$.workflow_id");
-    // What was skipped counts as unknown, so that the guard refuses it.
+    // A skipped item counts as unknown, so that the guard refuses it.
     assert_eq!(
         ["good", "typed", "inputs", "absent"].map(unknown),
         [false, true, true, true],

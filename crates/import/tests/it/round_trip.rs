@@ -243,14 +243,14 @@ fn what_the_documents_cannot_say_is_named() {
         r#"
         flow greet keyword exact ["hello"] -> "greeting"
         flow odd keyword regex [r"\p{Greek}+"] -> "odd"
-        route plain when text contains "file" ignoring case -> files
+        route plain when text contains "file" ignoring case and ctx.vip -> files
         route total when ctx.price * ctx.count > 100 -> approve
         route args when text contains "run" -> run(limit: 3)
         route late when hour(ctx.at) >= 18 unless ctx.vip -> night
         choice next {
           default branch keep
           branch odd { steps.s.x as number + 1 > 3 }
-          branch fine { steps.s.x as number > 3 }
+          branch fine { steps.s.x as number > 3; steps.s.y as bool }
         }
         choice mood ask "how?" { branch angry  default branch calm }
         "#,
