@@ -34,8 +34,17 @@ def once(name: str, artifact: Callable[[], bytes]) -> Rules:
         return rules
 
 
-def load(artifact: bytes, functions: Mapping[str, Callable[..., Any]] | None = None) -> Rules:
-    """Returns the rules of an artifact; unpickling rules calls this function."""
+def load(
+    artifact: bytes,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    context: str | None = None,
+) -> Rules:
+    """Returns the rules of an artifact; unpickling rules calls this function.
+
+    ``context`` is the payload context of the bundled rules, which are then loaded with it.
+    """
+    if context is not None:
+        return Rules.from_payload_context(context)
     if functions:
         return Rules.from_artifact(artifact, functions=functions)
     return once(digest(artifact), lambda: artifact)

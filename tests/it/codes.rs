@@ -215,9 +215,10 @@ fn codes_in_circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             message_code(format!("{{\"points\": [{points}]}}").as_bytes()).into_iter().collect()
         }
         Code::MessageNotUtf8 => message_code(&latin1(text)).into_iter().collect(),
-        // No panic is known that could show this code. The tests of the package `rulec-runtime`
-        // trigger one.
-        Code::DecisionFailed => vec![code],
+        // No panic is known that could show the first code; the tests of `rulec-runtime` trigger
+        // one.
+        // The tests of `rulec-cli` load documents.
+        Code::DecisionFailed | Code::DocumentRefused | Code::ItemSkipped => vec![code],
         other => panic!("no circumstance is made for {other}"),
     }
 }

@@ -3,6 +3,7 @@
 mod cost;
 
 use super::compiled::Compiled;
+use super::document;
 use super::files;
 use super::fix::Fixes;
 use super::language::{localized, singular_or_plural};
@@ -13,6 +14,7 @@ use rulec::{AnalysisOptions, Code, Finding, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_config::{Settings, SettingsCache, WarningLevel, WarningSelector, parse_warning};
+use rulec_import::System;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -28,6 +30,7 @@ use std::path::PathBuf;
   rulec check rules/ --fix                    make the safe repairs, and report the rest
   rulec check rules/ --fix --dry-run          show these repairs and write nothing
   rulec check support.rules --cost            show the worst-case cost of a decision
+  rulec check flows.json                      check another system's JSON, and report each item left out
 
 A folder means all *.rules files in it and in its subfolders; imports must stay inside the folder. A file that other
 files import is checked as part of them. A file `rulec.toml` next to the rules, or in a folder above, sets the same
@@ -66,6 +69,10 @@ pub struct Args {
     /// folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+    /// The files are another system's JSON documents of this kind [default: recognize a `.json`
+    /// file by its shape]
+    #[arg(long = "as", value_name = "KIND", value_parser = document::system_parser())]
+    system: Option<System>,
 }
 
 fn parse_denied(text: &str) -> Result<WarningSelector, String> {
@@ -139,7 +146,7 @@ struct FindingCounts {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let paths = files::paths_or_current_folder(&args.paths);
-    let mut compiled = files::compile_files(&paths, args.root.as_deref())?;
+    let mut compiled = files::compile_files_as(&paths, args.root.as_deref(), args.system)?;
     if args.fix {
         let fixes = Fixes::find_and_apply(&mut compiled)?;
         let outcome = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };

@@ -1,14 +1,16 @@
 //! A rules file and the result of compiling it, with file names as the user would write them.
 
+use super::document::Document;
 use super::{CliError, stdio};
 use rulec::artifact;
 use rulec::artifact::MAX_ARTIFACT_BYTES;
-use rulec::files::open_regular;
+use rulec::files::{open_regular, read_limited};
 use rulec::{
     AnalysisOptions, Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError,
     Loader, Rules, SourceMap, VerifyingKey,
 };
 use rulec_base::message;
+use rulec_import::System;
 use rulec_syntax::loader::MAX_FILE_BYTES;
 use std::collections::HashMap;
 use std::io::Read;
@@ -21,6 +23,8 @@ pub struct CompileTarget {
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
+    /// The system whose JSON the file contains. `None` recognizes a `.json` file by its shape.
+    pub system: Option<System>,
     /// Index of the command-line argument that names the folder in which the file was found. `None`
     /// if the command line names the file itself.
     pub folder: Option<usize>,
@@ -32,6 +36,8 @@ pub struct Compiled {
     /// Whether the file contained compiled rules (the output of `rulec build`) instead of source
     /// text.
     is_artifact: bool,
+    /// The JSON document from which the rules were loaded, if any.
+    document: Option<Document>,
     /// The files that were read from disk, or looked for: sources, and files with words.
     pub files: Vec<PathBuf>,
 }
@@ -123,6 +129,9 @@ impl CompileTarget {
             compiler = compiler.root(root);
         }
         let wants_signature = key.is_some();
+        if !wants_signature && self.is_document() {
+            return self.load_document();
+        }
         if let Some(key) = key {
             compiler = compiler.trust(key);
         }
@@ -148,24 +157,58 @@ impl CompileTarget {
             );
             return Err(CliError::usage(message));
         }
-        Ok(Compiled { target: self, result, is_artifact, files })
+        Ok(Compiled { target: self, result, is_artifact, document: None, files })
+    }
+
+    /// True if the file is another system's JSON document instead of rules.
+    fn is_document(&self) -> bool {
+        let is_json = self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        self.system.is_some() || (is_json && !self.path.is_dir() && !is_artifact(&self.path))
+    }
+
+    /// Loads the rules of another system's JSON document.
+    fn load_document(self) -> Result<Compiled, CliError> {
+        let name = self.display_name();
+        let bytes = if self.is_stdin() {
+            stdio::read_stdin(MAX_ARTIFACT_BYTES)?
+        } else {
+            let unreadable = |error: LoadError| {
+                CliError::usage(message!("`{name}` cannot be read: {}", error.to_message()))
+            };
+            read_limited(&self.path).map_err(unreadable)?
+        };
+        let (result, document) = Document::load(&bytes, name, self.system);
+        let files = if self.is_stdin() { Vec::new() } else { vec![self.path.clone()] };
+        Ok(Compiled { target: self, result, is_artifact: false, document: Some(document), files })
     }
 
     /// Compiles the file with edited texts in place of some files on disk. The keys of `texts` are
     /// canonical paths.
     pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
+        // A fix changes rules only, so a document is read again as it is.
+        if self.is_document()
+            && let Ok(compiled) = self.clone().load_document()
+        {
+            return compiled;
+        }
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
             compiler = compiler.root(root);
         }
         if is_artifact(&self.path) {
             let result = compiler.load_artifact_path(&self.path);
-            return Compiled { target: self.clone(), result, is_artifact: true, files: Vec::new() };
+            return Compiled {
+                target: self.clone(),
+                result,
+                is_artifact: true,
+                document: None,
+                files: Vec::new(),
+            };
         }
         let loader_and_name = compiler.on_disk(&self.path);
         let result = loader_and_name
             .and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
-        Compiled { target: self.clone(), result, is_artifact: false, files: Vec::new() }
+        Compiled { target: self.clone(), result, is_artifact: false, document: None, files: Vec::new() }
     }
 
     /// Compiles standard input as if it were a file in the root folder, or in the current folder if
@@ -185,17 +228,24 @@ impl CompileTarget {
 
 impl Compiled {
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        match &self.result {
-            Ok(rules) => rules.warnings(),
-            Err(error) => error.diagnostics(),
+        match (&self.document, &self.result) {
+            (Some(document), _) => document.diagnostics(),
+            (None, Ok(rules)) => rules.warnings(),
+            (None, Err(error)) => error.diagnostics(),
         }
+    }
+
+    /// Returns the JSON document from which the rules were loaded, if any.
+    pub fn document(&self) -> Option<&Document> {
+        self.document.as_ref()
     }
 
     /// Analyses the rules. Returns no findings if the rules did not compile or were loaded
     /// compiled, because compiled rules lack the comments that suppress findings.
     pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
-            Ok(rules) if !self.is_artifact => rules.analyse_with(options),
+            // The warnings about a document's items are among its diagnostics.
+            Ok(rules) if !self.is_artifact && self.document.is_none() => rules.analyse_with(options),
             _ => Vec::new(),
         }
     }
@@ -207,9 +257,10 @@ impl Compiled {
     }
 
     pub fn sources(&self) -> &SourceMap {
-        match &self.result {
-            Ok(rules) => rules.sources(),
-            Err(error) => error.sources(),
+        match (&self.document, &self.result) {
+            (Some(document), _) => document.sources(),
+            (None, Ok(rules)) => rules.sources(),
+            (None, Err(error)) => error.sources(),
         }
     }
 
@@ -233,7 +284,7 @@ impl Compiled {
             None => self.target.path.parent().unwrap_or(Path::new("")),
         };
         let name = self.sources().get(file).map_or("", |file| file.name.as_str());
-        if name == STDIN {
+        if name == STDIN || self.document.is_some() {
             return name.to_owned();
         }
         let folder = if folder == Path::new(".") { Path::new("") } else { folder };

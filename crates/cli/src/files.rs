@@ -1,6 +1,7 @@
 //! Finds, reads and writes the files of a subcommand, and reports files that do not compile.
 
 use super::compiled::{CompileTarget, Compiled, STDIN};
+use super::document;
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
 use super::report::{compile_diagnostics, format_human};
@@ -13,6 +14,7 @@ use rulec_base::diag::Argument;
 use rulec_base::json::{self, ExactPlaces, JsonError};
 use rulec_base::message;
 use rulec_base::parallel;
+use rulec_import::System;
 use rulec_syntax::loader::MAX_FILE_BYTES;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
@@ -24,7 +26,17 @@ use std::path::{Path, PathBuf};
 /// Compiles the named files and all `*.rules` files below the named folders. The flag next to a
 /// file is true if another file of the same folder imports the file.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
-    let targets = collect_targets(paths, root)?;
+    compile_files_as(paths, root, None)
+}
+
+/// Like [`compile_files`]. With a system, the named files are JSON documents of the system.
+pub fn compile_files_as(
+    paths: &[PathBuf],
+    root: Option<&Path>,
+    system: Option<System>,
+) -> Result<Vec<(Compiled, bool)>, CliError> {
+    let mut targets = collect_targets(paths, root)?;
+    targets.iter_mut().filter(|target| target.folder.is_none()).for_each(|target| target.system = system);
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
     let compile =
@@ -42,6 +54,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
             targets.push(CompileTarget {
                 path: path.clone(),
                 root: root.map(Path::to_path_buf),
+                system: None,
                 folder: None,
             });
             continue;
@@ -56,6 +69,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
         targets.extend(rules_files.into_iter().map(|path| CompileTarget {
             path,
             root: Some(root.clone()),
+            system: None,
             folder: Some(index),
         }));
     }
@@ -139,6 +153,12 @@ pub fn unwritable_error(path: &Path, error: &io::Error) -> CliError {
 /// Writes a file atomically: completely or not at all.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     rulec_report::files::replace_file(path, bytes).map_err(|error| unwritable_error(path, &error))
+}
+
+/// Writes a file. Without `force`, an existing file is not overwritten.
+pub fn write_new_file(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
+    let write = if force { rulec_report::files::replace_file } else { rulec_report::files::create_file };
+    write(path, text.as_bytes()).map_err(|error| unwritable_error(path, &error))
 }
 
 /// Returns the named files and all `*.rules` below the named folders.
@@ -245,15 +265,19 @@ pub struct RulesArgs {
     /// `env:NAME` for an environment variable
     #[arg(long, value_name = "KEY", display_order = 901, allow_hyphen_values = true)]
     verify: Option<KeyLocation>,
+    /// The rules are another system's JSON document of this kind [default: recognize a `.json` file
+    /// by its shape]
+    #[arg(long = "as", value_name = "KIND", display_order = 902, value_parser = document::system_parser())]
+    system: Option<System>,
 }
 
 impl RulesArgs {
     pub fn new(path: PathBuf, root: Option<PathBuf>) -> RulesArgs {
-        RulesArgs { path, root, verify: None }
+        RulesArgs { path, root, verify: None, system: None }
     }
 
     fn to_target(&self) -> CompileTarget {
-        CompileTarget { path: self.path.clone(), root: self.root.clone(), folder: None }
+        CompileTarget { path: self.path.clone(), root: self.root.clone(), system: self.system, folder: None }
     }
 
     /// Compiles a second rules file. If the second file has errors, the exit status is the one for
@@ -277,6 +301,12 @@ impl RulesArgs {
     /// Compiles the file. Errors are printed on standard error, because standard output is for
     /// results.
     pub fn load(&self, term: &Term) -> Result<Rules, CliError> {
+        Ok(self.load_with_context(term)?.0)
+    }
+
+    /// Compiles the file like [`RulesArgs::load`]. If the file is a payload context, also returns
+    /// the object that the rules read as `context`.
+    pub fn load_with_context(&self, term: &Term) -> Result<(Rules, Option<Json>), CliError> {
         let target = self.to_target();
         let path = target.display_name();
         if self.path.is_dir() {
@@ -289,14 +319,15 @@ impl RulesArgs {
             let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };
             return Err(CliError { status, message: None });
         };
-        let warnings = rules.warnings().len();
+        let warnings = compiled.diagnostics().len();
         if warnings > 0 {
             let path = &self.path.display();
             let count = singular_or_plural(warnings, message!("1 warning"), message!("{warnings} warnings"));
             term.print_note(&message!("`{path}` has {count}; see `rulec check {path}`"));
         }
         note_missing_functions(rules, term);
-        Ok(rules.clone())
+        let context = compiled.document().and_then(|document| document.context.clone());
+        Ok((rules.clone(), context))
     }
 }
 

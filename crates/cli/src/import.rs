@@ -4,11 +4,12 @@ use super::files;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::Message;
 use rulec_base::json;
 use rulec_base::message;
-use rulec_import::{ImportError, System};
+use rulec_import::{ImportError, Options, System};
 use rulec_syntax::format::format;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Convert another system's JSON to rules
 #[derive(clap::Args)]
@@ -21,11 +22,13 @@ Input by kind:
   routes   a list of routes, or {\"routes\": […], \"default\": \"handler\"}
   choice   a list of branches, or {\"choices\": […]}
   flows    a list of flows, or {\"flows\": […], \"tools\": [the flow_executor]}
+           A workflow document whose steps hold choices gives one choice for each.
 The rules decide like the original; comments in them describe differences and omitted parts.
-If a part cannot be translated, an error gives its position, and nothing is written.")]
+An item that cannot be translated is left out, and the report gives its position. With `--strict`
+it is an error, and nothing is written.")]
 pub struct Args {
     /// The kind of the JSON document
-    #[arg(value_parser = system_parser())]
+    #[arg(value_parser = rules_system_parser())]
     system: System,
     /// The JSON file; `-` reads standard input
     file: PathBuf,
@@ -35,16 +38,25 @@ pub struct Args {
     /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
+    /// Refuse the document if an item cannot be translated, instead of leaving the item out
+    #[arg(long)]
+    strict: bool,
+    /// Print the report on every item as JSON, on standard error
+    #[arg(long)]
+    json: bool,
 }
 
-fn system_parser() -> impl TypedValueParser<Value = System> {
-    PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
+/// Returns the parser of the systems whose documents are rules. A payload context is data.
+pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
+    let names = System::ALL.into_iter().filter(|system| *system != System::Context).map(System::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<System>())
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (bytes, name) = files::read_file(&args.file)?;
+    let options = if args.strict { Options::default().strict() } else { Options::default() };
     let imported = match std::str::from_utf8(&bytes) {
-        Ok(text) => args.system.import(text),
+        Ok(text) => args.system.import(text, options),
         // The JSON parser reports the position of the invalid bytes and what to do.
         Err(_) => Err(json::parse_bytes(&bytes).map_or_else(ImportError::from, |_| {
             ImportError::Internal(message!("the JSON parser accepted a text that is not UTF-8"))
@@ -56,19 +68,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     match &args.output {
         None => out.write(text.as_bytes())?,
         Some(path) => {
-            write_rules_file(path, args.force, &text)?;
+            files::write_new_file(path, args.force, &text)?;
             term.print(&message!("wrote `{}`", path.display()));
         }
     }
     out.flush()?;
-    for note in &imported.notes {
-        term.print_note(note);
+    if args.json {
+        // Serializing texts and numbers cannot fail.
+        let report = serde_json::to_string(&imported.report).unwrap_or_default();
+        term.print(&Message::verbatim(report));
+        return Ok(Status::Fine);
+    }
+    for note in imported.report.messages() {
+        term.print_note(&note);
     }
     Ok(Status::Fine)
-}
-
-/// Writes the file. Without `force`, an existing file is not overwritten.
-fn write_rules_file(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
-    let write = if force { rulec_report::files::replace_file } else { rulec_report::files::create_file };
-    write(path, text.as_bytes()).map_err(|error| files::unwritable_error(path, &error))
 }

@@ -35,13 +35,15 @@ pub struct JudgeArgs {
 
 impl JudgeArgs {
     /// Creates the validator for payloads of one kind, with the context and options from the given
-    /// files.
-    pub fn build_judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
+    /// files. `loaded` is the context that was loaded with the rules; a given file replaces it.
+    pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
             judge = judge
                 .context(read_object_file(path)?)
                 .map_err(|error| CliError::usage(error.to_message()))?;
+        } else if let Some(context) = loaded {
+            judge = judge.context(context.clone()).map_err(|error| CliError::usage(error.to_message()))?;
         }
         if let Some(path) = &self.options {
             judge = judge
@@ -75,9 +77,14 @@ pub enum StreamJudges {
 impl StreamJudges {
     /// Creates a validator for each payload kind in the rules. `field` is the payload field that
     /// names the kind.
-    pub fn by_field(field: &str, rules: &Rules, args: &JudgeArgs) -> Result<StreamJudges, CliError> {
+    pub fn by_field(
+        field: &str,
+        rules: &Rules,
+        args: &JudgeArgs,
+        loaded: Option<&Json>,
+    ) -> Result<StreamJudges, CliError> {
         let result: Result<BTreeMap<String, Judge>, CliError> =
-            kinds(rules).map(|kind| Ok((kind.to_owned(), args.build_judge(rules, kind)?))).collect();
+            kinds(rules).map(|kind| Ok((kind.to_owned(), args.build_judge(rules, kind, loaded)?))).collect();
         match result? {
             judges if judges.is_empty() => Err(CliError::usage(message!(
                 "the rules declare no payload kind; add one: `payload KIND {{ … }}`"

@@ -8,13 +8,15 @@
 //! | `panic` | panics, limited to the line or subcommand in which they happen |
 //! | `language`, `help`, `usage` | the language of all messages, help pages and usage errors |
 //! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
+//! | `document` | another system's JSON document in place of a rules file |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `ordered_pool` | for `run`: processes lines on several threads, in order |
 //! | `summary`, `progress` | for `run`: the summary line and the progress bar |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and changes shown as a patch |
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` | one subcommand each |
-//! | `import` `schema` `prompt` `conformance` `workflow` `graph` `init` | one subcommand each |
+//! | `import` `export` `schema` `prompt` | one subcommand each |
+//! | `conformance` `workflow` `graph` `init` | one subcommand each |
 //! | `doctor` `bench` `repl` `lsp` | one subcommand each |
 //! | `coverage` | which routes and conditions a set of decisions covered, for `test` and `doctor` |
 //! | `studio`, `report_page` | rules in a browser, and as one page (feature `studio`) |
@@ -35,9 +37,11 @@ mod conformance;
 mod coverage;
 mod diff;
 mod doctor;
+mod document;
 mod engine;
 mod escape;
 mod explain;
+mod export;
 mod files;
 mod fix;
 mod fmt;
@@ -103,6 +107,7 @@ Examples:
   rulec graph review.rules                            draw the workflow
   rulec studio support.rules                          show rules and decisions in a browser
   rulec import routes router.json -o support.rules    convert another system's JSON to rules
+  rulec export routes support.rules -o router.json    write rules as another system's JSON
 
 Exit status: 0 no errors, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
 written, 3 an internal error of rulec. After SIGINT or SIGTERM, `run` stops reading, answers the messages that
@@ -137,6 +142,7 @@ enum CliCommand {
     Test(test::Args),
     Explain(explain::Args),
     Import(import::Args),
+    Export(export::Args),
     #[command(hide = true)]
     Conformance(conformance::Args),
     Schema(schema::Args),
@@ -243,6 +249,7 @@ fn run_command(verb: CliCommand, term: &Term, out: &mut Out) -> Result<Status, C
         CliCommand::Test(args) => test::run(&args, term, out),
         CliCommand::Explain(args) => explain::run(&args, term, out),
         CliCommand::Import(args) => import::run(&args, term, out),
+        CliCommand::Export(args) => export::run(&args, term, out),
         CliCommand::Conformance(args) => conformance::run(&args, out),
         CliCommand::Schema(args) => schema::run(&args, term, out),
         CliCommand::Prompt(args) => prompt::run(&args, term, out),

@@ -34,6 +34,7 @@ use serde_json::Value as Json;
   rulec run decisions.rules payloads.jsonl --decision create_node --context context.json
   rulec run decisions.rules payloads.jsonl --decision-by action_type
   rulec run support.rules messages.parquet --output decisions.parquet
+  rulec run flows.json messages.jsonl         load the rules from another system's JSON
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
@@ -95,13 +96,14 @@ struct DecidedLine<'a> {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let rules = args.engine.apply_to(args.rules.load(term)?);
+    let (rules, context) = args.rules.load_with_context(term)?;
+    let rules = args.engine.apply_to(rules);
     if let Some(field) = &args.decision_by {
-        let judges = StreamJudges::by_field(field, &rules, &args.judge)?;
+        let judges = StreamJudges::by_field(field, &rules, &args.judge, context.as_ref())?;
         return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
     if let Some(kind) = judge::selected_kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
-        let judges = StreamJudges::One(args.judge.build_judge(&rules, kind)?);
+        let judges = StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref())?);
         return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
     let entry = select_entry(&rules, args.entry.as_deref())?;

@@ -90,9 +90,10 @@ struct ExplanationOutput<'a> {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let rules = &args.rules.load(term)?;
+    let (rules, context) = &args.rules.load_with_context(term)?;
+    let context = context.as_ref();
     if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
-        return print_payload_report(args, &args.judge.build_judge(rules, kind)?, out);
+        return print_payload_report(args, &args.judge.build_judge(rules, kind, context)?, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message = args.message.read_message(rules.exact_places(), |error| rules.masked_error(error))?;

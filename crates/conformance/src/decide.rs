@@ -4,7 +4,7 @@
 use super::{RunSetting, Verdict, required_member, with_engine};
 use rulec::{Decision, Rules};
 use rulec_base::message;
-use rulec_import::{Imported, System};
+use rulec_import::{Imported, Options, System};
 use serde_json::{Value as Json, json};
 
 /// Runs a case that has the members `routes`, `message` and `context`. The case's `expected` is the
@@ -55,12 +55,14 @@ fn check_decision(
     decide: impl Fn(&Imported, &Rules) -> Json,
 ) -> Verdict {
     let expected = required_member(case, "expected")?;
-    let imported = match (system.import_value(required_member(case, key)?), expected["load_error"] == true) {
-        (Err(_), true) => return Ok(()),
-        (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
-        (Err(error), false) => return Err(error.to_message()),
-        (Ok(imported), false) => imported,
-    };
+    let strict = Options::default().strict();
+    let imported =
+        match (system.import_value(required_member(case, key)?, strict), expected["load_error"] == true) {
+            (Err(_), true) => return Ok(()),
+            (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
+            (Err(error), false) => return Err(error.to_message()),
+            (Ok(imported), false) => imported,
+        };
     for tier in &setting.tiers {
         let found = decide(&imported, &with_engine(&imported.rules, *tier)?);
         if found != *expected {

@@ -3,48 +3,161 @@
 
 use super::compare::{self, ConditionFindings, Difference};
 use super::document::{ImportedStatement, RulesDocument};
-use super::located::{JsonNode, ReadResult};
+use super::located::{JsonNode, PathStep, ReadResult};
+use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_string, write_comment};
 use rulec_base::message;
+use serde_json::Value as Json;
 
 /// Name of the imported choice if the original has no name.
 const CHOICE_NAME: &str = "next_step";
+/// The keys under which a step's or choice's name is stored, in the order of precedence.
+const NAME_KEYS: [&str; 4] = ["step_id", "stepId", "id", "name"];
+/// The keys of a list of branches.
+const BRANCH_KEYS: [&str; 2] = ["choices", "branches"];
 
-pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
-    let mut document = RulesDocument {
-        header: "Branches of a workflow step, imported from its JSON.".to_owned(),
-        ..RulesDocument::default()
+pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
+    document.header = "Branches of a workflow step, imported from its JSON.".to_owned();
+    let mut names = NameAllocator::reserving(&["none", "default", "routes", "flows"]);
+    let choices = find_choices(root)?;
+    let is_only = choices.len() == 1;
+    for choice in &choices {
+        let mut read = |document: &mut RulesDocument| read_choice(choice, &mut names, document);
+        let node = &choice.node;
+        let keys: &[&str] = if node.value.is_array() { &[] } else { &NAME_KEYS };
+        // Without its only choice, a document has nothing to load, so the error is returned.
+        let strict = document.is_strict;
+        document.is_strict |= is_only;
+        let result = document.read_item(ItemKind::Choice, node, keys, |document| {
+            document.is_strict = strict;
+            let statement = read(document);
+            document.is_strict |= is_only;
+            statement
+        });
+        document.is_strict = strict;
+        if let Some((item, statement)) = result? {
+            document.statements.push(ImportedStatement { item: Some(item), ..statement });
+        }
+    }
+    Ok(())
+}
+
+/// A choice in a document: a list of branches, or an object that has one.
+struct ChoiceNode<'j> {
+    node: JsonNode<'j>,
+    /// The name of the step in which the choice is; empty if the document has no name for the step.
+    step: String,
+}
+
+/// Returns the choices of a document. A list of branches is one choice. An object with a list of
+/// branches is one choice, and may be anywhere in the document, such as in a workflow step.
+fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
+    let has_branches =
+        |value: &Json| BRANCH_KEYS.iter().any(|key| value.get(key).is_some_and(|list| !list.is_null()));
+    let is_choice_document = match root.value {
+        Json::Array(items) => !items.iter().any(|item| contains_value(item, &has_branches)),
+        value => has_branches(value),
     };
-    let mut title = None;
+    if is_choice_document {
+        return Ok(vec![ChoiceNode { node: root.clone(), step: root.name(&NAME_KEYS).to_owned() }]);
+    }
+    root.as_list(&message!("branches")).map(drop).or_else(|_| {
+        root.as_object(&message!("a list of branches, or an object with `choices`")).map(drop)
+    })?;
+    let mut choices = Vec::new();
+    // The nodes to search, last first, each with the name of the step around it.
+    let mut pending = vec![(root.clone(), String::new())];
+    while let Some((node, step)) = pending.pop() {
+        let name = node.name(&NAME_KEYS);
+        let step = if name.is_empty() { step } else { name.to_owned() };
+        if has_branches(node.value) {
+            choices.push(ChoiceNode { node, step });
+            continue;
+        }
+        let children: Vec<(JsonNode<'_>, String)> = match node.value {
+            Json::Array(_) => {
+                node.as_list(&message!("steps"))?.into_iter().map(|child| (child, step.clone())).collect()
+            }
+            Json::Object(map) => map
+                .iter()
+                .map(|(key, value)| {
+                    // In a map of steps, the key is the step's id.
+                    let inner = if STEP_KEYS.contains(&key.as_str()) { &step } else { key };
+                    (node.child(PathStep::Key(key.clone()), value), inner.clone())
+                })
+                .collect(),
+            _ => continue,
+        };
+        pending.extend(children.into_iter().rev());
+    }
+    if choices.is_empty() {
+        return root.refuse(message!("the document needs `choices`, a list of branches"));
+    }
+    Ok(choices)
+}
+
+/// The keys that lead from a step to its choice, or to a list of steps. Other keys are step ids.
+const STEP_KEYS: [&str; 7] = ["steps", "flow", "params", "parameters", "input_parameters", "config", "call"];
+
+/// True if a value, or a value inside it, satisfies the test.
+fn contains_value(value: &Json, test: &dyn Fn(&Json) -> bool) -> bool {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        if test(value) {
+            return true;
+        }
+        match value {
+            Json::Array(items) => pending.extend(items),
+            Json::Object(map) => pending.extend(map.values()),
+            _ => {}
+        }
+    }
+    false
+}
+
+fn read_choice(
+    choice: &ChoiceNode<'_>,
+    names: &mut NameAllocator,
+    document: &mut RulesDocument,
+) -> ReadResult<ImportedStatement> {
+    let node = &choice.node;
     let mut docs = String::new();
     let mut to_user = false;
-    let branches = if root.value.is_array() {
-        root.as_list(&message!("branches"))?
+    let mut comments = Vec::new();
+    let branches = if node.value.is_array() {
+        node.as_list(&message!("branches"))?
     } else {
-        let object = root.as_object(&message!("a list of branches, or an object with `choices`"))?;
-        let Some(list) = object.get("choices").or_else(|| object.get("branches")) else {
-            return root.refuse(message!("the document needs `choices`, a list of branches"));
-        };
-        title = object.get_text("name")?;
-        docs = object.get_text("description")?.unwrap_or_default().to_owned();
-        to_user = object.get_bool("to_user", false)?;
-        document.keep_unread_in_header(&object);
-        list.as_list(&message!("branches"))?
+        let object = node.as_object(&message!("a choice"))?;
+        let lists: Vec<JsonNode<'_>> = BRANCH_KEYS.iter().filter_map(|key| object.get(key)).collect();
+        NAME_KEYS.iter().for_each(|key| drop(object.get(key)));
+        document.read_part(ItemKind::Field, "name", object.get_text("name"))?;
+        let description = object.get_text("description");
+        let description = document.read_part(ItemKind::Field, "description", description)?.flatten();
+        docs = description.unwrap_or_default().to_owned();
+        let flag = object.get_bool("to_user", false);
+        to_user = document.read_part(ItemKind::Field, "to_user", flag)?.unwrap_or(false);
+        comments = document.comments_for_unread(&object, &message!("the document"));
+        lists.first().unwrap_or(node).as_list(&message!("branches"))?
     };
     let mut findings = ConditionFindings::default();
     let mut ids = NameAllocator::default();
     let mut body = String::new();
     for node in &branches {
-        let lines = read_branch(node, &mut ids, &mut findings, &mut document);
-        body.push_str(&lines.map_err(|refusal| refusal.in_node(&message!("branch"), node, &["branch_id"]))?);
+        let read = |document: &mut RulesDocument| read_branch(node, &mut ids, &mut findings, document);
+        let lines = document.read_item(ItemKind::Branch, node, &["branch_id"], read)?;
+        body.extend(lines.map(|(_, lines)| lines));
     }
-    let mut names = NameAllocator::reserving(&["none", "default", "routes", "flows"]);
-    let title = names.unique_name(title.filter(|title| !title.is_empty()).unwrap_or(CHOICE_NAME));
-    let mut comments = vec![
+    let own_name = Some(choice.step.as_str()).filter(|name| !name.is_empty()).unwrap_or(CHOICE_NAME);
+    let title = names.unique_name(own_name);
+    if title != own_name {
+        document.note_rename(&title, own_name);
+        document.record_rename(&title, own_name);
+    }
+    comments.push(
         "Branches are tried from the last to the first. A condition that reads what is missing, or is of \
          another type than it says, is left out of its branch; a branch of which nothing is left is passed over."
             .to_owned(),
-    ];
+    );
     if !findings.differences.is_empty() {
         let lines: Vec<String> = findings
             .differences
@@ -56,7 +169,7 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
             1 => message!("one point"),
             more => message!("{more} points"),
         };
-        document.notes.push(message!(
+        document.report.note(message!(
             "the Python module decides differently in {count}; comments in the rules describe them"
         ));
     }
@@ -65,8 +178,7 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
     };
-    document.statements.push(ImportedStatement { comments, docs, body, is_adjacent: false });
-    Ok(document)
+    Ok(ImportedStatement { comments, docs, body, ..ImportedStatement::default() })
 }
 
 fn read_branch(
@@ -97,6 +209,7 @@ fn read_branch(
             &mut out,
             &format!("Its id is {} in the original, as another's is.", quote_for_comment(id)),
         );
+        document.note_rename(&unique_id, id);
     }
     let conditions = object.get_list("conditions", &message!("conditions"))?;
     let label = quote_for_comment(id);
@@ -111,7 +224,7 @@ fn read_branch(
                 &mut out,
                 &format!("A default answers whatever its conditions say: left out {}.", originals.join(", ")),
             );
-            document.notes.push(message!("the conditions of the default branch {label} were left out"));
+            document.report.note(message!("the conditions of the default branch {label} were left out"));
         }
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
@@ -140,11 +253,16 @@ fn read_conditions(
 ) -> ReadResult<(String, Vec<Option<String>>)> {
     let (mut lines, mut condition_texts) = (String::new(), Vec::new());
     for node in conditions {
-        let condition = compare::read_condition(node, findings)?;
+        let name = node.name(&["id"]);
+        let condition = match compare::read_condition(node, findings) {
+            // As in the original, a condition that cannot be used is left out of its branch.
+            Err(refusal) if !document.is_strict => Ok(Err((refusal.message, refusal.steps))),
+            other => other.map(|condition| condition.map_err(|reason| (reason, node.steps.clone()))),
+        }?;
         for member in findings.unread_members.drain(..) {
             lines.push_str(&write_comment("#", &member, 4));
             condition_texts.push(None);
-            document.notes.push(message!(
+            document.report.note(message!(
                 "{} in a condition of the branch {label} has no effect here; it is kept as a comment",
                 quote_for_comment(&member)
             ));
@@ -158,14 +276,13 @@ fn read_conditions(
                 lines.push_str(&format!("    {text};\n"));
                 condition_texts.push(Some(text));
             }
-            Err(reason) => {
+            Err((reason, steps)) => {
                 let original = compare::original_condition(node);
                 lines.push_str(&write_comment("#", &format!("Left out: {original}, since {reason}."), 4));
                 condition_texts.push(None);
                 tracing::warn!(target: "rulec::import", branch = label, condition = original, %reason, "skipped");
-                document
-                    .notes
-                    .push(message!("a condition of the branch {label} was left out because {reason}"));
+                let name = if name.is_empty() { &original } else { name };
+                document.report.skip(ItemKind::Condition, name.trim_matches('`'), &steps, reason);
             }
         }
     }

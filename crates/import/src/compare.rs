@@ -130,18 +130,25 @@ fn translate(
         .as_object(&message!("the left value"))?;
     // The documented JSON format spells operators and types in capitals; a condition must use one
     // spelling throughout.
-    let operator_name = operate.as_ref().and_then(|node| node.value.as_str());
+    let operate = operate.ok_or_else(|| skipped(message!("it has no operator")))?.value;
+    let operator_name = operate.as_str();
     let uses_capitals = operator_name.is_some_and(|name| verb_in_capitals(name).is_some());
+    let unknown_operator =
+        || skipped(message!("there is no operator {}", quote_for_comment(&format_json(operate))));
+    // The operator is checked before the types, whose spelling depends on the operator.
+    if !uses_capitals && operator_name.and_then(Operator::from_name).is_none() {
+        findings.differences.insert(Difference::Operator);
+        return Err(unknown_operator());
+    }
     let (left, left_type) = read_step(&left, &message!("left"), uses_capitals, findings)?
         .ok_or_else(|| skipped(message!("the left value does not come from a step")))?;
-    let operate = operate.ok_or_else(|| skipped(message!("it has no operator")))?.value;
     let find_operator = |name| match uses_capitals {
         true => Operator::from_spelling(name, Some(left_type)),
         false => Operator::from_name(name),
     };
-    let operator = operate.as_str().and_then(find_operator).ok_or_else(|| {
+    let operator = operator_name.and_then(find_operator).ok_or_else(|| {
         findings.differences.insert(Difference::Operator);
-        skipped(message!("there is no operator {}", quote_for_comment(&format_json(operate))))
+        unknown_operator()
     })?;
     let right = right
         .ok_or_else(|| skipped(message!("it has no right value")))?

@@ -6,6 +6,7 @@ use super::regex;
 use super::write::{
     format_number, format_path, format_value, quote_for_comment, quote_raw_string, quote_string, write_list,
 };
+use rulec::Message;
 use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +51,7 @@ pub(super) struct ConditionFacts {
     /// Whether a condition reads the urgency of the message.
     pub(super) reads_urgency: bool,
     /// Remarks on the current condition.
-    pub(super) remarks: Vec<String>,
+    pub(super) remarks: Vec<Message>,
 }
 
 const COMPARISONS: &[(&str, &str)] =
@@ -67,10 +68,9 @@ impl ConditionFacts {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
 
-    fn add_remark(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        if !self.remarks.contains(&text) {
-            self.remarks.push(text);
+    fn add_remark(&mut self, remark: Message) {
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
         }
     }
 
@@ -122,7 +122,7 @@ impl ConditionFacts {
                 return node.refuse(message!("an empty keyword is not a word and is never found; remove it"));
             }
             if words.is_empty() {
-                self.add_remark("An empty list holds for nothing.");
+                self.add_remark(message!("An empty list holds for nothing."));
             }
             let words: Vec<String> = words.into_iter().map(quote_string).collect();
             let words = match words.as_slice() {
@@ -143,7 +143,7 @@ impl ConditionFacts {
         let (pattern, translated) =
             (node.as_text()?, regex::read_regex(&node, &message!("the regular expression"), !sensitive)?);
         if translated.text != pattern {
-            self.add_remark(format!("Written otherwise in Python: {}.", quote_for_comment(pattern)));
+            self.add_remark(message!("Written otherwise in Python: {}.", quote_for_comment(pattern)));
         }
         let case = if sensitive { "" } else { " ignoring case" };
         Ok(Formula::Text(format!("text matches {}{case}", quote_raw_string(&translated.text))))
@@ -178,14 +178,14 @@ impl ConditionFacts {
 
     fn all_of(&mut self, parts: Vec<Formula>) -> Formula {
         if parts.is_empty() {
-            self.add_remark("This condition asks for nothing and holds for every message.");
+            self.add_remark(message!("This condition asks for nothing and holds for every message."));
         }
         Formula::Joined(JoinOperator::All, parts)
     }
 
     fn read_comparison(&mut self, field: &str, op: &'static str, node: &JsonNode<'_>) -> ReadResult<Formula> {
         if node.value.is_null() {
-            self.add_remark(format!(
+            self.add_remark(message!(
                 "{} was compared with null: what is missing is neither equal nor unequal to anything, so this never holds, \
                  and neither does its negation.",
                 quote_for_comment(field)

@@ -1,10 +1,12 @@
 //! Builder of an imported rules file. The file is compiled before it is returned.
 
-use super::located::ObjectReader;
+use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
+use super::report::{ItemKind, ReportBuilder};
 use super::write::{format_value, quote_for_comment, write_comment};
-use super::{ImportError, Imported};
-use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules};
+use super::{ImportError, Imported, Untranslatable};
+use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules, bundled};
 use rulec_base::message;
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
@@ -16,6 +18,8 @@ pub(super) struct ImportedStatement {
     pub(super) body: String,
     /// Whether the statement follows the previous statement without an empty line.
     pub(super) is_adjacent: bool,
+    /// Index of the report's item from which the statement was written.
+    pub(super) item: Option<usize>,
 }
 
 #[derive(Default)]
@@ -23,14 +27,83 @@ pub(super) struct RulesDocument {
     /// First lines of the file, which describe it.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
-    /// Notes for the author about parts that were changed or left out.
-    pub(super) notes: Vec<Message>,
+    /// For a payload context: the object that the bundled rules read. Then there are no statements.
+    pub(super) context: Option<Json>,
+    /// What happened to each item that was read.
+    pub(super) report: ReportBuilder,
+    /// Whether an item that cannot be translated is an error.
+    pub(super) is_strict: bool,
+    /// The items that an earlier reading of this document refused, by their path. They are reported
+    /// and not read again.
+    pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
+    /// The items that this reading refused. Reading such an item may have left names or facts, so
+    /// the document is read again without it.
+    pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
     pub(super) original_names: HashMap<String, String>,
 }
 
 impl RulesDocument {
+    /// Reads an item by `read`, and records it in the report. Returns the item's index in the
+    /// report and the result of `read`. If the document is not loaded strictly, an item that cannot
+    /// be translated is skipped; the result is then `None`. The item's name is the text of the
+    /// first of `keys` that has one.
+    pub(super) fn read_item<T>(
+        &mut self,
+        kind: ItemKind,
+        node: &JsonNode<'_>,
+        keys: &[&str],
+        read: impl FnOnce(&mut RulesDocument) -> ReadResult<T>,
+    ) -> ReadResult<Option<(usize, T)>> {
+        self.read_named(kind, node, node.name(keys), read)
+    }
+
+    /// Like [`RulesDocument::read_item`], for an item with this name.
+    pub(super) fn read_named<T>(
+        &mut self,
+        kind: ItemKind,
+        node: &JsonNode<'_>,
+        name: &str,
+        read: impl FnOnce(&mut RulesDocument) -> ReadResult<T>,
+    ) -> ReadResult<Option<(usize, T)>> {
+        if let Some(refusal) = self.refused.get(&node.steps) {
+            self.report.skip(kind, name, &refusal.steps, refusal.message.clone());
+            return Ok(None);
+        }
+        let outer = self.report.current();
+        let index = self.report.begin(kind, name, &node.steps);
+        let result = read(self);
+        self.report.resume(outer);
+        match result {
+            Ok(item) => Ok(Some((index, item))),
+            Err(refusal) if self.is_strict => Err(refusal.in_node(&kind.to_message(), name)),
+            Err(refusal) => {
+                self.report.discard(index);
+                self.newly_refused.push((node.steps.clone(), refusal));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the result of reading a part of an item. If the document is not loaded strictly, a
+    /// part that cannot be translated is skipped.
+    pub(super) fn read_part<T>(
+        &mut self,
+        kind: ItemKind,
+        name: &str,
+        part: ReadResult<T>,
+    ) -> ReadResult<Option<T>> {
+        match part {
+            Ok(part) => Ok(Some(part)),
+            Err(refusal) if self.is_strict => Err(refusal),
+            Err(refusal) => {
+                self.report.skip(kind, name, &refusal.steps, refusal.message);
+                Ok(None)
+            }
+        }
+    }
+
     /// Records the original of a name that the importer changed.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
         if new_name != original {
@@ -38,12 +111,20 @@ impl RulesDocument {
         }
     }
 
+    /// Notes that an item has another name here, because its own is taken or no name of a rule.
+    pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
+        let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
+        self.report.note(message!(
+            "the name {original} is taken or cannot be the name of a rule; it is {new_name} here"
+        ));
+    }
+
     /// Returns the members of an object that were not read, as comments. For each such member, also
     /// adds a note for the author. `of` names the object in the note.
     pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.unread_members() {
-            self.notes.push(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
+            self.report.note(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
             comments.push(format!("{key}: {}", format_value(node.value)));
         }
         comments
@@ -98,11 +179,27 @@ impl RulesDocument {
                 .compile_text(text)
                 .map_err(|error| ImportError::Internal(describe_compile_error(&error, text)))
         };
+        if let Some(context) = self.context {
+            let text = bundled::DECISIONS.to_owned();
+            let (rules, report) = (compile(&text)?, self.report.finish(Vec::new()));
+            return Ok(Imported {
+                text,
+                report,
+                rules,
+                context: Some(context),
+                original_names: HashMap::new(),
+            });
+        }
         let (mut text, ends) = self.render(&BTreeMap::new());
         let mut rules = compile(&text)?;
         let warnings = self.collect_warnings(&rules);
+        let mut item_warnings = Vec::new();
         if !warnings.is_empty() {
             let allows = allowed_codes(&rules, &warnings, &ends);
+            item_warnings.extend(warnings.iter().filter_map(|warning| {
+                let item = self.statements.get(statement_of(&rules, warning, &ends)?)?.item?;
+                Some((item, warning.code, warning.message.clone()))
+            }));
             text = self.render(&allows).0;
             rules = compile(&text)?;
             // Only a remaining warning of the compiler is an error. The analysis is not repeated,
@@ -112,7 +209,8 @@ impl RulesDocument {
                 return Err(ImportError::Internal(message));
             }
         }
-        Ok(Imported { text, notes: self.notes, rules, original_names: self.original_names })
+        let report = self.report.finish(item_warnings);
+        Ok(Imported { text, report, rules, context: None, original_names: self.original_names })
     }
 
     /// Returns the warnings of compilation and analysis. A file with many statements is not
@@ -132,12 +230,17 @@ const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {
-        let Some(span) = warning.span() else { continue };
-        let line = rules.sources().position(span).line;
-        let index = ends.partition_point(|end| *end < line);
-        allows.entry(index).or_default().insert(warning.code);
+        if let Some(index) = statement_of(rules, warning, ends) {
+            allows.entry(index).or_default().insert(warning.code);
+        }
     }
     allows
+}
+
+/// Returns the index of the statement that causes a warning, given the last line of each statement.
+fn statement_of(rules: &Rules, warning: &Diagnostic, ends: &[usize]) -> Option<usize> {
+    let line = rules.sources().position(warning.span()?).line;
+    Some(ends.partition_point(|end| *end < line))
 }
 
 /// Returns the reason for suppressing a warning of this code in an imported file.

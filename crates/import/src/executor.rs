@@ -3,12 +3,13 @@
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
 use rulec_base::message;
 use serde_json::Value as Json;
 
 /// Name of the tool in the original, which the original's code looks up.
-const EXECUTOR_NAME: &str = "flow_executor";
+pub(super) const EXECUTOR_NAME: &str = "flow_executor";
 /// Name of the tool's only parameter.
 const FLOW_ID_PARAMETER: &str = "flow_id";
 
@@ -19,22 +20,33 @@ pub(super) fn read_statement(
     document: &mut RulesDocument,
 ) -> ReadResult<Option<ImportedStatement>> {
     let mut statement = None;
-    for node in object.get_list("tools", &message!("tools"))? {
-        let tool = node.as_object(&message!("a tool"))?;
-        let tool_name = tool.get_required("name", &message!("a tool"))?;
-        let tool_name = tool_name.as_text()?;
-        if tool_name != EXECUTOR_NAME || statement.is_some() {
-            document.notes.push(message!(
-                "the tool {} executes no flow; it is kept as a comment",
-                quote_for_comment(tool_name)
-            ));
-            document.header.push_str(&format!("\ntool: {}", write::format_value(node.value)));
-            continue;
+    let tools = object.get_list("tools", &message!("tools"));
+    for node in document.read_part(ItemKind::Tool, "", tools)?.unwrap_or_default() {
+        let is_first = statement.is_none();
+        let read = |document: &mut RulesDocument| read_tool(&node, is_first, document);
+        if let Some((item, Some(executor))) = document.read_item(ItemKind::Tool, &node, &["name"], read)? {
+            statement = Some(ImportedStatement { item: Some(item), ..executor });
         }
-        let result = write_executor(tool_name, &tool, document);
-        statement = Some(result.map_err(|refusal| refusal.in_node(&message!("tool"), &node, &["name"]))?);
     }
     Ok(statement)
+}
+
+/// Reads a tool. Returns the statement of the executor; another tool is kept as a comment.
+fn read_tool(
+    node: &JsonNode<'_>,
+    is_first: bool,
+    document: &mut RulesDocument,
+) -> ReadResult<Option<ImportedStatement>> {
+    let tool = node.as_object(&message!("a tool"))?;
+    let tool_name = tool.get_required("name", &message!("a tool"))?;
+    let tool_name = tool_name.as_text()?;
+    if tool_name == EXECUTOR_NAME && is_first {
+        return write_executor(tool_name, &tool, document).map(Some);
+    }
+    let name = quote_for_comment(tool_name);
+    document.report.note(message!("the tool {name} executes no flow; it is kept as a comment"));
+    document.header.push_str(&format!("\ntool: {}", write::format_value(node.value)));
+    Ok(None)
 }
 
 fn write_executor(
@@ -64,7 +76,7 @@ fn write_executor(
             properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID_PARAMETER)
         {
             comments.push(format!("parameter {parameter}: {}", write::format_value(schema)));
-            document.notes.push(message!(
+            document.report.note(message!(
                 "the parameter {} of the tool is kept as a comment, because flows are executed by their id \
                 alone",
                 quote_for_comment(parameter)

@@ -4,40 +4,40 @@
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::report::ItemKind;
 use super::write::{
     self, NameAllocator, quote_for_comment, quote_name, quote_raw_string, quote_string, write_list,
 };
-use super::{executor, regex};
+use super::{Untranslatable, executor, regex};
 use rulec_base::message;
 
-pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
-    let mut document = RulesDocument {
-        header: "Keyword and intent flows, imported from their JSON.\n\
+pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
+    document.header = "Keyword and intent flows, imported from their JSON.\n\
                  Keyword flows are tried as they stand here, their patterns in order; where none is found, the \
                  intent flows are asked."
-            .to_owned(),
-        ..RulesDocument::default()
-    };
+        .to_owned();
     let mut tool = None;
     let flows = if root.value.is_array() {
         root.as_list(&message!("flows"))?
     } else {
         let object = root.as_object(&message!("a list of flows, or an object with `flows`"))?;
         let flows = object.get_required("flows", &message!("the document"))?.as_list(&message!("flows"))?;
-        tool = executor::read_statement(&object, &mut document)?;
+        tool = executor::read_statement(&object, document)?;
         document.keep_unread_in_header(&object);
         flows
     };
     let mut names = NameAllocator::default();
     for node in &flows {
-        let statement = read_flow(node, &mut names, &mut document);
-        let statement =
-            statement.map_err(|refusal| refusal.in_node(&message!("flow"), node, &["flow_id", "name"]))?;
-        document.statements.push(statement);
+        let read = |document: &mut RulesDocument| read_flow(node, &mut names, document);
+        if let Some((item, statement)) =
+            document.read_item(ItemKind::Flow, node, &["flow_id", "name"], read)?
+        {
+            document.statements.push(ImportedStatement { item: Some(item), ..statement });
+        }
     }
     document.add_input_if_empty("There was no flow.");
     document.statements.extend(tool);
-    Ok(document)
+    Ok(())
 }
 
 fn read_flow(
@@ -56,6 +56,9 @@ fn read_flow(
     let label = title.map_or(Ok(id), |title| title.as_text())?;
     let label = if label.trim().is_empty() { "flow" } else { label };
     let flow_name = names.unique_name(label);
+    if flow_name != label {
+        document.note_rename(&flow_name, label);
+    }
     let description = object.get_text("description")?.unwrap_or_default();
     let kind = read_word(&object, "type", "FlowType", &["keyword", "intent"])?;
     let matching = read_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
@@ -65,20 +68,17 @@ fn read_flow(
         Some("keyword") => {
             let patterns = patterns.map_or(Ok(Vec::new()), |list| list.as_list(&message!("patterns")))?;
             let matching = matching.unwrap_or("contains");
-            let mut literals = Vec::new();
-            for node in patterns {
-                literals.push(read_pattern(&node, matching, &flow_name, &mut comments, document)?);
-            }
+            let literals = read_patterns(&patterns, matching, &flow_name, &mut comments, document)?;
             if let Some(examples) = examples {
                 comments.push(format!("examples: {}", write::format_value(examples.value)));
-                document.notes.push(message!(
+                document.report.note(message!(
                     "the keyword flow {} has examples; they are kept as a comment",
                     quote_for_comment(id)
                 ));
             }
             format!("keyword {matching} {}", write_list(&literals, 2))
         }
-        _ => write_intent(patterns, examples, &mut comments)?,
+        _ => write_intent(patterns, examples, &mut comments, document)?,
     };
     let head = match description {
         "" => format!("flow {}", quote_name(&flow_name)),
@@ -94,12 +94,42 @@ fn read_flow(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
+/// Reads the patterns of a keyword flow. A pattern that cannot be used is skipped; a flow of which
+/// no pattern is left cannot be used either.
+fn read_patterns(
+    patterns: &[JsonNode<'_>],
+    matching: &str,
+    flow: &str,
+    comments: &mut Vec<String>,
+    document: &mut RulesDocument,
+) -> ReadResult<Vec<String>> {
+    let (mut literals, mut first_refusal) = (Vec::new(), None);
+    for node in patterns {
+        let pattern = read_pattern(node, matching, flow, comments, document);
+        first_refusal = first_refusal.or_else(|| pattern.as_ref().err().cloned());
+        let text = node.value.as_str().unwrap_or_default();
+        if let Some(literal) = document.read_part(ItemKind::Pattern, text, pattern)? {
+            literals.push(literal);
+        } else {
+            comments.push(format!("Left out: the pattern {}.", quote_for_comment(&node.value.to_string())));
+        }
+    }
+    match first_refusal {
+        Some(refusal) if literals.is_empty() => {
+            let message = message!("none of its patterns can be used: {}", refusal.message);
+            Err(Untranslatable { message, ..refusal })
+        }
+        _ => Ok(literals),
+    }
+}
+
 /// Writes the trigger of an intent flow. In the source system, the patterns of an intent flow only
 /// describe the topic.
 fn write_intent(
     patterns: Option<JsonNode<'_>>,
     examples: Option<JsonNode<'_>>,
     comments: &mut Vec<String>,
+    document: &mut RulesDocument,
 ) -> ReadResult<String> {
     let quote_texts =
         |node: JsonNode<'_>| Ok(node.as_texts()?.into_iter().map(quote_string).collect::<Vec<_>>());
@@ -112,12 +142,14 @@ fn write_intent(
     keywords.retain(|word| !word.trim_matches('"').trim().is_empty());
     if keywords.len() < total {
         comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
+        document.report.note(message!("blank patterns, which mean nothing to an intent, were left out"));
     }
     if !keywords.is_empty() {
         comments.push(
             "The patterns of an intent flow are never matched; they are kept as keywords of the intent."
                 .to_owned(),
         );
+        document.report.note(message!("the patterns of an intent flow are kept as keywords of the intent"));
         trigger.push_str(&format!(" keywords {}", write_list(&keywords, 2)));
     }
     Ok(trigger)
@@ -164,6 +196,11 @@ fn read_pattern(
     let translated = regex::read_regex(node, &message!("the pattern"), true)?;
     if translated.text != text {
         comments.push(format!("Written otherwise in Python: {}.", quote_for_comment(text)));
+        let original = quote_for_comment(text);
+        document.report.note(message!(
+            "the pattern {original} is written as {} here",
+            quote_for_comment(&translated.text)
+        ));
         document.record_rename(&pattern_key(flow, &translated.text), text);
     }
     Ok(quote_raw_string(&translated.text))

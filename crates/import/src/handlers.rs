@@ -80,7 +80,7 @@ impl UsedHandlers {
             }
             if *permissions_differ {
                 let plain = quote_for_comment(name.trim_matches('`'));
-                document.notes.push(message!(
+                document.report.note_document(message!(
                     "the routes to the handler {plain} require different permissions; now each route \
                     requires all of them"
                 ));

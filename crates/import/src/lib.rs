@@ -1,55 +1,68 @@
-//! Importers that convert another system's JSON to a maintainable `.rules` file.
+//! Importers that load another system's JSON, or convert it to a maintainable `.rules` file.
 //!
 //! An importer keeps the decisions of the original and writes readable names. A comment marks each
-//! part whose meaning differs or that was left out. Input that cannot be translated is an error
-//! with its path. The returned text compiles. Warnings that the translation causes are suppressed
-//! by `# rulec: allow` comments with a reason.
+//! part whose meaning differs or that was left out. An item that cannot be translated is skipped
+//! and reported with its path; a strict import refuses it. The returned text compiles. Warnings
+//! that the translation causes are suppressed by `# rulec: allow` comments with a reason.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `located` | JSON values with their path, for error messages |
 //! | `write` | names, literals and comments |
 //! | `document` | the file: its statements, formatted and compiled |
+//! | `report` | what happened to each item of the JSON |
 //! | `regex` | translates Python's regular expressions to the `regex` crate's syntax |
 //! | `literal` | values in Python's literal syntax |
 //! | `routes`, `condition` | message routes |
 //! | `choice`, `compare`, `operator` | workflow branches |
+//! | `context` | the context of decision payloads |
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
+//! | `export` | writes rules as JSON again |
 
 mod choice;
 mod compare;
 mod condition;
+mod context;
 mod document;
 mod executor;
+mod export;
 mod flows;
 mod handlers;
 mod literal;
 mod located;
 mod operator;
 mod regex;
+mod report;
 mod routes;
 mod write;
 
+pub use export::Exported;
+pub use report::{ItemKind, Outcome, Report, ReportItem};
+
 use document::RulesDocument;
-use located::{JsonNode, ReadResult};
+use located::{JsonNode, LineCounter, ReadResult};
+use rulec::payload::{Judge, JudgeError};
 use rulec::{Message, Rules};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use serde_json::Value as Json;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::str::FromStr;
 
-/// A rules file converted from another system's JSON.
+/// Rules that were loaded from another system's JSON, with a report on each item of the JSON.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
     /// Text of the rules file.
     pub text: String,
-    /// Notes for the author: parts that were left out, or that have another meaning than in the
-    /// original.
-    pub notes: Vec<Message>,
+    /// What happened to each item of the document.
+    pub report: Report,
     /// The compiled file.
     pub rules: Rules,
+    /// For a payload context: the object that the rules read as `context`, without the items that
+    /// were skipped.
+    pub context: Option<Json>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
     original_names: HashMap<String, String>,
@@ -65,22 +78,102 @@ impl Imported {
     pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
         self.original_names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
     }
+
+    /// Creates a judge for payloads of this kind, with the loaded context.
+    ///
+    /// # Errors
+    /// If the rules have no such kind, or declare no `context` of this type.
+    pub fn judge(&self, kind: &str) -> Result<Judge, JudgeError> {
+        let judge = self.rules.judge(kind)?;
+        match &self.context {
+            Some(context) => judge.context(context.clone()),
+            None => Ok(judge),
+        }
+    }
 }
+
+/// How a document is loaded. The default skips each item that cannot be translated and reports it,
+/// so that one bad item does not stop the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    is_strict: bool,
+}
+
+impl Options {
+    /// Makes an item that cannot be translated an error.
+    #[must_use]
+    pub fn strict(self) -> Options {
+        Options { is_strict: true }
+    }
+}
+
+/// Loads [`Rules`] from the JSON documents of other systems, with the default [`Options`].
+///
+/// ```
+/// use rulec::Rules;
+/// use rulec_import::RulesFromJson;
+///
+/// let json = r#"[{"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["hi", " "]}]"#;
+/// let loaded = Rules::from_flows(json)?;
+/// assert_eq!(loaded.report.skipped().count(), 1); // the blank pattern
+/// let decision = loaded.rules.entry("flows")?.decide(&serde_json::json!({"text": "hi"}));
+/// assert_eq!(decision.flow().map(|flow| flow.id), Some("greeting"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait RulesFromJson {
+    /// Loads keyword and intent flows; see [`System::Flows`].
+    ///
+    /// # Errors
+    /// If the text is not JSON, or has no list of flows.
+    fn from_flows(json: &str) -> Result<Imported, ImportError> {
+        System::Flows.import(json, Options::default())
+    }
+
+    /// Loads message routes; see [`System::Routes`].
+    ///
+    /// # Errors
+    /// If the text is not JSON, or has no list of routes.
+    fn from_routes(json: &str) -> Result<Imported, ImportError> {
+        System::Routes.import(json, Options::default())
+    }
+
+    /// Loads the branches of one choice or of several choices; see [`System::Choice`].
+    ///
+    /// # Errors
+    /// If the text is not JSON, or has no choice.
+    fn from_choices(json: &str) -> Result<Imported, ImportError> {
+        System::Choice.import(json, Options::default())
+    }
+
+    /// Loads the bundled rules for decision payloads, with their context; see [`System::Context`].
+    ///
+    /// # Errors
+    /// If the text is not JSON, or not an object.
+    fn from_payload_context(json: &str) -> Result<Imported, ImportError> {
+        System::Context.import(json, Options::default())
+    }
+}
+
+impl RulesFromJson for Rules {}
 
 /// A system whose JSON can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
     /// Message routes: a list of routes, or `{"routes": […], "default": handler}`.
     Routes,
-    /// Workflow branches: a list of branches, or `{"choices": […]}`.
+    /// Workflow branches: a list of branches, `{"choices": […]}`, a list of such objects, or a
+    /// workflow document whose steps hold them.
     Choice,
     /// Keyword and intent flows: a list of flows, or `{"flows": […], "tools": […]}`.
     Flows,
+    /// The context of decision payloads: `{"workflows": {…}, "subagents": {…}, …}`. The rules are
+    /// [`rulec::bundled::DECISIONS`].
+    Context,
 }
 
 impl System {
     /// All systems, in the order in which the documentation lists them.
-    pub const ALL: [System; 3] = [System::Routes, System::Choice, System::Flows];
+    pub const ALL: [System; 4] = [System::Routes, System::Choice, System::Flows, System::Context];
 
     /// Returns the system's name on the command line.
     pub fn name(self) -> &'static str {
@@ -88,44 +181,90 @@ impl System {
             System::Routes => "routes",
             System::Choice => "choice",
             System::Flows => "flows",
+            System::Context => "context",
         }
+    }
+
+    /// Returns the system whose documents have the shape of this value; `None` if there is no such
+    /// system, or if there are several.
+    pub fn recognize(value: &Json) -> Option<System> {
+        let shapes: &[(System, &[&str])] = match value {
+            Json::Array(_) => &[
+                (System::Flows, &["flow_id", "trigger_patterns", "match_type"]),
+                (System::Routes, &["condition", "handler"]),
+                (System::Choice, &["branch_id", "choices", "branches"]),
+            ],
+            _ => &[
+                (System::Flows, &["flows"]),
+                (System::Routes, &["routes"]),
+                (System::Choice, &["choices", "branches", "steps", "flow"]),
+                (System::Context, &["workflows", "subagents", "requests_last_minute", "api_calls"]),
+            ],
+        };
+        let objects = match value {
+            Json::Array(items) => items.as_slice(),
+            object => std::slice::from_ref(object),
+        };
+        let has_shape =
+            |keys: &[&str]| objects.iter().any(|object| keys.iter().any(|key| object.get(key).is_some()));
+        let mut fitting = shapes.iter().filter(|(_, keys)| has_shape(keys)).map(|(system, _)| *system);
+        let system = fitting.next()?;
+        fitting.next().is_none().then_some(system)
     }
 
     /// Imports a JSON text.
     ///
     /// ```
+    /// use rulec_import::{Options, System};
+    ///
     /// let json = r#"[{"name": "files", "priority": 10, "handler": "file_handler",
     ///                 "condition": {"type": "TextCondition", "contains": ["file"]}}]"#;
-    /// let imported = rulec_import::System::Routes.import(json)?;
+    /// let imported = System::Routes.import(json, Options::default())?;
     /// assert!(imported.text.contains("route files priority 10"));
     /// # Ok::<(), rulec_import::ImportError>(())
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the text is not JSON, or if a part cannot be translated.
-    pub fn import(self, text: &str) -> Result<Imported, ImportError> {
+    /// Returns an error if the text is not JSON or is not a document of this system. With
+    /// [`Options::strict`], also if an item cannot be translated.
+    pub fn import(self, text: &str, options: Options) -> Result<Imported, ImportError> {
         let value = json::parse(text)?;
-        let add_position = |error: Untranslatable| {
-            let position = located::locate(text, &error.steps);
-            Untranslatable { position, ..error }
-        };
-        self.read_document(&value).map_err(add_position)?.finish()
+        let mut imported = self.import_value(&value, options).map_err(|error| match error {
+            ImportError::Untranslatable(error) => {
+                let range = located::locate_all(text, &[&error.steps]).pop().flatten();
+                let position = range.as_ref().map(|range| LineCounter::new(text).position(range.start));
+                ImportError::Untranslatable(Untranslatable { position, range, ..error })
+            }
+            other => other,
+        })?;
+        imported.report.locate(text);
+        Ok(imported)
     }
 
-    /// Imports a JSON value. Errors contain a path but no line.
+    /// Imports a JSON value. Errors and the report contain paths but no lines.
     ///
     /// # Errors
-    /// Returns an error if a part of the value cannot be translated.
-    pub fn import_value(self, value: &Json) -> Result<Imported, ImportError> {
-        self.read_document(value)?.finish()
+    /// As for [`System::import`].
+    pub fn import_value(self, value: &Json, options: Options) -> Result<Imported, ImportError> {
+        let mut refused = BTreeMap::new();
+        loop {
+            let mut document =
+                RulesDocument { is_strict: options.is_strict, refused, ..RulesDocument::default() };
+            self.read_document(&JsonNode::root(value), &mut document)?;
+            if document.newly_refused.is_empty() {
+                return document.finish();
+            }
+            refused = document.refused;
+            refused.extend(document.newly_refused);
+        }
     }
 
-    fn read_document(self, value: &Json) -> ReadResult<RulesDocument> {
-        let root = JsonNode::root(value);
+    fn read_document(self, root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
         match self {
-            System::Routes => routes::read_document(&root),
-            System::Choice => choice::read_document(&root),
-            System::Flows => flows::read_document(&root),
+            System::Routes => routes::read_document(root, document),
+            System::Choice => choice::read_document(root, document),
+            System::Flows => flows::read_document(root, document),
+            System::Context => context::read_document(root, document),
         }
     }
 }
@@ -137,7 +276,7 @@ impl FromStr for System {
         System::ALL
             .into_iter()
             .find(|system| system.name() == name)
-            .ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice or flows"))
+            .ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice, flows or context"))
     }
 }
 
@@ -176,6 +315,7 @@ pub struct Untranslatable {
     message: Message,
     steps: Vec<located::PathStep>,
     position: Option<(usize, usize)>,
+    range: Option<Range<usize>>,
 }
 
 impl Untranslatable {
@@ -196,13 +336,17 @@ impl Untranslatable {
         self.position
     }
 
-    /// Prefixes the error with `what`, the kind of `node`, and the node's name. The name is the
-    /// text of the first of `keys` that has one.
-    fn in_node(self, what: &Message, node: &JsonNode<'_>, keys: &[&str]) -> Untranslatable {
-        let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
+    /// Returns the range of the part that cannot be translated, in bytes of the text. `None` if a
+    /// JSON value was imported instead of a text.
+    pub fn range(&self) -> Option<Range<usize>> {
+        self.range.clone()
+    }
+
+    /// Prefixes the error with the kind and the name of the item in which it is.
+    fn in_node(self, what: &Message, name: &str) -> Untranslatable {
         let message = match name {
-            Some(name) => message!("{what} {}: {}", write::quote_for_comment(name), self.message),
-            None => self.message,
+            "" => self.message,
+            name => message!("{what} {}: {}", write::quote_for_comment(name), self.message),
         };
         Untranslatable { message, ..self }
     }

@@ -7,9 +7,10 @@ use rulec_base::message;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PathStep {
     Key(String),
     Index(usize),
@@ -21,7 +22,7 @@ pub(super) type ReadResult<T> = Result<T, Untranslatable>;
 #[derive(Clone, Debug)]
 pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
-    steps: Vec<PathStep>,
+    pub(super) steps: Vec<PathStep>,
 }
 
 impl<'j> JsonNode<'j> {
@@ -29,14 +30,20 @@ impl<'j> JsonNode<'j> {
         JsonNode { value, steps: Vec::new() }
     }
 
-    fn child(&self, step: PathStep, value: &'j Json) -> Self {
+    pub(super) fn child(&self, step: PathStep, value: &'j Json) -> Self {
         let mut steps = self.steps.clone();
         steps.push(step);
         JsonNode { value, steps }
     }
 
+    /// Returns the node's name: the text of the first of the members `keys` that has one; empty if
+    /// none has.
+    pub(super) fn name(&self, keys: &[&str]) -> &'j str {
+        keys.iter().find_map(|key| self.value.get(key)?.as_str()).unwrap_or_default()
+    }
+
     pub(super) fn refuse<T>(&self, message: Message) -> ReadResult<T> {
-        Err(Untranslatable { message, steps: self.steps.clone(), position: None })
+        Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
     /// Returns the value if present, otherwise an error. `wanted` describes the expected kind of
@@ -178,24 +185,89 @@ pub(super) fn format_path(steps: &[PathStep]) -> String {
     path
 }
 
-/// Returns the line and column, from 1, of the value at a path in valid JSON text.
-pub(super) fn locate(text: &str, steps: &[PathStep]) -> Option<(usize, usize)> {
-    let mut raw_value = serde_json::from_str::<&RawValue>(text).ok()?.get();
+/// Formats a path as a JSON pointer (RFC 6901), such as `/routes/2/condition`.
+pub(super) fn format_pointer(steps: &[PathStep]) -> String {
+    let mut pointer = String::new();
     for step in steps {
-        let inner = match step {
-            PathStep::Index(index) => {
-                serde_json::from_str::<Vec<&RawValue>>(raw_value).ok()?.get(*index).copied()
-            }
-            PathStep::Key(key) => {
-                serde_json::from_str::<HashMap<String, &RawValue>>(raw_value).ok()?.remove(key)
-            }
-        };
-        raw_value = inner?.get();
+        pointer.push('/');
+        match step {
+            PathStep::Index(index) => pointer.push_str(&index.to_string()),
+            PathStep::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+        }
     }
-    // `raw_value` is a slice of `text`, so the difference of the addresses is its offset.
-    let text_before = text.get(..raw_value.as_ptr().addr() - text.as_ptr().addr())?;
-    let line = 1 + text_before.matches('\n').count();
-    Some((line, 1 + text_before.chars().rev().take_while(|c| *c != '\n').count()))
+    pointer
+}
+
+/// Returns the byte range of the value at each path in valid JSON text. Only the values that lie on
+/// one of the paths are read.
+pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<usize>>> {
+    let mut ranges = vec![None; paths.len()];
+    if let Ok(root) = serde_json::from_str::<&RawValue>(text) {
+        locate_below(text, root.get(), (paths, 0), &(0..paths.len()).collect::<Vec<_>>(), &mut ranges);
+    }
+    ranges
+}
+
+/// Locates the values of the `selected` paths, of which the first `depth` steps lead to `raw`.
+fn locate_below(
+    text: &str,
+    raw: &str,
+    (paths, depth): (&[&[PathStep]], usize),
+    selected: &[usize],
+    ranges: &mut [Option<Range<usize>>],
+) {
+    // `raw` is a slice of `text`, so the difference of the addresses is its offset.
+    let start = raw.as_ptr().addr() - text.as_ptr().addr();
+    let mut by_step: BTreeMap<&PathStep, Vec<usize>> = BTreeMap::new();
+    for &index in selected {
+        match paths[index].get(depth) {
+            None => ranges[index] = Some(start..start + raw.len()),
+            Some(step) => by_step.entry(step).or_default().push(index),
+        }
+    }
+    if by_step.is_empty() {
+        return;
+    }
+    let (list, map) = match raw.starts_with('[') {
+        true => (serde_json::from_str::<Vec<&RawValue>>(raw).unwrap_or_default(), HashMap::new()),
+        false => (Vec::new(), serde_json::from_str::<HashMap<String, &RawValue>>(raw).unwrap_or_default()),
+    };
+    for (step, selected) in by_step {
+        let inner = match step {
+            PathStep::Index(index) => list.get(*index),
+            PathStep::Key(key) => map.get(key),
+        };
+        if let Some(inner) = inner {
+            locate_below(text, inner.get(), (paths, depth + 1), &selected, ranges);
+        }
+    }
+}
+
+/// Converts byte offsets of a text to lines and columns. Offsets in increasing order take linear
+/// time together.
+pub(super) struct LineCounter<'t> {
+    text: &'t str,
+    /// A counted offset, with the number of line breaks before it and the start of its line.
+    counted: (usize, usize, usize),
+}
+
+impl<'t> LineCounter<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        LineCounter { text, counted: (0, 0, 0) }
+    }
+
+    /// Returns the line and column, from 1, of a byte offset.
+    pub(super) fn position(&mut self, offset: usize) -> (usize, usize) {
+        let (mut counted, mut breaks, mut line_start) = self.counted;
+        if offset < counted {
+            (counted, breaks, line_start) = (0, 0, 0);
+        }
+        let between = self.text.get(counted..offset).unwrap_or_default();
+        breaks += between.matches('\n').count();
+        line_start = between.rfind('\n').map_or(line_start, |at| counted + at + 1);
+        self.counted = (offset, breaks, line_start);
+        (breaks + 1, self.text.get(line_start..offset).unwrap_or_default().chars().count() + 1)
+    }
 }
 
 #[cfg(test)]
@@ -212,7 +284,10 @@ mod tests {
             .as_object(&message!("an object"))
             .unwrap();
         let list = inner.get("b \" c").unwrap().as_list(&message!("texts")).unwrap();
-        let place = |node: &JsonNode| (format_path(&node.steps), locate(text, &node.steps).unwrap());
+        let place = |node: &JsonNode| {
+            let range = locate_all(text, &[&node.steps]).remove(0).unwrap();
+            (format_path(&node.steps), LineCounter::new(text).position(range.start))
+        };
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
         assert_eq!(place(&object.get_with_null("d").unwrap()), ("d".to_owned(), (4, 7)));
         assert_eq!(place(&root), (String::new(), (1, 1)));

@@ -5,6 +5,7 @@ use super::condition::ConditionFacts;
 use super::document::{ImportedStatement, RulesDocument};
 use super::handlers::UsedHandlers;
 use super::located::{JsonNode, ReadResult};
+use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
 use rulec_base::message;
 
@@ -12,13 +13,10 @@ use rulec_base::message;
 const URGENT_WORDS: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
-pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
-    let mut document = RulesDocument {
-        header: "Routes of a message router, imported from its JSON.\n\
+pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
+    document.header = "Routes of a message router, imported from its JSON.\n\
                  They are tried by priority, greatest first, then as they stand here; the first that holds is chosen."
-            .to_owned(),
-        ..RulesDocument::default()
-    };
+        .to_owned();
     let mut default = None;
     let routes = if root.value.is_array() {
         root.as_list(&message!("routes"))?
@@ -27,7 +25,7 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
         let routes =
             object.get_required("routes", &message!("the document"))?.as_list(&message!("routes"))?;
         if let Some(node) = object.get("default") {
-            default = Some(read_handler(&node)?);
+            default = document.read_part(ItemKind::Default, "", read_handler(&node))?;
         }
         document.keep_unread_in_header(&object);
         routes
@@ -38,15 +36,16 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
     let mut names = NameAllocator::reserving(&["default", "none"]);
     let mut imported_routes = Vec::new();
     for node in &routes {
-        let route = read_route(node, &mut facts, &mut names, &mut document).and_then(|route| {
+        let read = |document: &mut RulesDocument| {
+            let route = read_route(node, &mut facts, &mut names, document)?;
             handlers.record_use(&route.handler, node)?;
             Ok(route)
-        });
-        imported_routes.push(route.map_err(|refusal| refusal.in_node(&message!("route"), node, &["name"]))?);
+        };
+        imported_routes.extend(document.read_item(ItemKind::Route, node, &["name"], read)?);
     }
-    handlers.declare_all(default.as_deref(), &mut document);
-    add_derived_values(&facts, &mut document);
-    for route in imported_routes {
+    handlers.declare_all(default.as_deref(), document);
+    add_derived_values(&facts, document);
+    for (item, route) in imported_routes {
         let condition = facts.write_formula(&route.condition, "  when ".len(), 4);
         let ImportedRoute { head, target, comments, docs, .. } = route;
         let one_line = format!("{head} when {condition} -> {target}");
@@ -55,14 +54,15 @@ pub(super) fn read_document(root: &JsonNode<'_>) -> ReadResult<RulesDocument> {
         } else {
             format!("{head}\n  when {condition}\n  -> {target}")
         };
-        document.statements.push(ImportedStatement { comments, docs, body, is_adjacent: false });
+        let item = Some(item);
+        document.statements.push(ImportedStatement { comments, docs, body, is_adjacent: false, item });
     }
     if let Some(handler) = default {
         let body = format!("default -> {handler}");
         document.statements.push(ImportedStatement { body, ..ImportedStatement::default() });
     }
     document.add_input_if_empty("There was no route.");
-    Ok(document)
+    Ok(())
 }
 
 struct ImportedRoute {
@@ -91,6 +91,7 @@ fn read_route(
     let mut comments = Vec::new();
     if new_name != original {
         comments.push(format!("Named {} in the original.", quote_for_comment(original)));
+        document.note_rename(&new_name, original);
     }
     let priority = object.get("priority").map(|node| node.as_int()).transpose()?.unwrap_or(0);
     let handler = read_handler(&object.get_required("handler", &message!("a route"))?)?;
@@ -99,7 +100,9 @@ fn read_route(
         None => String::new(),
     };
     let condition = facts.read_formula(&object.get_required("condition", &message!("a route"))?)?;
-    comments.append(&mut facts.remarks);
+    let remarks = std::mem::take(&mut facts.remarks);
+    comments.extend(remarks.iter().map(ToString::to_string));
+    remarks.into_iter().for_each(|remark| document.report.note(remark));
     let docs = object.get_text("description")?.unwrap_or_default().to_owned();
     comments.extend(
         document.comments_for_unread(&object, &message!("the route {}", quote_for_comment(original))),
@@ -158,15 +161,24 @@ fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
     };
     if facts.reads_length {
         let comment = "The message's length in characters, where the context does not give one.";
-        add_statement(comment, "let message_length = ctx.message_length ?? len(text)".to_owned(), false);
+        add_statement(comment, LENGTH_STATEMENT.to_owned(), false);
     }
     if facts.reads_urgency {
-        let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
         let comment =
             "What makes a message urgent, where the context does not say: change the list as you like.";
-        add_statement(comment, format!("list urgent_words = {}", write::write_list(&words, 0)), false);
-        let body = "let urgency = ctx.urgency\n  \
-                    ?? [\"normal\", \"high\"][min(count term in urgent_words: text contains term ignoring case, 1)]";
-        add_statement("", body.to_owned(), true);
+        let [words, urgency] = urgency_statements();
+        add_statement(comment, words, false);
+        add_statement("", urgency, true);
     }
+}
+
+/// The statement that derives the message's length.
+pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
+
+/// Returns the statements that derive the message's urgency.
+pub(super) fn urgency_statements() -> [String; 2] {
+    let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
+    let urgency = "let urgency = ctx.urgency\n  \
+                   ?? [\"normal\", \"high\"][min(count term in urgent_words: text contains term ignoring case, 1)]";
+    [format!("list urgent_words = {}", write::write_list(&words, 0)), urgency.to_owned()]
 }

@@ -1,7 +1,7 @@
 //! A skipped condition emits a `tracing` warning, both on import and on decision. This test needs
 //! its own binary, because callsites are registered once per process.
 
-use rulec_import::System;
+use rulec_import::{Options, System};
 use serde_json::json;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -48,7 +48,8 @@ fn skipped_conditions_are_warnings() {
         };
         let conditions = json!([condition("number_equal", "n"), condition("number_like", "m")]);
         let branches = json!([{"branch_id": "b", "is_default": false, "conditions": conditions}]);
-        let imported = System::Choice.import_value(&branches).expect("it can be imported");
+        let imported =
+            System::Choice.import_value(&branches, Options::default().strict()).expect("it can be imported");
         let entry = imported.rules.entry("next_step").expect("the choice");
         assert!(entry.skipped(&json!({"steps": {"s": {"n": 3}}})).is_empty());
         assert_eq!(entry.skipped(&json!({"steps": {"s": {"n": "3"}}})).len(), 1);

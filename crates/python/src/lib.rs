@@ -11,12 +11,14 @@
 //! | `rules` | rule sets and their queries |
 //! | `decision` | decisions and explanations |
 //! | `judge` | checks of payloads |
+//! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
 //! | `router` | async handlers |
 //! | `batch` | record batches |
 
 mod batch;
 mod decision;
+mod document;
 mod error;
 mod flows;
 mod host;
@@ -42,6 +44,8 @@ mod _rulec {
     use super::command_line;
     #[pymodule_export]
     use super::decision::{Decision, Explanation};
+    #[pymodule_export]
+    use super::document::ReportItem;
     #[pymodule_export]
     use super::error::{CompileError, Diagnostic, RulecError, UnknownName};
     #[pymodule_export]

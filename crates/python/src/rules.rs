@@ -1,6 +1,7 @@
 //! Python classes for compiled rule sets and prepared messages.
 
 use super::decision::{Decision, Explanation};
+use super::document::{ReportItem, export_document, load_document, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::flows::{Flows, Question};
 use super::host::register_functions;
@@ -12,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 use pythonize::pythonize;
 use rulec::{Compiler, Entry, MemoryLoader, PreparedMessage, SigningKey, VerifyingKey, choice, payload};
 use rulec_base::json::ExactPlaces;
+use rulec_import::{Imported, System};
 use self_cell::self_cell;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -27,11 +29,13 @@ pub struct Rules {
     pub rules: rulec::Rules,
     /// The host functions that the rules call; kept because pickling the rules includes them.
     functions: Option<Py<PyMapping>>,
+    /// The JSON document from which the rules were loaded, with the report on it.
+    imported: Option<Imported>,
 }
 
 /// Result of `__reduce__`: a function that loads the rules, and the arguments of that function. The
-/// arguments are the artifact and the host functions.
-type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>));
+/// arguments are the artifact, the host functions, and the payload context as JSON text.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
 /// Registers the host functions, then runs `compile` without the GIL.
 fn compile_rules(
@@ -41,10 +45,20 @@ fn compile_rules(
 ) -> PyResult<Rules> {
     let compiler = register_functions(Compiler::new(), functions.as_ref())?;
     let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
-    Ok(Rules { rules, functions: functions.map(Bound::unbind) })
+    Ok(Rules { rules, functions: functions.map(Bound::unbind), imported: None })
 }
 
 impl Rules {
+    /// Creates the rules of a JSON document.
+    pub fn from_imported(imported: Imported) -> Rules {
+        Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
+    }
+
+    /// Returns the payload context that was loaded with the rules.
+    fn loaded_context(&self) -> Option<&Json> {
+        self.imported.as_ref().and_then(|imported| imported.context.as_ref())
+    }
+
     fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
         name.map_or_else(|| Ok(self.rules.main()), |name| self.rules.entry(name).map_err(unknown_name_error))
     }
@@ -121,6 +135,53 @@ impl Rules {
         }
         let path: PathBuf = artifact.extract()?;
         compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact_path(path))
+    }
+
+    /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot
+    /// be used is skipped; `report` names it. With `strict`, it is an error.
+    #[staticmethod]
+    #[pyo3(signature = (document, *, strict = false))]
+    fn from_flows(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
+        load_document(py, System::Flows, document, strict).map(Rules::from_imported)
+    }
+
+    /// Loads message routes from their JSON, like `from_flows`.
+    #[staticmethod]
+    #[pyo3(signature = (document, *, strict = false))]
+    fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
+        load_document(py, System::Routes, document, strict).map(Rules::from_imported)
+    }
+
+    /// Loads the branches of one or several choices from their JSON, like `from_flows`.
+    #[staticmethod]
+    #[pyo3(signature = (document, *, strict = false))]
+    fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
+        load_document(py, System::Choice, document, strict).map(Rules::from_imported)
+    }
+
+    /// Loads the bundled rules for decision payloads with a context, given as JSON like in
+    /// `from_flows`. Judges of these rules use the context.
+    #[staticmethod]
+    #[pyo3(signature = (document, *, strict = false))]
+    fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
+        load_document(py, System::Context, document, strict).map(Rules::from_imported)
+    }
+
+    /// What loading did with each item of the JSON document; empty for other rules.
+    #[getter]
+    fn report(&self) -> Vec<ReportItem> {
+        report_items(self.imported.as_ref())
+    }
+
+    /// Writes the rules as a document of another system: `routes`, `choice` or `flows`. Returns the
+    /// document and the report, which names the rules that the document cannot say.
+    fn export<'py>(&self, py: Python<'py>, system: &str) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
+        export_document(py, &self.rules, system)
+    }
+
+    /// Returns the original name of a route or branch that loading renamed.
+    fn original<'n>(&'n self, name: &'n str) -> &'n str {
+        self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }
 
     /// Returns the rules as an artifact; `sign` is a private key as PEM text.
@@ -256,6 +317,9 @@ impl Rules {
         strict: bool,
     ) -> PyResult<Judge> {
         let mut judge = payload::Judge::new(&self.rules, kind).map_err(unknown_name_error)?;
+        if let Some(context) = self.loaded_context() {
+            judge = judge.context(context.clone()).map_err(library_error)?;
+        }
         for (name, value) in mapping_entries(inputs)? {
             judge = judge.input(&name, tree(&value, &name)?).map_err(library_error)?;
         }
@@ -314,6 +378,7 @@ impl Rules {
             (
                 rules.to_artifact(py, false, None)?,
                 rules.functions.as_ref().map(|functions| functions.clone_ref(py)),
+                rules.loaded_context().map(ToString::to_string),
             ),
         ))
     }

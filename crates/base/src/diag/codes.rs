@@ -148,6 +148,7 @@ define_codes! {
     FlowTool = "E0524", "a flow tool has too many or too few parts";
     WorkflowNode = "E0530", "a workflow edge leads to no node";
     WorkflowStalls = "E0531", "a workflow cannot run as it is written";
+    DocumentRefused = "E0532", "a JSON document cannot be loaded as rules";
     MessageSyntax = "E0601", "a message is not JSON";
     MessageNotObject = "E0602", "a message is not an object";
     MessageTooDeep = "E0603", "a message is nested too deep";
@@ -215,6 +216,7 @@ define_codes! {
     NoDefaultUnpromised = "W0220", "messages that break the promise of `input` match no route";
     SettingsDiffer = "W0221", "an imported definition has other settings than this file";
     RareField = "W0222", "a field that is read once and spelled like another field";
+    ItemSkipped = "W0223", "an item of a JSON document was skipped";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";

@@ -184,7 +184,7 @@ fn files_beside_the_rules_are_refused_in_chinese() {
         .file("t/rulec.toml", "[severity]\nW0213 = 3\n")
         .file("t/a.rules", "default -> h\n");
     let cases: &[(&[&str], i32, &str)] = &[
-        (&["import", "routes", "odd.json"], 1, "路由 `a`：没有条件 `Odd`"),
+        (&["import", "--strict", "routes", "odd.json"], 1, "路由 `a`：没有条件 `Odd`"),
         (&["import", "routes", "regex.json"], 1, "正则表达式 `(?=a)` 无法翻译：不支持环视"),
         (
             &["import", "routes", "list.json"],

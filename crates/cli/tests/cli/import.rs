@@ -66,7 +66,7 @@ fn what_is_wrong_is_told_with_its_place_and_nothing_is_written() {
         ("choice", "[{\"branch_id\": \"b\", \"logic\": \"nor\"}]", "`[0].logic` (line 1, column 30)"),
     ] {
         let folder = Folder::new().file("a.json", json);
-        let ran = folder.rulec(&["import", system, "a.json", "-o", "a.rules"]).expect(1);
+        let ran = folder.rulec(&["import", "--strict", system, "a.json", "-o", "a.rules"]).expect(1);
         assert!(ran.err.contains(says), "{says}: {}", ran.err);
         assert!(!folder.path("a.rules").exists());
     }
@@ -101,4 +101,105 @@ fn cases_are_counted_and_failures_listed_on_request() {
     folder.rulec(&["conformance", "songs", "all.jsonl"]).expect(2);
     folder.rulec(&["conformance", "flow", "missing.jsonl"]).expect(2);
     folder.rulec(&["conformance", "flow", "all.jsonl", "--context", "missing.json"]).expect(2);
+}
+
+const BOT: &str = r#"{"flows": [
+  {"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["hello", " "], "match_type": "exact"},
+  {"flow_id": "odd", "type": "keyword", "trigger_patterns": ["(?!x)"], "match_type": "regex"},
+  {"flow_id": "status", "type": "keyword", "trigger_patterns": ["order", "my order"]}
+]}"#;
+
+#[test]
+fn a_bad_item_is_left_out_and_reported() {
+    let folder = Folder::new().file("bot.json", BOT);
+    let ran = folder.rulec(&["import", "flows", "bot.json", "-o", "bot.rules"]).expect(0);
+    for says in [
+        "note: pattern ` ` was skipped: this pattern is blank; remove it, at `/flows/0/trigger_patterns/1` (line 2, column 76)",
+        "note: flow `odd` was skipped: none of its patterns can be used: the pattern `(?!x)` cannot be translated",
+    ] {
+        assert!(ran.err.contains(says), "{says}: {}", ran.err);
+    }
+    folder.rulec(&["check", "--deny", "warnings", "bot.rules"]).expect(0);
+    let ran = folder.rulec(&["import", "flows", "bot.json", "--json"]).expect(0);
+    let report: serde_json::Value = serde_json::from_str(&ran.err).expect("the report is JSON");
+    let outcomes: Vec<&str> =
+        report.as_array().into_iter().flatten().map(|item| item["outcome"].as_str().unwrap_or("")).collect();
+    assert_eq!(outcomes, ["adapted", "skipped", "skipped", "loaded"]);
+    assert_eq!(report[1]["line"], 2);
+}
+
+#[test]
+fn a_json_document_stands_in_place_of_rules() {
+    let folder = Folder::new().file("bot.json", BOT).file(
+        "messages.jsonl",
+        "{\"text\": \"hello\"}\n{\"text\": \"where is my order\"}\n{\"text\": \"y\"}\n",
+    );
+    let ran = folder.rulec(&["run", "bot.json", "messages.jsonl"]).expect(0);
+    let flows: Vec<bool> = ["\"greeting\"", "\"status\"", "null"]
+        .iter()
+        .zip(ran.out.lines())
+        .map(|(id, line)| line.contains(&format!("\"flow\":{id}")))
+        .collect();
+    assert_eq!(flows, [true; 3], "{}", ran.out);
+    assert!(ran.err.contains("`bot.json` has 3 warnings; see `rulec check bot.json`"), "{}", ran.err);
+
+    let ran = folder.rulec(&["check", "bot.json", "--format", "concise"]).expect(0);
+    for says in ["bot.json:2:76", "W0223", "pattern ` ` was skipped", "flow `odd` was skipped", "W0404"] {
+        assert!(ran.out.contains(says), "{says}: {}", ran.out);
+    }
+    folder.rulec(&["check", "bot.json", "--deny", "W0223"]).expect(1);
+    folder.rulec(&["check", "bot.json", "--allow", "W0223,W0404", "--deny", "warnings"]).expect(0);
+    let ran = folder.rulec(&["why", "bot.json", "hello"]).expect(0);
+    assert!(ran.out.contains("greeting"), "{}", ran.out);
+
+    // The kind is known by the shape, or named.
+    let folder = folder.file("songs.json", r#"{"songs": []}"#).file("list.json", "[]");
+    let ran = folder.rulec(&["check", "songs.json"]).expect(1);
+    assert!(ran.out.contains("E0532") && ran.out.contains("--as KIND"), "{}", ran.out);
+    let ran = folder.rulec(&["run", "songs.json", "messages.jsonl"]).expect(1);
+    assert!(ran.err.contains("E0532"), "{}", ran.err);
+    folder.rulec(&["check", "list.json"]).expect(1);
+    folder.rulec(&["check", "list.json", "--as", "routes"]).expect(0);
+    let ran = folder.rulec(&["check", "songs.json", "--as", "flows"]).expect(1);
+    assert!(ran.out.contains("the document needs `flows`"), "{}", ran.out);
+}
+
+#[test]
+fn a_payload_context_stands_in_place_of_rules() {
+    let context = r#"{"workflows": {"good": {"status": "READY", "inputs": {}, "nodes": {}},
+                                    "bad": {"status": 7, "inputs": {}, "nodes": {}}}}"#;
+    let payload =
+        |id: &str| format!("{{\"action_type\": \"execute_workflow\", \"workflow_id\": \"{id}\"}}\n");
+    let folder = Folder::new().file("context.json", context);
+    let run = ["run", "context.json", "-", "--decision", "execute_workflow"];
+    let ran = folder.fed(&run, payload("good")).expect(0);
+    assert!(ran.out.contains("\"outcome\":\"accept\""), "{}", ran.out);
+    let ran = folder.fed(&run, payload("bad"));
+    assert!(
+        ran.out.contains("\"outcome\":\"reject\"") && ran.err.contains("1 warning"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}
+
+#[test]
+fn rules_are_written_as_the_document_again() {
+    let folder = Folder::new().file("bot.json", BOT);
+    folder.rulec(&["import", "flows", "bot.json", "-o", "bot.rules"]).expect(0);
+    folder.rulec(&["export", "flows", "bot.rules", "-o", "again.json"]).expect(0);
+    folder.rulec(&["import", "--strict", "flows", "again.json", "-o", "again.rules"]).expect(0);
+    let read = |name: &str| std::fs::read_to_string(folder.path(name)).expect("the file is there");
+    let rules = |name: &str| -> Vec<String> {
+        read(name).lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    };
+    assert_eq!(rules("bot.rules"), rules("again.rules"));
+    folder.rulec(&["export", "flows", "bot.rules", "-o", "again.json"]).expect(2);
+    let folder = folder.file("sum.rules", "route a when n + 1 > 3 -> h\ndefault -> h");
+    let ran = folder.rulec(&["export", "routes", "sum.rules"]).expect(1);
+    assert!(
+        ran.err.contains("route `a` was skipped: the document has no condition of this kind"),
+        "{}",
+        ran.err
+    );
 }

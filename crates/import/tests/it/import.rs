@@ -1,22 +1,26 @@
 //! Output of the importers: whole files as snapshots, single conditions as tables, and refused
 //! input.
 
-use rulec_import::{ImportError, Imported, System};
+use rulec_import::{ImportError, Imported, Options, System};
 use serde_json::{Value as Json, json};
 use std::path::Path;
+
+fn strict() -> Options {
+    Options::default().strict()
+}
 
 fn import_sample(system: System) -> Imported {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/samples/{}.json", system.name()));
     let text = std::fs::read_to_string(path).expect("the sample lies here");
-    system.import(&text).expect("the sample can be imported")
+    system.import(&text, strict()).expect("the sample can be imported")
 }
 
 #[test]
 fn whole_files() {
-    for system in System::ALL {
+    for system in [System::Routes, System::Choice, System::Flows] {
         let imported = import_sample(system);
         assert!(imported.rules.warnings().is_empty());
-        let notes: String = imported.notes.iter().map(|note| format!("note: {note}\n")).collect();
+        let notes: String = imported.report.messages().map(|note| format!("note: {note}\n")).collect();
         insta::assert_snapshot!(system.name(), format!("{}----\n{notes}", imported.text));
     }
 }
@@ -24,7 +28,7 @@ fn whole_files() {
 /// Returns the imported condition of a route.
 fn import_condition(json: Json) -> String {
     let routes = json!([{ "name": "r", "condition": json, "handler": "h" }]);
-    let text = System::Routes.import_value(&routes).expect("it can be imported").text;
+    let text = System::Routes.import_value(&routes, strict()).expect("it can be imported").text;
     let start = text.find("when ").expect("there is a route") + "when ".len();
     let end = text.find(" -> h").or(text.find("\n  -> h")).expect("there is a target");
     text[start..end].trim_end().to_owned()
@@ -102,7 +106,7 @@ fn derived_facts_give_way_to_the_context() {
             {"type": "ContextCondition", "urgency": "high"}}, "handler": "h"},
         {"name": "long", "priority": 3, "condition": {"type": "ContextCondition", "message_length__gt": 40}, "handler": "h"},
     ]);
-    let rules = System::Routes.import_value(&routes).expect("it can be imported").rules;
+    let rules = System::Routes.import_value(&routes, strict()).expect("it can be imported").rules;
     for (text, ctx, chosen) in [
         ("this is URGENT", json!({}), "hot"),
         ("系统紧急故障", json!({}), "hot"),
@@ -123,7 +127,7 @@ fn import_comparison(left: &str, operate: &str, right: Json) -> String {
     let left = json!({"step_id": "s", "type": left, "value": "x"});
     let condition = json!({"id": "c", "left": left, "operate": operate, "right": right});
     let branches = json!([{"branch_id": "b", "is_default": false, "conditions": [condition]}]);
-    let text = System::Choice.import_value(&branches).expect("it can be imported").text;
+    let text = System::Choice.import_value(&branches, strict()).expect("it can be imported").text;
     let body = text.split("branch b {").nth(1).expect("there is a branch");
     let lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('}'));
     // Joins the lines of a comment.
@@ -207,7 +211,7 @@ fn conditions_of_branches() {
 
 #[track_caller]
 fn import_error(system: System, text: &str) -> String {
-    let error = system.import(text).expect_err("it is refused");
+    let error = system.import(text, strict()).expect_err("it is refused");
     assert!(!matches!(error, ImportError::Internal(_)), "{error}");
     error.to_string()
 }
@@ -290,7 +294,7 @@ fn names_that_had_to_change_are_known_by_the_originals() {
     let route = |name: &str, word: &str| json!({"name": name, "handler": "h", "condition": {"type": "TextCondition", "contains": [word]}});
     let routes =
         json!([route("a", "one"), route("a", "two"), route("default", "three"), route("x`y", "four")]);
-    let imported = System::Routes.import_value(&routes).expect("it can be imported");
+    let imported = System::Routes.import_value(&routes, strict()).expect("it can be imported");
     for (text, written, original) in
         [("one", "a", "a"), ("two", "a_2", "a"), ("three", "default_2", "default"), ("four", "x_y", "x`y")]
     {
@@ -307,7 +311,9 @@ fn permissions_of_routes_become_those_of_their_handlers() {
         let condition = json!({"type": "TextCondition", "contains": [name]});
         json!({"name": name, "condition": condition, "handler": handler, "metadata": metadata})
     };
-    let import = |routes: &[Json]| System::Routes.import_value(&json!({"routes": routes, "default": "chat"}));
+    let import = |routes: &[Json]| {
+        System::Routes.import_value(&json!({"routes": routes, "default": "chat"}), strict())
+    };
     let requires = |permission: Json| json!({"requires_permission": permission});
     let imported = import(&[
         route("a", "run", requires(json!("execute"))),
@@ -322,7 +328,8 @@ fn permissions_of_routes_become_those_of_their_handlers() {
         "handler run() requires permission \"execute\"handler `goto`() requires permission \"x \\\"y\\\"\", \"z\"\
          handler plain()handler chat()"
     );
-    let [note] = &imported.notes[..] else { panic!("{:?}", imported.notes) };
+    let notes: Vec<_> = imported.report.messages().collect();
+    let [note] = &notes[..] else { panic!("{notes:?}") };
     assert_eq!(
         note,
         "the routes to the handler `run` require different permissions; now each route requires all of them"
@@ -350,7 +357,7 @@ fn the_documents_own_spelling_means_the_same() {
             {"left": {"step_id": "s", "type": ty, key: "x/z"}, "operate": operate, "right": right},
         ]}])
     };
-    let text = |json: Json| System::Choice.import_value(&json).expect("it can be imported").text;
+    let text = |json: Json| System::Choice.import_value(&json, strict()).expect("it can be imported").text;
     let number = |ty: &str| json!({"type": ty, "value": 3});
     let string = |ty: &str| json!({"type": ty, "value": "a"});
     let mut compared = 0;
@@ -393,20 +400,22 @@ fn the_documents_own_spelling_means_the_same() {
         let left_out = text(branches("and", "string", "value", operate, string("string")));
         assert!(left_out.contains(&format!("there is no operator `{operate}`")), "{left_out}");
     }
-    let refused = System::Choice.import_value(&branches("XOR", "string", "value", "x", json!(null)));
+    let refused =
+        System::Choice.import_value(&branches("XOR", "string", "value", "x", json!(null)), strict());
     assert!(refused.is_err_and(|error| error.to_string().contains("a branch's logic must be `and` or `or`")));
 }
 
 #[test]
 fn a_choice_for_the_user_stays_one() {
     let json = json!({"name": "next", "to_user": true, "choices": [{"branch_id": "a"}]});
-    let imported = System::Choice.import_value(&json).expect("it can be imported");
+    let imported = System::Choice.import_value(&json, strict()).expect("it can be imported");
     assert!(
-        imported.text.contains("choice next to_user {") && imported.notes.is_empty(),
+        imported.text.contains("choice next to_user {") && imported.report.messages().next().is_none(),
         "{}",
         imported.text
     );
-    let refused = System::Choice.import_value(&json!({"to_user": "yes", "choices": []})).unwrap_err();
+    let refused =
+        System::Choice.import_value(&json!({"to_user": "yes", "choices": []}), strict()).unwrap_err();
     assert_eq!(refused.to_string(), "expected true or false, found a text, at `to_user`");
 }
 
@@ -414,8 +423,10 @@ fn a_choice_for_the_user_stays_one() {
 #[test]
 fn the_tool_of_the_flows_is_kept() {
     let import = |tools: Json| {
-        System::Flows
-            .import_value(&json!({"flows": [{"flow_id": "a", "description": "does a"}], "tools": tools}))
+        System::Flows.import_value(
+            &json!({"flows": [{"flow_id": "a", "description": "does a"}], "tools": tools}),
+            strict(),
+        )
     };
     let endpoint = json!({"url": "http://h/{flow_id}", "headers": {"X-Y": "#who#"}, "body": {"a b": [1, null], "c": "{flow_id}"}});
     let described =
@@ -428,7 +439,7 @@ fn the_tool_of_the_flows_is_kept() {
     let tool = imported.rules.program().flow_tool.clone().expect("there is a tool");
     assert_eq!((&*tool.name, &*tool.description), ("flow_executor", "says \"go\""));
     assert_eq!((&*tool.parameter, &tool.endpoint), ("one of the list", &endpoint));
-    let notes = imported.notes.iter().map(|note| format!("{note}\n")).collect::<String>();
+    let notes = imported.report.messages().map(|note| format!("{note}\n")).collect::<String>();
     assert!(
         notes.contains("the tool `search` executes no flow") && notes.contains("the parameter `n`"),
         "{notes}"

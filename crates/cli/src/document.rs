@@ -1,0 +1,109 @@
+//! Another system's JSON document in place of a rules file. The report of the import becomes
+//! diagnostics, whose positions lie in the JSON text.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::{Code, CompileError, Diagnostic, FileId, Rules, SourceMap, Span};
+use rulec_base::json;
+use rulec_base::message;
+use rulec_import::{ImportError, Options, Outcome, Report, ReportItem, System};
+use serde_json::Value as Json;
+
+/// A JSON document from which rules were loaded.
+pub struct Document {
+    sources: SourceMap,
+    diagnostics: Vec<Diagnostic>,
+    /// For a payload context: the object that the rules read as `context`.
+    pub context: Option<Json>,
+}
+
+/// Returns the parser of an option that names a system.
+pub fn system_parser() -> impl TypedValueParser<Value = System> {
+    PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
+}
+
+impl Document {
+    /// Loads the rules of a document. Without a system, the document is recognized by its shape.
+    pub fn load(
+        bytes: &[u8],
+        name: String,
+        system: Option<System>,
+    ) -> (Result<Rules, CompileError>, Document) {
+        let mut sources = SourceMap::new();
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let file = sources.add(name, String::from_utf8_lossy(bytes));
+        let text = sources.file(file).text.clone();
+        let imported = json::parse_bytes(bytes).map_err(ImportError::from).and_then(|value| {
+            let Some(system) = system.or_else(|| System::recognize(&value)) else { return Ok(None) };
+            system.import(&text, Options::default()).map(Some)
+        });
+        match imported {
+            Ok(Some(imported)) => {
+                let diagnostics = report_diagnostics(&imported.report, file);
+                (Ok(imported.rules), Document { sources, diagnostics, context: imported.context })
+            }
+            Ok(None) => failed(sources, unrecognized_error(file)),
+            Err(error) => {
+                let diagnostic = import_diagnostic(&error, sources.file(file).text.len(), file);
+                failed(sources, diagnostic)
+            }
+        }
+    }
+
+    pub fn sources(&self) -> &SourceMap {
+        &self.sources
+    }
+
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}
+
+/// Returns the result for a document that cannot be loaded.
+fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
+    let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
+    (Err(CompileError::from(diagnostic)), document)
+}
+
+fn unrecognized_error(file: FileId) -> Diagnostic {
+    let start = Span { file, start: 0, end: 0 };
+    let kinds = System::ALL.map(System::name).join(", ");
+    let message = message!("the JSON has the shape of no known document, or of several");
+    Diagnostic::new(Code::DocumentRefused, start, message).help(message!(
+        "messages are named after the rules, as in `rulec run my.rules messages.jsonl`; a document is \
+            named by its kind, `--as KIND`: {kinds}"
+    ))
+}
+
+/// Returns the diagnostic for a document that cannot be loaded at all.
+fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnostic {
+    let (message, range) = match error {
+        ImportError::Untranslatable(refusal) => (refusal.message().clone(), refusal.range()),
+        other => (other.to_message(), None),
+    };
+    let range = range.unwrap_or(0..0);
+    let offset = |offset: usize| u32::try_from(offset.min(len)).unwrap_or(0);
+    let span = Span { file, start: offset(range.start), end: offset(range.end) };
+    Diagnostic::new(Code::DocumentRefused, span, message)
+}
+
+/// Returns a warning for each item that was skipped, and the warnings about the other items.
+fn report_diagnostics(report: &Report, file: FileId) -> Vec<Diagnostic> {
+    let span = |item: &ReportItem| {
+        let range = item.range.clone().unwrap_or(0..0);
+        let offset = |offset: usize| u32::try_from(offset).unwrap_or(0);
+        Span { file, start: offset(range.start), end: offset(range.end) }
+    };
+    let mut diagnostics = Vec::new();
+    for item in report.items() {
+        if item.outcome == Outcome::Skipped {
+            let reasons = item
+                .notes
+                .iter()
+                .map(|reason| Diagnostic::new(Code::ItemSkipped, span(item), item.describe_skip(reason)));
+            diagnostics.extend(reasons);
+        }
+        let warnings = item.warnings.iter();
+        diagnostics.extend(warnings.map(|(code, text)| Diagnostic::new(*code, span(item), text.clone())));
+    }
+    diagnostics
+}

@@ -1,0 +1,101 @@
+//! Loads the context of decision payloads: `{"workflows": {…}, "subagents": {…}, …}`. The rules are
+//! bundled with the library; the context is data that they read.
+
+use super::document::RulesDocument;
+use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::report::ItemKind;
+use rulec_base::message;
+use serde_json::{Map, Value as Json};
+
+/// Counters of what the agent has used. A counter of a wrong type is always an error: without it,
+/// the rules would count from 0 and allow too much.
+const COUNTERS: [&str; 2] = ["requests_last_minute", "api_calls"];
+
+pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
+    let object = root.as_object(&message!("the context of payloads"))?;
+    let mut context = Map::new();
+    for counter in COUNTERS {
+        if let Some(node) = object.get(counter) {
+            node.as_int()?;
+            context.insert(counter.to_owned(), node.value.clone());
+        }
+    }
+    if let Some(node) = object.get("workflows") {
+        let workflows = read_members(&node, ItemKind::Workflow, document, read_workflow)?;
+        context.insert("workflows".to_owned(), workflows);
+    }
+    if let Some(node) = object.get("subagents") {
+        let subagents = read_members(&node, ItemKind::Subagent, document, |node, _| {
+            check_parameters(node)?;
+            Ok(node.value.clone())
+        })?;
+        context.insert("subagents".to_owned(), subagents);
+    }
+    // The rules ignore other members, but the rules of a copy may read them.
+    for (key, node) in object.unread_members() {
+        document.report.note(message!("the bundled rules do not read `{key}`"));
+        context.insert(key.to_owned(), node.value.clone());
+    }
+    document.context = Some(Json::Object(context));
+    Ok(())
+}
+
+/// Reads the members of an object as items of this kind, by their names. Returns the object of the
+/// items that were not skipped.
+fn read_members(
+    node: &JsonNode<'_>,
+    kind: ItemKind,
+    document: &mut RulesDocument,
+    read: fn(&JsonNode<'_>, &mut RulesDocument) -> ReadResult<Json>,
+) -> ReadResult<Json> {
+    let members = node.as_object(&kind.to_message())?.members();
+    let mut kept = Map::new();
+    for (name, node) in members {
+        if let Some((_, value)) = document.read_named(kind, &node, name, |document| read(&node, document))? {
+            kept.insert(name.to_owned(), value);
+        }
+    }
+    Ok(Json::Object(kept))
+}
+
+/// Reads a workflow. A wrong node is left out, so that no payload may refer to it. A wrong
+/// parameter makes the workflow unusable: without the parameter, the rules would require less.
+fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<Json> {
+    let object = node.as_object(&message!("a workflow"))?;
+    object.get_required("status", &message!("a workflow"))?.as_text()?;
+    if let Some(inputs) = object.get("inputs") {
+        check_parameters(&inputs)?;
+    }
+    let mut workflow = node.value.as_object().cloned().unwrap_or_default();
+    if let Some(nodes) = object.get("nodes") {
+        let mut kept = Map::new();
+        for (id, node) in nodes.as_object(&message!("the nodes of a workflow"))?.members() {
+            let part = check_node(&node);
+            if document.read_part(ItemKind::Node, id, part)?.is_some() {
+                kept.insert(id.to_owned(), node.value.clone());
+            }
+        }
+        workflow.insert("nodes".to_owned(), Json::Object(kept));
+    }
+    Ok(Json::Object(workflow))
+}
+
+fn check_node(node: &JsonNode<'_>) -> ReadResult<()> {
+    let object = node.as_object(&message!("a node"))?;
+    object.get_required("type", &message!("a node"))?.as_text()?;
+    if let Some(config) = object.get("config") {
+        config.as_object(&message!("the configuration of a node"))?;
+    }
+    Ok(())
+}
+
+/// Checks the declared parameters of a workflow or subagent: `{name: {"type", "required"}}`.
+fn check_parameters(node: &JsonNode<'_>) -> ReadResult<()> {
+    let parameters: ObjectReader<'_> = node.as_object(&message!("parameters"))?;
+    for (_, node) in parameters.members() {
+        let parameter = node.as_object(&message!("a parameter"))?;
+        parameter.get_required("type", &message!("a parameter"))?.as_text()?;
+        parameter.get_bool("required", false)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Writes rules as another system's JSON. A rule that the JSON cannot say is left out and reported.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `flows`, `choice`, `routes` | the documents |
+//! | `condition` | conditions of routes |
+//! | `comparison` | conditions of branches |
+//! | `pattern` | regular expressions in Python's syntax |
+
+mod choice;
+mod comparison;
+mod condition;
+mod flows;
+mod pattern;
+mod routes;
+
+use super::located::PathStep;
+use super::report::{ItemKind, ReportBuilder};
+use super::{Report, System};
+use rulec::{Message, Rules};
+use rulec_base::message;
+use rulec_base::text::TextMode;
+use rulec_lang::operators::TestMode;
+use rulec_sema::hir::{Const, Expr, ExprKind, Program, SlotId};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// A JSON document of another system, written from rules.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Exported {
+    /// The document.
+    pub document: Json,
+    /// The rules that were written, and the rules that the JSON cannot say, with the reasons. The
+    /// pointers refer to the document.
+    pub report: Report,
+}
+
+/// Result of writing a part of the rules. The error is the reason why the JSON cannot say the part.
+type Written<T> = Result<T, Message>;
+
+impl System {
+    /// Writes rules as a document of this system. Importing the document gives rules with the same
+    /// decisions, apart from the rules that the report names as skipped. Comments are not written.
+    /// A payload context is data and not a part of rules, so its document is empty.
+    pub fn export(self, rules: &Rules) -> Exported {
+        let mut report = ReportBuilder::default();
+        let program = rules.program();
+        let document = match self {
+            System::Routes => routes::write_document(rules, &mut report),
+            System::Choice => choice::write_document(program, &mut report),
+            System::Flows => flows::write_document(program, &mut report),
+            System::Context => Json::Object(Map::new()),
+        };
+        Exported { document, report: report.finish(Vec::new()) }
+    }
+}
+
+/// Adds the JSON of a rule to a list. A rule without a counterpart is reported.
+fn push_item(
+    items: &mut Vec<Json>,
+    (kind, name, list): (ItemKind, &str, &[PathStep]),
+    written: Written<Json>,
+    report: &mut ReportBuilder,
+) {
+    let mut steps = list.to_vec();
+    match written {
+        Ok(item) => {
+            steps.push(PathStep::Index(items.len()));
+            report.begin(kind, name, &steps);
+            items.push(item);
+        }
+        Err(reason) => report.skip(kind, name, &steps, reason),
+    }
+}
+
+fn key(name: &str) -> PathStep {
+    PathStep::Key(name.to_owned())
+}
+
+/// Returns the reason for a condition that has no counterpart.
+fn unknown_condition() -> Message {
+    message!("the document has no condition of this kind")
+}
+
+/// Returns the JSON constant that an expression is.
+fn constant(expr: &Expr) -> Option<&Json> {
+    match &expr.kind {
+        ExprKind::Const(Const::Json(json)) => Some(json),
+        _ => None,
+    }
+}
+
+/// Returns the path of a message field, such as `["ctx", "n"]`.
+fn message_path(program: &Program, slot: SlotId) -> Option<&[Arc<str>]> {
+    let slot = &program.slots[slot.index()];
+    slot.root.is_none().then_some(&*slot.path)
+}
+
+/// Returns whether case is ignored; `None` if the mode has no counterpart in the documents.
+fn ignores_case(mode: &TestMode) -> Option<bool> {
+    let ignoring = TextMode { fold: true, ..TextMode::PLAIN };
+    if mode.text == TextMode::PLAIN { Some(false) } else { (mode.text == ignoring).then_some(true) }
+}

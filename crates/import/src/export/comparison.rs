@@ -1,0 +1,209 @@
+//! Writes the conditions of branches.
+
+use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
+use crate::operator::{Comparison, VERBS, ValueType};
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::KindSet;
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program};
+use serde_json::{Value as Json, json};
+
+/// One side of a condition: its JSON and its type.
+type Side = (Json, ValueType);
+
+pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
+    let CondKind::Test(test) = &cond.kind else { return Err(unknown_condition()) };
+    write_test(program, test).unwrap_or_else(|| Err(unknown_condition()))
+}
+
+/// Returns the JSON of a predicate; `None` if the document has no such condition.
+fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
+    if let (None, false) = (test.op, test.negated) {
+        let (left, ty) = step(program, &test.left)?;
+        let yes = literal(ValueType::Bool, json!(true));
+        return (ty == ValueType::Bool).then(|| Ok(condition(&left, ty, "equal", yes)));
+    }
+    let Operand::Value(right) = &test.right else { return None };
+    if test.mode.word || test.mode.quantity.is_some() || ignores_case(&test.mode) != Some(false) {
+        return None;
+    }
+    let op = test.op?;
+    if let Some(never) = write_never_true(program, &test.left, op, right) {
+        return Some(Ok(never));
+    }
+    let spelling = match (op, test.negated) {
+        (Op::Contains, false) => "contains",
+        (Op::Contains, true) => "not contains",
+        (Op::HasKey, false) => "has_key",
+        (Op::HasKey, true) => "not has_key",
+        (_, true) => return None,
+        (op, false) => op.info().spelling,
+    };
+    if let Some(inner) = length_of(&test.left) {
+        return write_length(program, inner, spelling, right).map(Ok);
+    }
+    let (left, left_type) = step(program, &test.left)?;
+    if op == Op::Matches {
+        let right = match constant(right) {
+            Some(Json::String(text)) => {
+                pattern::to_python_anchored(text).map(|text| literal(ValueType::String, text.into()))
+            }
+            Some(_) => return None,
+            None => Ok(anchored_step(program, right).or_else(|| other_step(program, right))?),
+        };
+        return Some(right.map(|right| condition(&left, ValueType::String, "regex_match", right)));
+    }
+    let (right, right_type) = right_side(program, right)?;
+    let family = match spelling {
+        "==" | "!=" => right_type,
+        ">" | "<" | ">=" | "<=" => ValueType::Number,
+        "starts_with" | "ends_with" => ValueType::String,
+        "has_key" | "not has_key" => ValueType::Dict,
+        "contains" | "not contains" => match (left_type, right_type) {
+            (ValueType::String | ValueType::List, _) => left_type,
+            (_, ValueType::String) => ValueType::String,
+            _ => ValueType::List,
+        },
+        _ => return None,
+    };
+    let comparison = |verb: &Comparison| matches!(verb, Comparison::Infix(infix) if *infix == spelling);
+    let verb = find_verb(family, comparison)?;
+    Some(Ok(condition(&left, family, verb, right)))
+}
+
+/// Writes the forms of the importer for a condition that is never or always true.
+fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Option<Json> {
+    let ExprKind::List(items) = &left.kind else { return None };
+    let is_empty = constant(right).is_some_and(|list| list.as_array().is_some_and(Vec::is_empty));
+    if op != Op::Eq || !is_empty {
+        return None;
+    }
+    let sides: Vec<Side> = items.iter().map(|item| step(program, item)).collect::<Option<_>>()?;
+    // An operator of another type than its left value never holds. Of these conditions, the
+    // importer writes so those that would otherwise be true for some values.
+    let other = |ty: ValueType| if ty == ValueType::List { ValueType::String } else { ValueType::List };
+    match sides.as_slice() {
+        [(left, ValueType::List)] => {
+            Some(condition(left, ValueType::Dict, "equal", literal(ValueType::Dict, json!("{1: 2}"))))
+        }
+        [(left, _)] => {
+            Some(condition(left, ValueType::List, "equal", literal(ValueType::List, json!("[(1, 2)]"))))
+        }
+        [(left, ty @ (ValueType::String | ValueType::List | ValueType::Dict)), (right, _)] => {
+            Some(condition(left, other(*ty), "length_equal", right.clone()))
+        }
+        [(left, ty), (right, right_type)] if ty == right_type => {
+            Some(condition(left, ValueType::String, "equal", right.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Writes the importer's form of an expression that a step returns:
+/// `join(["^(?:", steps.s.x as string, ")"], "")`.
+fn anchored_step(program: &Program, expr: &Expr) -> Option<Json> {
+    let ExprKind::Call(Function::Join, arguments) = &expr.kind else { return None };
+    let [list, separator] = arguments.as_slice() else { return None };
+    let ExprKind::List(parts) = &list.kind else { return None };
+    let [open, inner, close] = parts.as_slice() else { return None };
+    let is_form = constant(open) == Some(&json!("^(?:"))
+        && constant(close) == Some(&json!(")"))
+        && constant(separator) == Some(&json!(""));
+    let (side, ty) = step(program, inner)?;
+    (is_form && ty == ValueType::String).then_some(side)
+}
+
+/// Writes an output of a step that is no text, which no expression can be.
+fn other_step(program: &Program, expr: &Expr) -> Option<Json> {
+    step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
+}
+
+/// Writes a comparison of the length of a step's output.
+fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
+    let (left, family) = step(program, inner)?;
+    let right = match length_of(right) {
+        Some(inner) => {
+            let (right, ty) = step(program, inner)?;
+            matches!(ty, ValueType::String | ValueType::List).then_some(right)?
+        }
+        None => {
+            let (right, ty) = right_side(program, right)?;
+            (!matches!(ty, ValueType::String | ValueType::List)).then_some(right)?
+        }
+    };
+    if family == ValueType::Dict {
+        // The importer writes so a comparison with a dict that no step can return.
+        let is_always = spelling == ">=" && right == literal(ValueType::Number, json!(0));
+        let never = literal(ValueType::Dict, json!("{1: 2}"));
+        return is_always.then(|| condition(&left, family, "not_equal", never));
+    }
+    let family = if family == ValueType::List { family } else { ValueType::String };
+    let verb = find_verb(family, |verb| matches!(verb, Comparison::Length(op) if *op == spelling))?;
+    Some(condition(&left, family, verb, right))
+}
+
+fn find_verb(family: ValueType, is_wanted: impl Fn(&Comparison) -> bool) -> Option<&'static str> {
+    let row = VERBS.iter().find(|(_, families, verb)| families.contains(&family) && is_wanted(verb));
+    row.map(|(name, ..)| *name)
+}
+
+fn condition(left: &Json, family: ValueType, verb: &str, right: Json) -> Json {
+    json!({"left": left, "operate": format!("{}_{verb}", family.name()), "right": right})
+}
+
+fn literal(ty: ValueType, value: Json) -> Json {
+    // A text is written as a Python literal, so that it is not read as a value of another type.
+    let value = match value {
+        Json::String(text) if ty == ValueType::String => json!(python_string(&text)),
+        other => other,
+    };
+    json!({"type": ty.name(), "value": value})
+}
+
+/// Returns the text as a literal of Python if the plain text would be read otherwise.
+fn python_string(text: &str) -> String {
+    match crate::literal::parse_literal(text) {
+        Some(crate::literal::Literal::Json(Json::String(_))) => Json::from(text).to_string(),
+        _ => text.to_owned(),
+    }
+}
+
+fn length_of(expr: &Expr) -> Option<&Expr> {
+    match &expr.kind {
+        ExprKind::Call(Function::Len, arguments) => arguments.first(),
+        _ => None,
+    }
+}
+
+fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
+    let Some(json) = constant(expr) else { return step(program, expr) };
+    let ty = match json {
+        Json::Null => return None,
+        Json::Bool(_) => ValueType::Bool,
+        Json::Number(_) => ValueType::Number,
+        Json::String(_) => ValueType::String,
+        Json::Array(_) => ValueType::List,
+        Json::Object(_) => ValueType::Dict,
+    };
+    Some((literal(ty, json.clone()), ty))
+}
+
+/// Writes a typed read of a step's output, such as `steps.parse.amount as number`.
+fn step(program: &Program, expr: &Expr) -> Option<Side> {
+    let ExprKind::Read(inner, kinds) = &expr.kind else { return None };
+    let ExprKind::Slot(slot) = &inner.kind else { return None };
+    let [root, step, output @ ..] = message_path(program, *slot)? else { return None };
+    if &**root != "steps" || output.is_empty() || output.iter().any(|key| key.contains('/')) {
+        return None;
+    }
+    let types = [
+        (KindSet::STRING, ValueType::String),
+        (KindSet::NUMBER, ValueType::Number),
+        (KindSet::BOOL, ValueType::Bool),
+        (KindSet::LIST, ValueType::List),
+        (KindSet::DICT, ValueType::Dict),
+    ];
+    let (_, ty) = types.into_iter().find(|(known, _)| known == kinds)?;
+    let output: Vec<&str> = output.iter().map(|key| &**key).collect();
+    Some((json!({"step_id": step, "type": ty.name(), "value": output.join("/")}), ty))
+}

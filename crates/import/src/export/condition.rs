@@ -1,0 +1,255 @@
+//! Writes the conditions of message routes.
+
+use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
+use crate::routes::{LENGTH_STATEMENT, urgency_statements};
+use rulec::Rules;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, Quantity};
+use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Predicate, Program};
+use serde_json::{Value as Json, json};
+use time::format_description::well_known::Rfc3339;
+
+/// The operators of context conditions, and the suffix of a field's name for each.
+const SUFFIXES: [(Op, &str); 6] =
+    [(Op::Gt, "gt"), (Op::Lt, "lt"), (Op::Ge, "gte"), (Op::Le, "lte"), (Op::Eq, "eq"), (Op::Ne, "ne")];
+
+pub(super) struct ConditionWriter<'p> {
+    program: &'p Program,
+    /// Whether the file derives the message's length and urgency as the documents do.
+    derives_length: bool,
+    derives_urgency: bool,
+}
+
+impl<'p> ConditionWriter<'p> {
+    pub(super) fn new(rules: &'p Rules) -> Self {
+        let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let files: Vec<String> = rules.sources().iter().map(|(_, file)| squeeze(&file.text)).collect();
+        let has = |statement: &str| files.iter().any(|file| file.contains(&squeeze(statement)));
+        ConditionWriter {
+            program: rules.program(),
+            derives_length: has(LENGTH_STATEMENT),
+            derives_urgency: urgency_statements().iter().all(|statement| has(statement)),
+        }
+    }
+
+    pub(super) fn write(&self, cond: &Cond) -> Written<Json> {
+        self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
+    }
+
+    /// Returns the JSON of a condition; `None` if the document has no such condition.
+    fn write_part(&self, cond: &Cond) -> Option<Written<Json>> {
+        match &cond.kind {
+            CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
+            CondKind::Const(false) => Some(Ok(json!({"type": "OrCondition", "conditions": []}))),
+            CondKind::Not(inner) => Some(self.write(inner).map(negate)),
+            CondKind::And(parts) => Some(self.write_all(parts)),
+            CondKind::Or(parts) => {
+                let parts: Written<Vec<Json>> = parts.iter().map(|part| self.write(part)).collect();
+                Some(parts.map(|parts| json!({"type": "OrCondition", "conditions": parts})))
+            }
+            CondKind::Test(test) => {
+                let written = self.write_test(test)?;
+                Some(if test.negated { written.map(negate) } else { written })
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes a conjunction. The document counts errors of a type only together with the condition
+    /// that the last error is of the type, so both become one condition.
+    fn write_all(&self, parts: &[Cond]) -> Written<Json> {
+        let mut written: Vec<Json> = Vec::new();
+        for part in parts {
+            let count = match &part.kind {
+                CondKind::Test(test) => self.error_count(test).filter(|(kind, ..)| kind.is_some()),
+                _ => None,
+            };
+            let Some((kind, key, count)) = count else {
+                written.push(self.write(part)?);
+                continue;
+            };
+            let last_error = json!({"type": "ContextCondition", "last_error_type": kind});
+            let position = written.iter().rposition(|other| {
+                let is_error = other["type"] == "ErrorCondition" && other["last_error_type"] == json!(kind);
+                *other == last_error || is_error && other[&key].is_null()
+            });
+            let Some(position) = position else { return Err(unknown_condition()) };
+            let error = &mut written[position];
+            error["type"] = json!("ErrorCondition");
+            error[&key] = count;
+        }
+        Ok(json!({"type": "AndCondition", "conditions": written}))
+    }
+
+    /// Reads `(ctx.error_counts["Type"] ?? 0) > 1`: the error's type, the key of an error condition
+    /// and the count. The type is `None` for the type of the last error.
+    fn error_count(&self, test: &Predicate) -> Option<(Option<String>, String, Json)> {
+        let ExprKind::Op(Op::Coalesce, count, Some(zero)) = &test.left.kind else { return None };
+        if test.negated || constant(zero) != Some(&json!(0)) {
+            return None;
+        }
+        let kind = match &count.kind {
+            ExprKind::Index(counts, kind) => {
+                self.context_field(counts).filter(|field| *field == "error_counts")?;
+                match constant(kind) {
+                    Some(Json::String(kind)) => Some(kind.clone()),
+                    Some(_) => return None,
+                    None => {
+                        self.context_field(kind).filter(|field| *field == "last_error_type")?;
+                        None
+                    }
+                }
+            }
+            ExprKind::Slot(slot) => match message_path(self.program, *slot)? {
+                [ctx, counts, kind] if &**ctx == "ctx" && &**counts == "error_counts" => {
+                    Some(kind.to_string())
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let Operand::Value(value) = &test.right else { return None };
+        let number = constant(value).filter(|json| json.is_number())?;
+        Some((kind, format!("occurrence_count__{}", suffix(test.op?)?), number.clone()))
+    }
+
+    fn write_test(&self, test: &Predicate) -> Option<Written<Json>> {
+        let Some(op) = test.op else {
+            // A boolean field that is tested itself equals true.
+            let field = self.context_field(&test.left)?;
+            let key = context_key(field, Op::Eq)?;
+            return Some(Ok(json!({"type": "ContextCondition", key: true})));
+        };
+        let Operand::Value(right) = &test.right else { return None };
+        let ignores_case = ignores_case(&test.mode)?;
+        if self.is_text(&test.left) {
+            return write_text(op, test, right, ignores_case);
+        }
+        if let ExprKind::Call(Function::Similarity, arguments) = &test.left.kind {
+            let [text, other] = arguments.as_slice() else { return None };
+            let (text, threshold) = (constant(other).filter(|_| self.is_text(text))?, constant(right)?);
+            let is_threshold = op == Op::Ge && text.is_string() && threshold.is_number();
+            return is_threshold
+                .then(|| Ok(json!({"type": "SimilarityCondition", "text": text, "threshold": threshold})));
+        }
+        if ignores_case || test.mode.word || test.mode.quantity.is_some() {
+            return None;
+        }
+        self.write_context(op, test, right)
+    }
+
+    /// Writes a predicate over the context.
+    fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
+        if let Some((kind, key, count)) = self.error_count(test) {
+            return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));
+        }
+        if let Some(path) = self.context_path(&test.left) {
+            match (path.as_slice(), op, constant(right)) {
+                (["user", "role"], Op::Eq, Some(Json::String(role))) => {
+                    return Some(Ok(json!({"type": "PermissionCondition", "user_role": role})));
+                }
+                (["user", "permissions"], Op::Contains, Some(Json::String(permission))) => {
+                    return Some(Ok(
+                        json!({"type": "PermissionCondition", "required_permissions": [permission]}),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let field = match &test.left.kind {
+            ExprKind::Let(id) => self.derived_fact(*id)?,
+            _ => self.context_field(&test.left)?,
+        };
+        let value = match &right.kind {
+            ExprKind::Const(Const::Json(json)) if !json.is_null() => json.as_ref().clone(),
+            ExprKind::Const(Const::DateTime(at)) => json!(at.format(&Rfc3339).ok()?),
+            _ => return None,
+        };
+        let key = context_key(field, op)?;
+        let is_ordering = !matches!(op, Op::Eq | Op::Ne);
+        let is_ordered = value.is_number() || matches!(right.kind, ExprKind::Const(Const::DateTime(_)));
+        (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
+    }
+
+    /// Returns the name of the fact that a `let` derives from the message.
+    fn derived_fact(&self, id: LetId) -> Option<&'static str> {
+        match &*self.program.lets[id.index()].name {
+            "message_length" if self.derives_length => Some("message_length"),
+            "urgency" if self.derives_urgency => Some("urgency"),
+            _ => None,
+        }
+    }
+
+    fn is_text(&self, expr: &Expr) -> bool {
+        self.path(expr).is_some_and(|path| path == ["text"])
+    }
+
+    fn path(&self, expr: &Expr) -> Option<Vec<&'p str>> {
+        match &expr.kind {
+            ExprKind::Slot(slot) => {
+                message_path(self.program, *slot).map(|path| path.iter().map(|key| &**key).collect())
+            }
+            ExprKind::Read(inner, _) => self.path(inner),
+            _ => None,
+        }
+    }
+
+    /// Returns the path of a field inside `ctx`.
+    fn context_path(&self, expr: &Expr) -> Option<Vec<&'p str>> {
+        match self.path(expr)?.as_slice() {
+            ["ctx", path @ ..] => Some(path.to_vec()),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of a field of `ctx`.
+    fn context_field(&self, expr: &Expr) -> Option<&'p str> {
+        match self.context_path(expr)?.as_slice() {
+            [field] => Some(field),
+            _ => None,
+        }
+    }
+}
+
+fn negate(condition: Json) -> Json {
+    json!({"type": "NotCondition", "condition": condition})
+}
+
+/// Returns the key of a comparison with a field of the context. A plain name means equality, unless
+/// the name itself looks like a comparison.
+fn context_key(field: &str, op: Op) -> Option<String> {
+    let suffix = suffix(op)?;
+    let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
+    let key = if is_plain { field.to_owned() } else { format!("{field}__{suffix}") };
+    (!field.is_empty()).then_some(key)
+}
+
+fn suffix(op: Op) -> Option<&'static str> {
+    SUFFIXES.iter().find(|(known, _)| *known == op).map(|(_, suffix)| *suffix)
+}
+
+/// Writes a predicate over the message's text.
+fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
+    let value = constant(right)?;
+    match (op, value, test.mode.quantity) {
+        (Op::Matches, Json::String(text), None) => {
+            let pattern = pattern::to_python(text, ignores_case);
+            Some(pattern.map(|pattern| {
+                json!({"type": "RegexCondition", "pattern": pattern, "case_sensitive": !ignores_case})
+            }))
+        }
+        (Op::Contains, Json::String(_), None) | (Op::Contains, Json::Array(_), Some(Quantity::Any)) => {
+            let words = if value.is_array() { value.clone() } else { json!([value]) };
+            if !words.as_array()?.iter().all(Json::is_string) {
+                return None;
+            }
+            let key = if test.mode.word { "keywords" } else { "contains" };
+            let mut condition = json!({"type": "TextCondition", key: words});
+            if !ignores_case {
+                condition["case_sensitive"] = json!(true);
+            }
+            Some(Ok(condition))
+        }
+        _ => None,
+    }
+}

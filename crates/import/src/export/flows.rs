@@ -1,0 +1,104 @@
+//! Writes flows and the tool that executes them.
+
+use super::{Written, constant, ignores_case, key, pattern, push_item};
+use crate::executor::EXECUTOR_NAME;
+use crate::report::{ItemKind, ReportBuilder};
+use rulec_base::message;
+use rulec_lang::operators::Op;
+use rulec_sema::hir::{
+    CondKind, FLOWS_TABLE, Flow, FlowId, FlowTool, MATCH_MODES, Operand, Outcome, Program, Trigger,
+};
+use serde_json::{Map, Value as Json, json};
+
+pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> Json {
+    let mut flows = Vec::new();
+    for (index, flow) in program.flows.iter().enumerate() {
+        let written = write_flow(program, FlowId(index as u32), flow);
+        push_item(&mut flows, (ItemKind::Flow, &flow.name, &[key("flows")]), written, report);
+    }
+    let mut document = json!({ "flows": flows });
+    if let Some(tool) = &program.flow_tool {
+        let mut tools = Vec::new();
+        push_item(&mut tools, (ItemKind::Tool, &tool.name, &[key("tools")]), write_tool(tool), report);
+        if !tools.is_empty() {
+            document["tools"] = Json::Array(tools);
+        }
+    }
+    document
+}
+
+fn write_flow(program: &Program, id: FlowId, flow: &Flow) -> Written<Json> {
+    let mut json = Map::new();
+    json.insert("flow_id".to_owned(), json!(flow.id));
+    // An import names the flow by its id if the flow has no name of its own.
+    if flow.name != flow.id {
+        json.insert("name".to_owned(), json!(flow.name));
+    }
+    if !flow.description.is_empty() {
+        json.insert("description".to_owned(), json!(flow.description));
+    }
+    match &flow.trigger {
+        Trigger::Intent { examples, keywords } => {
+            json.insert("type".to_owned(), json!("intent"));
+            if !keywords.is_empty() {
+                json.insert("trigger_patterns".to_owned(), json!(keywords));
+            }
+            if !examples.is_empty() {
+                json.insert("examples".to_owned(), json!(examples));
+            }
+        }
+        Trigger::Keyword => {
+            let (operator, patterns) = write_patterns(program, id)?;
+            let mode = MATCH_MODES.iter().find(|(_, known)| *known == operator);
+            json.insert("type".to_owned(), json!("keyword"));
+            json.insert("trigger_patterns".to_owned(), json!(patterns));
+            json.insert("match_type".to_owned(), json!(mode.map(|(word, _)| word)));
+        }
+    }
+    Ok(Json::Object(json))
+}
+
+/// Returns the patterns of a keyword flow, and the operator of its match mode.
+fn write_patterns(program: &Program, id: FlowId) -> Written<(Op, Vec<String>)> {
+    let (mut operator, mut patterns) = (Op::Contains, Vec::new());
+    let table = program.table_named(FLOWS_TABLE).map(|table| &program.tables[table.index()]);
+    for rule in table.iter().flat_map(|table| &table.order) {
+        let rule = &program.rules[rule.index()];
+        let Outcome::Flow { flow, pattern } = &rule.outcome else { continue };
+        if *flow != id {
+            continue;
+        }
+        let CondKind::Test(test) = &rule.condition.kind else { return Err(super::unknown_condition()) };
+        let is_constant = matches!(&test.right, Operand::Value(value) if constant(value).is_some());
+        if ignores_case(&test.mode) != Some(true) || !is_constant {
+            return Err(message!("the document always ignores the case of patterns"));
+        }
+        operator = test.op.unwrap_or(operator);
+        patterns.push(match operator {
+            Op::Matches => pattern::to_python(pattern, true)?,
+            _ => pattern.to_string(),
+        });
+    }
+    Ok((operator, patterns))
+}
+
+fn write_tool(tool: &FlowTool) -> Written<Json> {
+    if &*tool.name != EXECUTOR_NAME {
+        return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));
+    }
+    let mut json = json!({ "name": tool.name });
+    if !tool.description.is_empty() {
+        json["description"] = json!(tool.description);
+    }
+    if !tool.parameter.is_empty() {
+        json["parameters"] = json!({
+            "type": "object",
+            "properties": {"flow_id": {"type": "string", "description": tool.parameter}},
+            "required": ["flow_id"],
+        });
+    }
+    if !tool.endpoint.is_null() {
+        json["endpoint"] = tool.endpoint.clone();
+    }
+    Ok(json)
+}

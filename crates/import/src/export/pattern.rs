@@ -1,0 +1,61 @@
+//! Writes regular expressions in Python's syntax. The importer's translation is the measure: an
+//! expression is written only if it translates back to an expression with the same meaning.
+
+use super::Written;
+use crate::regex::{TranslatedPattern, translate};
+use crate::write::quote_for_comment;
+use rulec_base::message;
+
+/// Returns an expression that is searched anywhere, in Python's syntax.
+pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
+    candidates(pattern)
+        .into_iter()
+        .find(|candidate| means(candidate, pattern, ignore_case, |translated| translated.text))
+        .ok_or_else(|| inexpressible(pattern))
+}
+
+/// Returns an expression that must match at the start of a text, in Python's syntax. `pattern` has
+/// the anchor; Python's `re.match` has it by itself.
+pub(super) fn to_python_anchored(pattern: &str) -> Written<String> {
+    let inner = pattern.strip_prefix('^').unwrap_or(pattern);
+    let group = inner.strip_prefix("(?:").and_then(|inner| inner.strip_suffix(')'));
+    let forms = group.into_iter().chain([inner, pattern]).flat_map(candidates);
+    forms
+        .into_iter()
+        .find(|candidate| means(candidate, pattern, false, |translated| translated.anchored_at_start()))
+        .ok_or_else(|| inexpressible(pattern))
+}
+
+fn inexpressible(pattern: &str) -> rulec::Message {
+    message!("Python has no such regular expression as {}", quote_for_comment(pattern))
+}
+
+/// Returns ways in which Python may write the expression.
+fn candidates(pattern: &str) -> Vec<String> {
+    let end = pattern.strip_suffix(r"\n?$").map(|start| format!("{start}$"));
+    let mut absolute = String::new();
+    let (mut escaped, mut in_class) = (false, false);
+    for c in pattern.chars() {
+        match c {
+            'z' if escaped => absolute.push('Z'),
+            '$' if !escaped && !in_class => absolute.push_str(r"\Z"),
+            c => absolute.push(c),
+        }
+        in_class = !escaped && c == '[' || in_class && (escaped || c != ']');
+        escaped = c == '\\' && !escaped;
+    }
+    end.into_iter().chain([pattern.to_owned(), absolute]).collect()
+}
+
+/// True if the translation of a Python expression means the same as the pattern.
+fn means(
+    candidate: &str,
+    pattern: &str,
+    ignore_case: bool,
+    written: impl Fn(TranslatedPattern) -> String,
+) -> bool {
+    let parse = |text: &str| regex_syntax::ParserBuilder::new().build().parse(text).ok();
+    let Ok(translated) = translate(candidate, ignore_case) else { return false };
+    let translated = written(translated);
+    translated == pattern || parse(&translated).is_some_and(|tree| parse(pattern) == Some(tree))
+}

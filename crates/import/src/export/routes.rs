@@ -1,0 +1,80 @@
+//! Writes message routes.
+
+use super::condition::ConditionWriter;
+use super::{Written, key, push_item};
+use crate::report::{ItemKind, ReportBuilder};
+use rulec::Rules;
+use rulec_base::message;
+use rulec_sema::hir::{Outcome, Program, Rule, TableKind};
+use serde_json::{Map, Value as Json, json};
+
+/// Key in a route's metadata that lists the permissions that the handler requires.
+const REQUIRES_KEY: &str = "requires_permission";
+
+pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
+    let program = rules.program();
+    let conditions = ConditionWriter::new(rules);
+    let mut routes = Vec::new();
+    let mut document = Map::new();
+    let main = rules.main();
+    for (index, table) in program.tables.iter().enumerate() {
+        if table.kind != TableKind::Routes {
+            continue;
+        }
+        let is_main = index == main.id().index();
+        let mut rules: Vec<&Rule> = table.order.iter().map(|rule| &program.rules[rule.index()]).collect();
+        rules.sort_by_key(|rule| (rule.span.file, rule.span.start));
+        for rule in rules {
+            let written = match is_main {
+                true => write_route(program, &conditions, rule),
+                false => Err(message!("the document has no tables of routes")),
+            };
+            push_item(&mut routes, (ItemKind::Route, &rule.name, &[key("routes")]), written, report);
+        }
+        if let Some(default) = table.default.as_ref().filter(|_| is_main) {
+            match write_target(default) {
+                Ok((handler, metadata)) if metadata.is_empty() => {
+                    document.insert("default".to_owned(), json!(handler));
+                }
+                Ok(_) => report.skip(
+                    ItemKind::Default,
+                    "",
+                    &[],
+                    message!("the default of the document has no metadata"),
+                ),
+                Err(reason) => report.skip(ItemKind::Default, "", &[], reason),
+            }
+        }
+    }
+    document.insert("routes".to_owned(), Json::Array(routes));
+    Json::Object(document)
+}
+
+fn write_route(program: &Program, conditions: &ConditionWriter<'_>, rule: &Rule) -> Written<Json> {
+    let condition = conditions.write(&rule.condition)?;
+    let (handler, mut metadata) = write_target(&rule.outcome)?;
+    let required = program.required_permissions(handler);
+    if !required.is_empty() && !metadata.contains_key(REQUIRES_KEY) {
+        metadata.insert(REQUIRES_KEY.to_owned(), json!(required));
+    }
+    let mut json = Map::new();
+    json.insert("name".to_owned(), json!(rule.name));
+    json.insert("priority".to_owned(), json!(rule.priority));
+    json.insert("condition".to_owned(), condition);
+    json.insert("handler".to_owned(), json!(handler));
+    if !metadata.is_empty() {
+        json.insert("metadata".to_owned(), Json::Object(metadata));
+    }
+    if !rule.docs.is_empty() {
+        json.insert("description".to_owned(), json!(rule.docs));
+    }
+    Ok(Json::Object(json))
+}
+
+fn write_target(outcome: &Outcome) -> Written<(&str, Map<String, Json>)> {
+    match outcome {
+        Outcome::Handler { name, args, metadata } if args.is_empty() => Ok((name, metadata.as_ref().clone())),
+        Outcome::Handler { .. } => Err(message!("a handler of the document takes no arguments")),
+        _ => Err(message!("the document has no tables of routes")),
+    }
+}

@@ -1,0 +1,294 @@
+//! Report of an import: what happened to each item of the document.
+
+use super::located::{self, PathStep};
+use rulec::{Code, Message};
+use rulec_base::message;
+use serde::{Serialize, Serializer};
+use std::ops::Range;
+
+/// What an import did with each item of a document, in the order of the document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Report {
+    pub(super) items: Vec<ReportItem>,
+}
+
+/// One item of a document, and what the import did with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReportItem {
+    /// The kind of the item.
+    pub kind: ItemKind,
+    /// The item's name or id in the document, or the text of a pattern. Empty if the item has none.
+    pub name: String,
+    /// Whether the item was loaded, adapted or skipped.
+    pub outcome: Outcome,
+    /// The changes of an adapted item, or the reason for skipping a skipped item. Parts that were
+    /// skipped have items of their own.
+    pub notes: Vec<Message>,
+    /// Warnings that the rule compiler and the analysis have about the item. They do not change the
+    /// outcome, because the original decides in the same way.
+    pub warnings: Vec<(Code, Message)>,
+    /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
+    /// the part that is wrong.
+    pub pointer: String,
+    /// Line and column of the item, from 1. `None` if a JSON value was imported instead of a text.
+    pub position: Option<(usize, usize)>,
+    /// Range of the item in the document's text, in bytes.
+    pub range: Option<Range<usize>>,
+    pub(super) steps: Vec<PathStep>,
+}
+
+/// Kind of an item of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ItemKind {
+    /// The whole document.
+    Document,
+    /// A keyword or intent flow.
+    Flow,
+    /// A pattern of a keyword flow.
+    Pattern,
+    /// A tool of a flow document.
+    Tool,
+    /// A message route.
+    Route,
+    /// The default handler of a router.
+    Default,
+    /// A choice of a workflow.
+    Choice,
+    /// A branch of a choice.
+    Branch,
+    /// A condition of a branch.
+    Condition,
+    /// A workflow of a payload context.
+    Workflow,
+    /// A node of a workflow.
+    Node,
+    /// A subagent of a payload context.
+    Subagent,
+    /// A single value.
+    Field,
+}
+
+impl ItemKind {
+    /// Returns the word for the kind, for messages.
+    pub fn to_message(self) -> Message {
+        match self {
+            ItemKind::Document => message!("document"),
+            ItemKind::Flow => message!("flow"),
+            ItemKind::Pattern => message!("pattern"),
+            ItemKind::Tool => message!("tool"),
+            ItemKind::Route => message!("route"),
+            ItemKind::Default => message!("default"),
+            ItemKind::Choice => message!("choice"),
+            ItemKind::Branch => message!("branch"),
+            ItemKind::Condition => message!("condition"),
+            ItemKind::Workflow => message!("workflow"),
+            ItemKind::Node => message!("node"),
+            ItemKind::Subagent => message!("subagent"),
+            ItemKind::Field => message!("field"),
+        }
+    }
+}
+
+/// What an import did with an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The item means the same in the rules.
+    Loaded,
+    /// The item was loaded with a change, or a part of it was skipped.
+    Adapted,
+    /// The item is not part of the rules.
+    Skipped,
+}
+
+impl Report {
+    /// Returns all items, in the order of the document.
+    pub fn items(&self) -> &[ReportItem] {
+        &self.items
+    }
+
+    /// Returns the items that were skipped.
+    pub fn skipped(&self) -> impl Iterator<Item = &ReportItem> {
+        self.items.iter().filter(|item| item.outcome == Outcome::Skipped)
+    }
+
+    /// Returns the notes on all items, as sentences for the author.
+    pub fn messages(&self) -> impl Iterator<Item = Message> {
+        self.items.iter().flat_map(ReportItem::messages)
+    }
+
+    /// Sets the positions of the items in the text of the document.
+    pub(super) fn locate(&mut self, text: &str) {
+        let paths: Vec<&[PathStep]> = self.items.iter().map(|item| &*item.steps).collect();
+        let ranges = located::locate_all(text, &paths);
+        let mut lines = located::LineCounter::new(text);
+        for (item, range) in self.items.iter_mut().zip(ranges) {
+            item.position = range.as_ref().map(|range| lines.position(range.start));
+            item.range = range;
+        }
+    }
+}
+
+impl ReportItem {
+    /// Returns each note as a sentence. The sentence for a skipped item names the item and its
+    /// place.
+    pub fn messages(&self) -> Vec<Message> {
+        match self.outcome {
+            Outcome::Skipped => self.notes.iter().map(|reason| self.skip_message(reason)).collect(),
+            _ => self.notes.clone(),
+        }
+    }
+
+    /// Returns the sentence that says which item was skipped for this reason, without its place.
+    pub fn describe_skip(&self, reason: &Message) -> Message {
+        let kind = self.kind.to_message();
+        let name = super::write::quote_for_comment(&self.name);
+        let what = if self.name.is_empty() { kind } else { message!("{kind} {name}") };
+        message!("{what} was skipped: {reason}")
+    }
+
+    fn skip_message(&self, reason: &Message) -> Message {
+        let (sentence, pointer) = (self.describe_skip(reason), &self.pointer);
+        match self.position {
+            Some((line, column)) => {
+                message!("{sentence}, at `{pointer}` (line {line}, column {column})")
+            }
+            None => message!("{sentence}, at `{pointer}`"),
+        }
+    }
+}
+
+/// The form of an item as JSON. Notes are English texts.
+#[derive(Serialize)]
+struct SerializedItem<'i> {
+    kind: ItemKind,
+    name: &'i str,
+    outcome: Outcome,
+    pointer: &'i str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    notes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<SerializedWarning>,
+}
+
+#[derive(Serialize)]
+struct SerializedWarning {
+    code: String,
+    message: String,
+}
+
+impl Serialize for ReportItem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let to_warning = |(code, message): &(Code, Message)| SerializedWarning {
+            code: code.to_string(),
+            message: message.to_string(),
+        };
+        SerializedItem {
+            kind: self.kind,
+            name: &self.name,
+            outcome: self.outcome,
+            pointer: &self.pointer,
+            line: self.position.map(|(line, _)| line),
+            column: self.position.map(|(_, column)| column),
+            notes: self.notes.iter().map(ToString::to_string).collect(),
+            warnings: self.warnings.iter().map(to_warning).collect(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// Collects the items of a document while an importer reads it.
+#[derive(Default)]
+pub(super) struct ReportBuilder {
+    items: Vec<ReportItem>,
+    /// Index of the item that is being read.
+    current: Option<usize>,
+    /// Notes on the document as a whole.
+    document_notes: Vec<Message>,
+}
+
+impl ReportBuilder {
+    /// Adds an item that is read from now on. Returns its index.
+    pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
+        self.current = Some(self.items.len());
+        self.push(kind, name, steps, Outcome::Loaded, Vec::new())
+    }
+
+    /// Removes the items from `index` on, because their reading failed.
+    pub(super) fn discard(&mut self, index: usize) {
+        self.items.truncate(index);
+    }
+
+    /// Returns the index of the item that is being read; `None` if notes refer to the document.
+    pub(super) fn current(&self) -> Option<usize> {
+        self.current
+    }
+
+    /// Ends the reading of the current item, and resumes the reading of the item around it.
+    pub(super) fn resume(&mut self, outer: Option<usize>) {
+        self.current = outer;
+    }
+
+    /// Adds a change of the item that is being read, or of the document.
+    pub(super) fn note(&mut self, note: Message) {
+        match self.current.and_then(|index| self.items.get_mut(index)) {
+            Some(item) => {
+                item.outcome = item.outcome.max(Outcome::Adapted);
+                item.notes.push(note);
+            }
+            None => self.note_document(note),
+        }
+    }
+
+    /// Adds a change of the document as a whole.
+    pub(super) fn note_document(&mut self, note: Message) {
+        self.document_notes.push(note);
+    }
+
+    /// Adds an item that was skipped. If it is a part of the item that is being read, that item
+    /// counts as adapted.
+    pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
+        if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
+            item.outcome = item.outcome.max(Outcome::Adapted);
+        }
+        self.push(kind, name, steps, Outcome::Skipped, vec![reason]);
+    }
+
+    fn push(
+        &mut self,
+        kind: ItemKind,
+        name: &str,
+        steps: &[PathStep],
+        outcome: Outcome,
+        notes: Vec<Message>,
+    ) -> usize {
+        let pointer = located::format_pointer(steps);
+        let (name, steps) = (name.to_owned(), steps.to_vec());
+        let (position, range, warnings) = (None, None, Vec::new());
+        self.items.push(ReportItem { kind, name, outcome, notes, warnings, pointer, position, range, steps });
+        self.items.len() - 1
+    }
+
+    /// Returns the report. `warnings` are about the items with these indexes.
+    pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> Report {
+        for (index, code, message) in warnings {
+            if let Some(item) = self.items.get_mut(index) {
+                item.warnings.push((code, message));
+            }
+        }
+        if !self.document_notes.is_empty() {
+            self.current = None;
+            let notes = std::mem::take(&mut self.document_notes);
+            let index = self.push(ItemKind::Document, "", &[], Outcome::Adapted, notes);
+            self.items[..=index].rotate_right(1);
+        }
+        Report { items: self.items }
+    }
+}

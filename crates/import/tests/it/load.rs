@@ -1,0 +1,278 @@
+//! Documents as they are stored, loaded without a file between. Each has one bad item of each kind;
+//! everything else is served, and the report names the bad items and their places.
+
+use rulec::Rules;
+use rulec_import::{ImportError, Imported, ItemKind, Options, Outcome, RulesFromJson, System};
+use serde_json::{Value as Json, json};
+
+/// Returns kind, name and pointer of each skipped item.
+fn skipped(imported: &Imported) -> Vec<(ItemKind, &str, &str)> {
+    imported.report.skipped().map(|item| (item.kind, &*item.name, &*item.pointer)).collect()
+}
+
+/// Checks that a strict import refuses the document, and that its error contains a text.
+fn assert_refused(system: System, document: &Json, says: &str) {
+    let error = system.import_value(document, Options::default().strict()).expect_err("it is refused");
+    assert!(!matches!(error, ImportError::Internal(_)) && error.to_string().contains(says), "{error}");
+}
+
+fn flow(id: &str, patterns: Json, matching: &str) -> Json {
+    json!({"flow_id": id, "description": id, "type": "keyword", "trigger_patterns": patterns, "match_type": matching})
+}
+
+fn found_flow(rules: &Rules, text: &str) -> Option<String> {
+    let decision = rules.entry("flows").expect("there are flows").decide(&json!({"text": text}));
+    decision.flow().map(|flow| flow.id.to_owned())
+}
+
+#[test]
+fn flows_without_the_bad_patterns_and_flows() {
+    let document = json!({"flows": [
+        flow("greeting", json!(["hello", "  ", "你好"]), "exact"),
+        flow("order_status", json!(["订单", 7]), "contains"),
+        flow("leave", json!(["请.*天假", "(?!没)请假", "(", "休假$"]), "regex"),
+        flow("only_bad", json!(["(?<=a)b", ""]), "regex"),
+        flow("glob", json!(["x"]), "glob"),
+        {"flow_id": "typed", "type": "keyword", "trigger_patterns": "typed"},
+        {"flow_id": 5},
+        {"description": "no id"},
+        "no object",
+        {"flow_id": "complaint", "description": "takes complaints"},
+        flow("greeting", json!(["hey"]), "exact"),
+    ], "tools": [{"description": "no name"}, {"name": "flow_executor", "endpoint": {"url": "http://h/{flow_id}"}}]});
+    let text = serde_json::to_string_pretty(&document).expect("it is JSON");
+    let loaded = Rules::from_flows(&text).expect("it is loaded");
+    for (message, flow) in [
+        ("hello", Some("greeting")),
+        ("你好", Some("greeting")),
+        ("hey", Some("greeting")),
+        ("查订单", Some("order_status")),
+        ("请三天假", Some("leave")),
+        ("我要休假", Some("leave")),
+        ("typed", None),
+        ("ab", None),
+    ] {
+        assert_eq!(found_flow(&loaded.rules, message).as_deref(), flow, "{message}");
+    }
+    assert!(loaded.rules.program().flow_tool.is_some() && loaded.rules.program().has_intents());
+    assert_eq!(
+        skipped(&loaded),
+        [
+            (ItemKind::Tool, "", "/tools/0"),
+            (ItemKind::Pattern, "  ", "/flows/0/trigger_patterns/1"),
+            (ItemKind::Pattern, "", "/flows/1/trigger_patterns/1"),
+            (ItemKind::Pattern, "(?!没)请假", "/flows/2/trigger_patterns/1"),
+            (ItemKind::Pattern, "(", "/flows/2/trigger_patterns/2"),
+            (ItemKind::Flow, "only_bad", "/flows/3/trigger_patterns/0"),
+            (ItemKind::Flow, "glob", "/flows/4/match_type"),
+            (ItemKind::Flow, "typed", "/flows/5/trigger_patterns"),
+            (ItemKind::Flow, "", "/flows/6/flow_id"),
+            (ItemKind::Flow, "", "/flows/7"),
+            (ItemKind::Flow, "", "/flows/8"),
+        ]
+    );
+    let outcome = |pointer: &str| {
+        loaded.report.items().iter().find(|item| item.pointer == pointer).map(|item| item.outcome)
+    };
+    assert_eq!(outcome("/flows/0"), Some(Outcome::Adapted));
+    assert_eq!(outcome("/flows/9"), Some(Outcome::Loaded));
+    // The second flow with an id has another name in the rules, and answers with its id.
+    assert_eq!(outcome("/flows/10"), Some(Outcome::Adapted));
+    // Each item has its place in the text.
+    for item in loaded.report.items() {
+        let value = document.pointer(&item.pointer).expect("the pointer leads to a value");
+        let range = item.range.clone().expect("the item has a range");
+        let here: Json = serde_json::from_str(&text[range.clone()]).expect("the range is a value");
+        assert_eq!(here, *value);
+        let before = &text[..range.start];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+        assert_eq!(item.position, Some((line, column)), "{}", item.pointer);
+    }
+    assert_refused(System::Flows, &document, "a tool needs `name`");
+    assert_refused(System::Flows, &json!([flow("a", json!(["x", " "]), "exact")]), "this pattern is blank");
+    assert_refused(System::Flows, &json!([flow("a", json!(["(?!x)"]), "regex")]), "look-around");
+}
+
+#[test]
+fn routes_without_the_bad_ones() {
+    let route = |name: &str, condition: Json| json!({"name": name, "priority": 5, "handler": "h", "condition": condition});
+    let text = |word: &str| json!({"type": "TextCondition", "contains": [word]});
+    let document = json!({"routes": [
+        route("files", text("file")),
+        route("ahead", json!({"type": "RegexCondition", "pattern": "a(?=b)"})),
+        route("like", json!({"type": "ContextCondition", "n__like": 1})),
+        route("nested", json!({"type": "NotCondition", "condition": {"type": "Odd"}})),
+        route("urgent", json!({"type": "ContextCondition", "urgency": "high", "message_length": "long"})),
+        {"name": "typed", "priority": "high", "handler": "h", "condition": text("x")},
+        route("run", text("run")),
+    ], "default": 7});
+    let loaded = Rules::from_routes(&document.to_string()).expect("it is loaded");
+    let chosen = |text: &str| loaded.rules.decide(&json!({"text": text})).chosen().map(str::to_owned);
+    assert_eq!(chosen("my file").as_deref(), Some("files"));
+    assert_eq!(chosen("run it").as_deref(), Some("run"));
+    assert_eq!(chosen("ab"), None);
+    assert_eq!(
+        skipped(&loaded),
+        [
+            (ItemKind::Default, "", "/default"),
+            (ItemKind::Route, "ahead", "/routes/1/condition/pattern"),
+            (ItemKind::Route, "like", "/routes/2/condition/n__like"),
+            (ItemKind::Route, "nested", "/routes/3/condition/condition/type"),
+            (ItemKind::Route, "urgent", "/routes/4/condition/message_length"),
+            (ItemKind::Route, "typed", "/routes/5/priority"),
+        ]
+    );
+    let reasons: String = loaded.report.messages().map(|message| format!("{message}\n")).collect();
+    assert!(reasons.contains("route `like` was skipped: unknown comparison `like`"), "{reasons}");
+    // A skipped route adds nothing to the file.
+    assert!(!loaded.text.contains("urgency"), "{}", loaded.text);
+    assert_refused(System::Routes, &document, "expected a text, found a number");
+}
+
+fn branch(id: &str, logic: Json, conditions: Json) -> Json {
+    json!({"branch_id": id, "logic": logic, "conditions": conditions, "is_default": false})
+}
+
+fn number_above(step: &str, limit: Json) -> Json {
+    let right = json!({"type": "number", "value": limit});
+    json!({"left": {"step_id": step, "type": "number", "value": "n"}, "operate": "number_greater_than", "right": right})
+}
+
+fn chosen_branch(rules: &Rules, choice: &str, n: i64) -> Option<String> {
+    let decision = rules.entry(choice).expect("the choice").decide(&json!({"steps": {"s": {"n": n}}}));
+    decision.branch().map(str::to_owned)
+}
+
+#[test]
+fn choices_without_the_bad_branches_and_conditions() {
+    let string = |operate: &str, value: &str| {
+        json!({"id": operate, "left": {"step_id": "s", "type": "STRING", "value": "t"}, "operate": operate,
+               "right": {"type": "STRING", "value": value}})
+    };
+    let document = json!([
+        {"branch_id": "default", "is_default": true},
+        branch("large", json!("and"), json!([number_above("s", json!(100)), string("LIKE", "x")])),
+        branch("xor", json!("XOR"), json!([number_above("s", json!(0))])),
+        branch("ahead", json!("and"), json!([{
+            "left": {"step_id": "s", "type": "string", "value": "t"}, "operate": "string_regex_match",
+            "right": {"type": "string", "value": "a(?=b)"}}])),
+        branch("typed", json!("and"), json!("none")),
+        branch("huge", json!("or"), json!([7, number_above("s", json!(1000))])),
+        {"branch_id": "flag", "is_default": "no"},
+    ]);
+    let loaded = Rules::from_choices(&document.to_string()).expect("it is loaded");
+    for (n, chosen) in [(5, "default"), (500, "large"), (5000, "huge")] {
+        assert_eq!(chosen_branch(&loaded.rules, "next_step", n).as_deref(), Some(chosen));
+    }
+    assert_eq!(
+        skipped(&loaded),
+        [
+            (ItemKind::Condition, "LIKE", "/1/conditions/1"),
+            (ItemKind::Branch, "xor", "/2/logic"),
+            (ItemKind::Condition, "s/t string_regex_match \"a(?=b)\"", "/3/conditions/0/right/value"),
+            (ItemKind::Branch, "typed", "/4/conditions"),
+            (ItemKind::Condition, "a condition", "/5/conditions/0"),
+            (ItemKind::Branch, "flag", "/6/is_default"),
+        ]
+    );
+    // The reason names the operator, not the type that is spelled in its manner.
+    let item = loaded.report.skipped().next().expect("there is one");
+    assert_eq!(item.notes[0].to_string(), "there is no operator `LIKE`");
+    assert_refused(System::Choice, &document, "a branch's logic must be `and` or `or`");
+}
+
+#[test]
+fn several_choices_and_the_steps_of_a_workflow() {
+    let choice = |id: &str, limit: i64| {
+        json!({"choices": [{"branch_id": format!("{id}_default")},
+                           branch(id, json!("and"), json!([number_above("s", json!(limit))]))]})
+    };
+    let mut named = choice("first", 1);
+    named["name"] = json!("one");
+    let several = json!([named, {"name": "bad", "choices": 7}, {"name": "two", "branches": choice("second", 2)["choices"]}]);
+    let steps = json!({"name": "orders", "steps": [
+        {"step_id": "one", "type": "Choice", "params": choice("first", 1)},
+        {"step_id": "bad", "type": "Choice", "params": {"choices": 7}},
+        {"step_id": "call", "type": "API", "params": {"url": "http://h"}},
+        {"step_id": "two", "type": "Choice", "params": {"input_parameters": choice("second", 2)}},
+    ]});
+    let map = json!({"flow": {"steps": {"one": {"params": choice("first", 1)}, "bad": {"choices": 7},
+                                        "two": choice("second", 2)}}});
+    for document in [several, steps, map] {
+        assert_eq!(System::recognize(&document), Some(System::Choice), "{document}");
+        let loaded = Rules::from_choices(&document.to_string()).expect("it is loaded");
+        for (name, branch) in [("one", "first"), ("two", "second")] {
+            assert_eq!(chosen_branch(&loaded.rules, name, 5).as_deref(), Some(branch), "{document}");
+            assert_eq!(chosen_branch(&loaded.rules, name, 0), Some(format!("{branch}_default")));
+        }
+        let bad: Vec<ItemKind> = skipped(&loaded).into_iter().map(|(kind, ..)| kind).collect();
+        assert_eq!(bad, [ItemKind::Choice]);
+        assert_refused(System::Choice, &document, "expected a list of branches, found a number");
+    }
+    // A document without any choice has nothing to load.
+    let error = Rules::from_choices(r#"{"steps": []}"#).expect_err("there is no choice").to_string();
+    assert!(error.contains("the document needs `choices`"), "{error}");
+    assert!(Rules::from_choices(r#"{"choices": 7}"#).is_err());
+}
+
+#[test]
+fn a_payload_context_without_the_bad_items() {
+    let node = json!({"type": "HTTP", "config": {"url": "http://h"}});
+    let document = json!({
+        "workflows": {
+            "good": {"status": "READY", "inputs": {}, "nodes": {"n1": node, "bad": {"type": 7}}},
+            "typed": {"status": 3, "inputs": {}, "nodes": {}},
+            "inputs": {"status": "READY", "inputs": {"n": {"type": "int", "required": "yes"}}, "nodes": {}},
+        },
+        "subagents": {"coder": {"task": {"type": "str", "required": true}}, "odd": {"task": "text"}},
+        "requests_last_minute": 3,
+    });
+    let loaded = Rules::from_payload_context(&document.to_string()).expect("it is loaded");
+    assert_eq!(
+        skipped(&loaded),
+        [
+            (ItemKind::Node, "bad", "/workflows/good/nodes/bad/type"),
+            (ItemKind::Workflow, "inputs", "/workflows/inputs/inputs/n/required"),
+            (ItemKind::Workflow, "typed", "/workflows/typed/status"),
+            (ItemKind::Subagent, "odd", "/subagents/odd/task"),
+        ]
+    );
+    let judge = loaded.judge("execute_workflow").expect("the kind is known");
+    let run = |id: &str| judge.judge(&json!({"workflow_id": id, "action_type": "execute_workflow"}));
+    let unknown = |id: &str| run(id).violations().iter().any(|violation| violation.path == "$.workflow_id");
+    // A skipped item counts as unknown, so that the guard refuses it.
+    assert_eq!(
+        ["good", "typed", "inputs", "absent"].map(unknown),
+        [false, true, true, true],
+        "{:?}",
+        run("good").violations()
+    );
+    assert_refused(System::Context, &document, "expected a text, found a number");
+    // Without a counter the rules would allow too much, so a wrong one is always refused.
+    let error = Rules::from_payload_context(r#"{"api_calls": "many"}"#).expect_err("it is refused");
+    assert_eq!(
+        error.to_string(),
+        "expected a whole number, found a text, at `api_calls` (line 1, column 15)"
+    );
+}
+
+#[test]
+fn documents_are_recognized_by_their_shape() {
+    for (document, system) in [
+        (json!({"flows": []}), Some(System::Flows)),
+        (json!([{"flow_id": "a"}]), Some(System::Flows)),
+        (json!({"routes": [], "default": "x"}), Some(System::Routes)),
+        (json!([{"name": "a", "condition": {}, "handler": "h"}]), Some(System::Routes)),
+        (json!([{"branch_id": "a"}]), Some(System::Choice)),
+        (json!({"choices": []}), Some(System::Choice)),
+        (json!({"workflows": {}}), Some(System::Context)),
+        (json!({"subagents": {}, "api_calls": 3}), Some(System::Context)),
+        (json!({"flows": [], "routes": []}), None),
+        (json!({"songs": []}), None),
+        (json!([]), None),
+        (json!(7), None),
+    ] {
+        assert_eq!(System::recognize(&document), system, "{document}");
+    }
+}

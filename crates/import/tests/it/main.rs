@@ -1,0 +1,5 @@
+//! Tests of the importers and of the export.
+
+mod import;
+mod load;
+mod round_trip;

@@ -1,0 +1,114 @@
+//! Rules that are loaded from other systems' JSON documents, and the report on the items of such a
+//! document.
+
+use super::error::{library_error, unknown_name_error};
+use super::message::tree;
+use super::shutdown::without_gil;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use pythonize::pythonize;
+use rulec_import::{Imported, Options, System};
+
+/// One item of a JSON document, and what loading did with it.
+#[pyclass(frozen, module = "rulec")]
+#[derive(Clone)]
+pub struct ReportItem(rulec_import::ReportItem);
+
+#[pymethods]
+impl ReportItem {
+    /// The kind of the item, such as `flow` or `pattern`.
+    #[getter]
+    fn kind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.kind)?)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// `loaded`, `adapted` or `skipped`.
+    #[getter]
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.outcome)?)
+    }
+
+    /// The changes of an adapted item, or the reason for skipping a skipped item.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.notes.iter().map(ToString::to_string).collect()
+    }
+
+    /// The codes and texts of the warnings about the item.
+    #[getter]
+    fn warnings(&self) -> Vec<(String, String)> {
+        self.0.warnings.iter().map(|(code, message)| (code.to_string(), message.to_string())).collect()
+    }
+
+    /// The JSON pointer of the item; for a skipped item, of the part that is wrong.
+    #[getter]
+    fn pointer(&self) -> &str {
+        &self.0.pointer
+    }
+
+    /// The line of the item, from 1; None if the document was not given as text.
+    #[getter]
+    fn line(&self) -> Option<usize> {
+        self.0.position.map(|(line, _)| line)
+    }
+
+    /// The column of the item, from 1; None if the document was not given as text.
+    #[getter]
+    fn column(&self) -> Option<usize> {
+        self.0.position.map(|(_, column)| column)
+    }
+
+    /// Returns the item as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0)?)
+    }
+
+    fn __repr__(&self) -> String {
+        let notes: String = self.0.notes.iter().map(|note| format!(": {note}")).collect();
+        format!("<ReportItem {:?} `{}` at {}{notes}>", self.0.outcome, self.0.name, self.0.pointer)
+    }
+}
+
+/// Loads the rules of a document, given as JSON text or as Python values.
+pub fn load_document(
+    py: Python<'_>,
+    system: System,
+    document: &Bound<'_, PyAny>,
+    strict: bool,
+) -> PyResult<Imported> {
+    let options = if strict { Options::default().strict() } else { Options::default() };
+    let imported = if let Ok(text) = document.cast::<PyString>() {
+        let text = text.to_str()?;
+        without_gil(py, || system.import(text, options))
+    } else if let Ok(bytes) = document.cast::<PyBytes>() {
+        let text = std::str::from_utf8(bytes.as_bytes()).map_err(library_error)?;
+        without_gil(py, || system.import(text, options))
+    } else {
+        let value = tree(document, "the document")?;
+        without_gil(py, || system.import_value(&value, options))
+    };
+    imported.map_err(library_error)
+}
+
+/// Returns the items of the report on the document from which rules were loaded.
+pub fn report_items(imported: Option<&Imported>) -> Vec<ReportItem> {
+    let items = imported.map(|imported| imported.report.items()).unwrap_or_default();
+    items.iter().cloned().map(ReportItem).collect()
+}
+
+/// Writes rules as a JSON document. Returns the document and the report on the rules.
+pub fn export_document<'py>(
+    py: Python<'py>,
+    rules: &rulec::Rules,
+    system: &str,
+) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
+    let system: System = system.parse().map_err(unknown_name_error)?;
+    let exported = without_gil(py, || system.export(rules));
+    let items = exported.report.items().iter().cloned().map(ReportItem).collect();
+    Ok((pythonize(py, &exported.document)?, items))
+}

@@ -1,0 +1,80 @@
+"""Rules from other systems' JSON documents, and back."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from rulec import Rules, RulecError
+
+FLOWS = {
+    "flows": [
+        {"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["hello", " "], "match_type": "exact"},
+        {"flow_id": "odd", "type": "keyword", "trigger_patterns": ["(?!x)"], "match_type": "regex"},
+        {"flow_id": "status", "description": "says where an order is"},
+    ]
+}
+
+
+def test_a_bad_item_is_skipped_and_reported() -> None:
+    for document in (FLOWS, json.dumps(FLOWS), json.dumps(FLOWS).encode()):
+        rules = Rules.from_flows(document)
+        assert rules.decide({"text": " HELLO "}, entry="flows").flow == "greeting"
+        outcomes = [(item.kind, item.name, item.outcome) for item in rules.report]
+        assert outcomes == [
+            ("flow", "greeting", "adapted"),
+            ("pattern", " ", "skipped"),
+            ("flow", "odd", "skipped"),
+            ("flow", "status", "loaded"),
+        ]
+        assert rules.report[1].pointer == "/flows/0/trigger_patterns/1"
+        assert rules.report[1].notes == ["this pattern is blank; remove it"]
+        assert (rules.report[1].line is None) == isinstance(document, dict)
+        assert rules.report[1].to_dict()["outcome"] == "skipped"
+    with pytest.raises(RulecError, match="blank"):
+        Rules.from_flows(FLOWS, strict=True)
+    with pytest.raises(RulecError, match="needs `flows`"):
+        Rules.from_flows({})
+
+
+def test_routes_and_choices() -> None:
+    text = {"type": "TextCondition", "contains": ["file"]}
+    routes = [
+        {"name": "files", "handler": "h", "condition": text},
+        {"name": "odd", "handler": "h", "condition": {"type": "Odd"}},
+    ]
+    rules = Rules.from_routes(routes)
+    assert rules.decide({"text": "my file"}).chosen == "files"
+    assert [item.outcome for item in rules.report] == ["loaded", "skipped"]
+    condition = {
+        "left": {"step_id": "s", "type": "number", "value": "n"},
+        "operate": "number_greater_than",
+        "right": {"type": "number", "value": 3},
+    }
+    branches = [
+        {"branch_id": "default"},
+        {"branch_id": "many", "is_default": False, "logic": "and", "conditions": [condition]},
+        {"branch_id": "odd", "is_default": False, "logic": "XOR", "conditions": [condition]},
+    ]
+    rules = Rules.from_choices(branches)
+    assert rules.decide({"steps": {"s": {"n": 5}}}, entry="next_step").branch == "many"
+    assert rules.report[-1].name == "odd" and rules.report[-1].outcome == "skipped"
+    document, report = rules.export("choice")
+    assert Rules.from_choices(document, strict=True).decide(
+        {"steps": {"s": {"n": 5}}}, entry="next_step"
+    ).branch == "many"
+    assert all(item.outcome == "loaded" for item in report)
+
+
+def test_the_context_of_payloads_is_used_and_pickled() -> None:
+    context = {"workflows": {"good": {"status": "READY", "inputs": {}, "nodes": {}}, "bad": {"status": 7}}}
+    rules = Rules.from_payload_context(context)
+    assert [item.name for item in rules.report if item.outcome == "skipped"] == ["bad"]
+    for loaded in (rules, pickle.loads(pickle.dumps(rules))):
+        judge = loaded.judge("execute_workflow")
+        payload = {"action_type": "execute_workflow"}
+        assert judge.judge({**payload, "workflow_id": "good"}).is_accepted
+        assert not judge.judge({**payload, "workflow_id": "bad"}).is_accepted
+    assert Rules.from_text("default -> h").report == []
