@@ -202,8 +202,8 @@ impl Judge {
         self.set_checked_input(name, value)
     }
 
-    /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules and exceeded limits also
-    /// count if the `payload` statement says `strict`.
+    /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules and
+    /// exceeded limits also count if the `payload` statement says `strict`.
     #[must_use]
     pub fn strict(self) -> Judge {
         Judge { strict: true, ..self }
@@ -255,8 +255,8 @@ impl Judge {
         &self.rules.program().payloads[self.kind]
     }
 
-    /// Validates a payload. If the rules can correct violations, or give optional fields a default, changes a copy and
-    /// validates the copy again.
+    /// Validates a payload. If the rules can correct violations, or give optional fields a default,
+    /// changes a copy and validates the copy again.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let to_violations =
             |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
@@ -318,7 +318,11 @@ impl Judge {
         let mut pass = self.run_pass(payload, true, &[]);
         let (corrections, corrected) = correct_copy(payload, &pass);
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            pass.warned = self.run_pass(&corrected, true, &private_corrections(&pass)).warned;
+            let second_pass = self.run_pass(&corrected, true, &private_corrections(&pass));
+            pass.warned = second_pass.warned;
+            if pass.violations.is_empty() {
+                pass.violations = second_pass.violations;
+            }
         }
         let Pass { violations: found, warned, .. } = pass;
         let to_why = |warning| {
@@ -366,8 +370,8 @@ impl Judge {
     }
 }
 
-/// Rejects a payload whose field `field` does not name a payload kind of the rules. The violation has the id that the rules
-/// give to this field, or else `FIELD.required` or `FIELD.match`.
+/// Rejects a payload whose field `field` does not name a payload kind of the rules. The violation
+/// has the id that the rules give to this field, or else `FIELD.required` or `FIELD.match`.
 pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
     let path = format!("$.{field}");
     let given = payload.get(field).filter(|kind| !kind.is_null());
@@ -392,8 +396,8 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// Applies the corrections of a pass to a copy of the payload. Returns the applied corrections and the copy. Without
-/// anything to correct, there are no corrections and no copy.
+/// Applies the corrections of a pass to a copy of the payload. Returns the applied corrections and
+/// the copy. Without anything to correct, there are no corrections and no copy.
 fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     if pass.violations.is_empty() && pass.completed.is_empty() {
         return (Vec::new(), None);

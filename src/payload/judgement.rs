@@ -101,7 +101,8 @@ impl Judgement {
     /// Derives the verdict from the findings, and creates the judgement.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &mut findings;
-        // The defaults of optional fields may violate rules that the payload itself does not violate.
+        // The defaults of optional fields may violate rules that the payload itself does not
+        // violate.
         if violations.is_empty() {
             violations.clone_from(remaining);
         }
@@ -115,13 +116,15 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Creates the judgement of a payload that was not validated. `kind` is its kind as it was given.
+    /// Creates the judgement of a payload that was not validated. `kind` is its kind as it was
+    /// given.
     pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
         let findings = Findings { violations: vec![violation], ..Findings::default() };
         Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback: None, findings }
     }
 
-    /// Returns the payload kind that the payload was validated against. Empty if the payload names no kind.
+    /// Returns the payload kind that the payload was validated against. Empty if the payload names
+    /// no kind.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -162,8 +165,8 @@ impl Judgement {
         &self.findings.remaining
     }
 
-    /// Returns the corrected payload, if it is accepted and differs from the payload that was given. It contains the
-    /// defaults of optional fields.
+    /// Returns the corrected payload, if it is accepted and differs from the payload that was
+    /// given. It contains the defaults of optional fields.
     pub fn corrected(&self) -> Option<&Json> {
         self.findings.corrected.as_ref()
     }

@@ -47,7 +47,8 @@ pub(super) struct Pass {
     pub violations: Vec<CorrectedViolation>,
     /// The violations of rules that only warn. Empty until they are separated from `violations`.
     pub warned: Vec<CorrectedViolation>,
-    /// The optional fields that get their default. Empty until they are separated from `violations`.
+    /// The optional fields that get their default. Empty until they are separated from
+    /// `violations`.
     pub completed: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The limits that the pass exceeded, each once.
@@ -60,8 +61,8 @@ impl Pass {
         self.violations.iter().chain(&self.completed)
     }
 
-    /// Adds a violation for each rule that could not be evaluated, and for each exceeded limit. Such a violation has no
-    /// correction: only the program that judges can give the missing input.
+    /// Adds a violation for each rule that could not be evaluated, and for each exceeded limit.
+    /// Such a violation has no correction: only the program that judges can give the missing input.
     pub fn reject_unchecked_rules(&mut self, kind: &hir::Payload) {
         let unchecked = self.unchecked.iter().map(|unchecked| {
             let Unchecked { rule, path, message, effect } = unchecked;

@@ -16,7 +16,7 @@ const PROGRAMS: u64 = 1_500;
 
 /// Returns the number of top-level fields in which two messages differ.
 fn changed_fields(a: &Json, b: &Json) -> usize {
-    ["n", "f", "t", "l", "a", "v"].iter().filter(|key| a.get(**key) != b.get(**key)).count()
+    ["n", "f", "t", "l", "a", "v", "e"].iter().filter(|key| a.get(**key) != b.get(**key)).count()
 }
 
 #[derive(Default)]

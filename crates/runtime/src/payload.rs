@@ -2,7 +2,8 @@
 //! receive it. A decision is a payload: a JSON object of a kind that the rules declare.
 //!
 //! ```text
-//! Proposal ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller only)
+//! Proposal ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller
+//! only)
 //!                             └─▶ Rejected ──fallback──▶ Proposal (of the fallback kind)
 //! NodeExecutionFailed ──recovery──▶ Proposal (such as error_recovery)
 //! ```
@@ -230,7 +231,8 @@ pub struct Judges {
     /// The value of the rules' input `context`, such as the known workflows. All judges share this
     /// value.
     context: Option<Arc<Json>>,
-    /// What a coordinator's runs used; added to the context of each decision. `None` outside a coordinator.
+    /// What a coordinator's runs used; added to the context of each decision. `None` outside a
+    /// coordinator.
     usage: Option<Arc<Usage>>,
 }
 
@@ -321,8 +323,8 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Returns the judge with the numbers of the coordinator's usage in its context. Returns it unchanged if nothing was
-    /// used, or if the rules declare these numbers otherwise.
+    /// Returns the judge with the numbers of the coordinator's usage in its context. Returns it
+    /// unchanged if nothing was used, or if the rules declare these numbers otherwise.
     fn with_current_usage<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let context = self.usage.as_ref().and_then(|usage| usage.add_to(self.context.as_deref()));
         let with_usage = context.and_then(|context| judge.clone().context(context).ok());

@@ -194,7 +194,7 @@ impl Declarations {
         table_unit: usize,
         file: FileId,
     ) -> (Vec<u32>, Vec<Statement>) {
-        let settings = needed.iter().find_map(|index| self.settings_in_file(*index, table_unit, file));
+        let settings = needed.iter().filter_map(|index| self.settings_in_file(*index, table_unit, file));
         let (mut table_indexes, mut tables) = (Vec::new(), Vec::<Statement>::new());
         let mut top_level = Vec::with_capacity(routes.len() + 1);
         top_level.extend(settings);

@@ -63,7 +63,10 @@ impl Generator<'_> {
             0 => format!("ctx.tier == {tier}{}", self.case()),
             1 => format!("ctx.tier != {tier}"),
             2 => format!("ctx.tier{} [{tier}, {first}]", self.maybe_not(" in")),
-            3 => format!("ctx.tier {} {}", self.comparison(), self.random.pick(&["ctx.s", "text"])),
+            3 => {
+                let equality = self.random.pick(&["==", "!="]);
+                format!("ctx.tier {equality} {}", self.random.pick(&["ctx.s", "text"]))
+            }
             4 => format!(
                 "ctx.tier{} {}",
                 self.maybe_not(" starts_with"),

@@ -185,7 +185,7 @@ fn folders_are_searched_and_fragments_judged_with_their_importers() {
     let main = "import \"../lib/part.rules\"\ninput { ctx: { at: datetime } }\nroute r when late -> h\ndefault -> h\n";
     let folder = Folder::new()
         .file("rules/b/main.rules", main)
-        .file("rules/lib/part.rules", "let late = hour(ctx.at) > 20\n")
+        .file("rules/lib/part.rules", "let late = hour(ctx.at, \"UTC\") > 20\n")
         .file("rules/c/bad.rules", "route r when\n")
         .file("rules/a.rules", UNUSED)
         .file("rules/.hidden/x.rules", "nonsense")

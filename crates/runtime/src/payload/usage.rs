@@ -1,5 +1,5 @@
-//! Counts what the runs of a coordinator use, so that rules about rates and budgets see the truth even if the program gives no
-//! numbers, or old ones.
+//! Counts what the runs of a coordinator use, so that rules about rates and budgets see the truth
+//! even if the program gives no numbers, or old ones.
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;
@@ -43,8 +43,8 @@ impl Usage {
         self.lock().cost += cost.unwrap_or(0.0);
     }
 
-    /// Returns a context with the counted numbers. A number of the context stays if it is greater. Returns `None` if
-    /// nothing was counted yet.
+    /// Returns a context with the counted numbers. A number of the context stays if it is greater.
+    /// Returns `None` if nothing was counted yet.
     pub fn add_to(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock();
         counts.forget_old_requests();

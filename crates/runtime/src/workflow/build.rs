@@ -15,7 +15,8 @@ use std::time::Duration;
 
 const STEP_LIMIT: usize = 10_000;
 
-/// Bytes of one input or output of a node, as JSON. Far more than a model reads, and little beside the memory of a service.
+/// Bytes of one input or output of a node, as JSON. Far more than a model reads, and little beside
+/// the memory of a service.
 const BYTE_LIMIT: usize = 16 << 20;
 
 type ProcessorFactory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
@@ -141,8 +142,8 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Sets the maximum size of one output of a node and of one merged input, in bytes of JSON. A node beyond the limit
-    /// fails. Default: 16 MiB.
+    /// Sets the maximum size of one output of a node and of one merged input, in bytes of JSON. A
+    /// node beyond the limit fails. Default: 16 MiB.
     #[must_use]
     pub fn byte_limit(mut self, bytes: usize) -> Self {
         self.byte_limit = bytes;

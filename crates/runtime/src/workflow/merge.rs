@@ -20,12 +20,12 @@ pub trait MergeStrategy: Send + Sync {
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
 }
 
-/// The default merge strategy. The fields `branch_0`, `branch_1` and so on contain the inputs. Every other key has the value
-/// of the first input with that key, in order of arrival. A key of an input that equals one of these `branch_N` names is
-/// overwritten.
+/// The default merge strategy. The fields `branch_0`, `branch_1` and so on contain the inputs.
+/// Every other key has the value of the first input with that key, in order of arrival. A key of an
+/// input that equals one of these `branch_N` names is overwritten.
 ///
-/// The branches of an earlier merge are left out of the new branches. So the data of a join inside a loop does not grow by
-/// itself, even if a processor returns all its input.
+/// The branches of an earlier merge are left out of the new branches. So the data of a join inside
+/// a loop does not grow by itself, even if a processor returns all its input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstValues;
 
@@ -33,14 +33,15 @@ pub struct FirstValues;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LatestValues;
 
-/// A merge strategy: every key has the list of its values, in order of arrival. A list in an input adds its elements.
+/// A merge strategy: every key has the list of its values, in order of arrival. A list in an input
+/// adds its elements.
 ///
 /// The lists of a join inside a loop grow by the values of each round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
-/// A merge strategy: the input of each node is stored under the node's id. Of several inputs of one node, the last one is
-/// kept.
+/// A merge strategy: the input of each node is stored under the node's id. Of several inputs of one
+/// node, the last one is kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByNode;
 
@@ -101,7 +102,8 @@ fn branch_name(index: usize) -> String {
     format!("branch_{index}")
 }
 
-/// Removes the fields that an earlier merge added. A merge has at least two inputs, so it adds `branch_0` and `branch_1`.
+/// Removes the fields that an earlier merge added. A merge has at least two inputs, so it adds
+/// `branch_0` and `branch_1`.
 fn remove_earlier_branches(value: &mut Value) {
     let Value::Object(fields) = value else { return };
     if fields.contains_key(&branch_name(0)) && fields.contains_key(&branch_name(1)) {

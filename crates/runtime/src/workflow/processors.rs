@@ -164,8 +164,9 @@ impl Processor for Loop {
 pub struct Vote {
     /// The smallest fraction of votes in favour that approves, from 0 to 1.
     pub threshold: f64,
-    /// The fields that contain votes. A voter may also be a node, if the inputs are merged by [`ByNode`](super::ByNode): its
-    /// vote is the field `vote` of its output. Empty: every field that is a text is a vote.
+    /// The fields that contain votes. A voter may also be a node, if the inputs are merged by
+    /// [`ByNode`](super::ByNode): its vote is the field `vote` of its output. Empty: every field
+    /// that is a text is a vote.
     #[serde(default)]
     pub voters: Vec<String>,
 }
@@ -181,8 +182,9 @@ pub struct VoteDecision {
     pub yes_votes: usize,
 }
 
-/// Counts the text fields of an input as votes, except the `exit_reason` of a [`Loop`]. Only the texts `YES` and `APPROVED`
-/// are votes in favour. An input without text fields counts as one vote in favour and is approved at any threshold.
+/// Counts the text fields of an input as votes, except the `exit_reason` of a [`Loop`]. Only the
+/// texts `YES` and `APPROVED` are votes in favour. An input without text fields counts as one vote
+/// in favour and is approved at any threshold.
 ///
 /// If several voters deliver to one node, each voter must use a different key. The default merge
 /// strategy keeps only the first of equal keys.

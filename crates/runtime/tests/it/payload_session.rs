@@ -352,7 +352,8 @@ async fn nodes_are_made_changed_and_workflows_run_again() {
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("was not made here"), "{turn:#?}");
 }
 
-/// A program that gives no numbers, or old ones, does not switch off the rules about rates and budgets.
+/// A program that gives no numbers, or old ones, does not switch off the rules about rates and
+/// budgets.
 #[tokio::test(start_paused = true)]
 async fn the_coordinator_counts_requests_and_cost() {
     let options = json!({"max_requests_per_minute": 3, "max_api_calls": 5, "max_cost": 2.5});

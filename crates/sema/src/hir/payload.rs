@@ -161,7 +161,8 @@ pub enum Effect {
     Violation,
     /// A warning, which does not change the verdict.
     Warning,
-    /// The payload is completed: the correction applies, and nothing is reported. So an optional field gets its default.
+    /// The payload is completed: the correction applies, and nothing is reported. So an optional
+    /// field gets its default.
     Completion,
 }
 

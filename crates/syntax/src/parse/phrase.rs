@@ -67,7 +67,7 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
         R::group | R::brackets | R::braces | R::quantifier | R::cast => message!("a value"),
         R::entries | R::entry | R::entry_start => message!("a key"),
         R::conditions => message!("a condition"),
-        R::type_expr | R::list_type | R::dict_type | R::record_type => message!("a type"),
+        R::type_expr | R::list_type | R::dict_type | R::record_type | R::values_type => message!("a type"),
         R::fields | R::field => message!("a field"),
         R::params => message!("`(`"),
         R::needed => message!("`requires permission`"),

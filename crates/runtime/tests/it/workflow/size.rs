@@ -1,4 +1,5 @@
-//! Tests of what bounds the data of a run: merges in loops, the byte limit, and the voters of a vote.
+//! Tests of what bounds the data of a run: merges in loops, the byte limit, and the voters of a
+//! vote.
 
 use super::support::workflow;
 use rulec_runtime::workflow::processors::{Loop, Vote};

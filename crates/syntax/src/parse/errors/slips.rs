@@ -242,9 +242,11 @@ impl ParseFailure<'_, '_> {
         let before = self.token_before().map_or("", |token| self.token_text(token));
         let is_enum = matches!(self.found_text, "[" | "(" | "{" | "<")
             && matches!(before.to_lowercase().as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice");
-        let open = match self.found_text {
-            "in" => self.token_index + 1,
-            _ if is_enum => self.token_index,
+        // The name of the type, or the word that stands in its place, and the opening bracket.
+        let (name, open) = match self.found_text {
+            "in" => (self.token_index - 1, self.token_index + 1),
+            "[" if before == "in" && self.token_index >= 2 => (self.token_index - 2, self.token_index),
+            _ if is_enum => (self.token_index - 1, self.token_index),
             _ => return None,
         };
         let message = message!("a type has no list of allowed values");
@@ -260,7 +262,7 @@ impl ParseFailure<'_, '_> {
             return self.unexpected_token(message, help);
         }
         let written = values.join(" | ");
-        let span = self.span_of_tokens(self.token_index - 1..(end + 1).min(self.cx.tokens.end));
+        let span = self.span_of_tokens(name..(end + 1).min(self.cx.tokens.end));
         let help = message!("write `{written}`");
         Some(super::unexpected_token(self.span, message, help).fix(span, written))
     }
