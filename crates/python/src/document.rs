@@ -10,7 +10,7 @@ use pythonize::pythonize;
 use rulec_import::{Imported, Options, System};
 
 /// One item of a JSON document, and what loading did with it.
-#[pyclass(frozen, module = "rulec")]
+#[pyclass(frozen, skip_from_py_object, module = "rulec")]
 #[derive(Clone)]
 pub struct ReportItem(rulec_import::ReportItem);
 

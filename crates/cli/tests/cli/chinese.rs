@@ -185,16 +185,16 @@ fn files_beside_the_rules_are_refused_in_chinese() {
         .file("t/a.rules", "default -> h\n");
     let cases: &[(&[&str], i32, &str)] = &[
         (&["import", "--strict", "routes", "odd.json"], 1, "路由 `a`：没有条件 `Odd`"),
-        (&["import", "routes", "regex.json"], 1, "正则表达式 `(?=a)` 无法翻译：不支持环视"),
+        (&["import", "--strict", "routes", "regex.json"], 1, "正则表达式 `(?=a)` 无法翻译：不支持环视"),
         (
-            &["import", "routes", "list.json"],
+            &["import", "--strict", "routes", "list.json"],
             1,
             "应当是路由（一个对象），却是数字，位于 `[0]`（第 1 行，第 2 列）",
         ),
         (&["import", "routes", "none.json"], 1, "应当是路由的列表，却是对象"),
         (&["import", "routes", "good.json"], 0, "路由 `a` 的 `extra` 在这里没有意义"),
-        (&["import", "choice", "choice.json"], 0, "被去掉了，因为左侧的值没有指明步骤 `s` 的哪一项"),
-        (&["import", "flows", "flows.json"], 1, "这个模式是空的"),
+        (&["import", "choice", "choice.json"], 0, "被跳过：左侧的值没有指明步骤 `s` 的哪一项"),
+        (&["import", "--strict", "flows", "flows.json"], 1, "这个模式是空的"),
         (&["conformance", "flow", "cases.jsonl", "--list-failures"], 1, "这个用例没有 `message`"),
         (&["conformance", "flow", "cases.jsonl", "--list-failures"], 1, "应当是 {\"flow\":1}，却是"),
         (&["check", "s"], 2, "没有设置 `strict_ties`；是不是指 `strict-ties`？"),

@@ -244,7 +244,15 @@ fn a_field_with_few_texts_becomes_an_enumeration() {
     let lines = |count: usize| (0..count).map(line).collect::<String>();
     let folder = Folder::new().file("many.jsonl", lines(12)).file("few.jsonl", lines(9));
     let proposed = folder.rulec(&["schema", "--from", "many.jsonl"]).expect(0).out;
-    insta::assert_snapshot!(proposed, @"");
+    insta::assert_snapshot!(proposed, @r#"
+    input {
+      id: string
+      one: string
+      regions: list<"eu" | "us">
+      text: string
+      tier: "free" | "gold" | "team"
+    }
+    "#);
     let few = folder.rulec(&["schema", "--from", "few.jsonl"]).expect(0).out;
     assert!(!few.contains('|'), "{few}");
     let folder = folder.file("a.rules", format!("{proposed}default -> h\n"));

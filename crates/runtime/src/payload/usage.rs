@@ -1,5 +1,5 @@
-//! Counts what the runs of a coordinator use, so that rules about rates and budgets see the truth
-//! even if the program gives no numbers, or old ones.
+//! Counts what the runs of a coordinator use. So rules about rates and budgets see the truth, even
+//! if the program gives no numbers, or old ones.
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;
