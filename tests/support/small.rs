@@ -170,7 +170,7 @@ fn enumeration(name: &'static str) -> Field {
 }
 
 /// A text that the enumeration of [`INPUT`] does not have.
-pub const ANOTHER_TEXT: &str = "z";
+const ANOTHER_TEXT: &str = "z";
 
 /// A route of a small program.
 #[derive(Clone)]

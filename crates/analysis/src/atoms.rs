@@ -330,7 +330,8 @@ impl AtomTable {
         }
         let slot = &self.slot_program.slots[atom.slots.first()?.index()];
         let value = Value::from_json(message);
-        slot.root.is_none().then(|| (prepared, slot.path.iter().fold(value, |value, key| value.field(key))))
+        let field = slot.path.iter().fold(value, |value, key| value.field(key));
+        slot.root.is_none().then(|| (prepared, field.read_one_of(slot.values.as_ref())))
     }
 
     fn test_prepared(&self, prepared: &PreparedTest, value: Value<'_>) -> TruthSet {

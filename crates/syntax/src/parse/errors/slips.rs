@@ -242,7 +242,7 @@ impl ParseFailure<'_, '_> {
         let before = self.token_before().map_or("", |token| self.token_text(token));
         let is_enum = matches!(self.found_text, "[" | "(" | "{" | "<")
             && matches!(before.to_lowercase().as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice");
-        // The name of the type, or the word that stands in its place, and the opening bracket.
+        // The name of the type, or the word that lies in its place, and the opening bracket.
         let (name, open) = match self.found_text {
             "in" => (self.token_index - 1, self.token_index + 1),
             "[" if before == "in" && self.token_index >= 2 => (self.token_index - 2, self.token_index),
