@@ -127,6 +127,11 @@ fn reference_page() -> String {
             row.example.0
         );
     }
+    add_functions(&mut page);
+    page
+}
+
+fn add_functions(page: &mut String) {
     page.push_str("\n## Functions\n\n| function | gives | what it computes | example |\n|---|---|---|---|\n");
     for row in builtins::TABLE {
         let partial = if row.missing_result_reason().is_some() { ", or missing" } else { "" };
@@ -156,7 +161,6 @@ fn reference_page() -> String {
             row.example.0
         );
     }
-    page
 }
 
 /// Compares the rows of a table on a page, between its marker comments, with the rows of the
