@@ -1,3 +1,4 @@
-//! Does nothing: Cargo builds the crates of `[build-dependencies]` only for a package with a build script.
+//! Does nothing: Cargo builds the crates of `[build-dependencies]` only for a package with a build
+//! script.
 
 fn main() {}

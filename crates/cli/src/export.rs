@@ -4,7 +4,6 @@ use super::files::{self, RulesArgs};
 use super::term::{Out, Term};
 use super::{CliError, Status, import};
 use rulec::Message;
-use rulec_base::message;
 use rulec_import::System;
 use std::path::PathBuf;
 
@@ -40,14 +39,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     // Serializing JSON values and texts cannot fail.
     let mut text = serde_json::to_string_pretty(&exported.document).unwrap_or_default();
     text.push('\n');
-    match &args.output {
-        None => out.write(text.as_bytes())?,
-        Some(path) => {
-            files::write_new_file(path, args.force, &text)?;
-            term.print(&message!("wrote `{}`", path.display()));
-        }
-    }
-    out.flush()?;
+    files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
     if args.json {
         term.print(&Message::verbatim(serde_json::to_string(&exported.report).unwrap_or_default()));
     } else {

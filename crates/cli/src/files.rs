@@ -5,7 +5,7 @@ use super::document;
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
 use super::report::{compile_diagnostics, format_human};
-use super::term::Term;
+use super::term::{Out, Term};
 use super::{CliError, Status, stdio};
 use rulec::artifact;
 use rulec::files::{open_regular, read_limited};
@@ -155,10 +155,23 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     rulec_report::files::replace_file(path, bytes).map_err(|error| unwritable_error(path, &error))
 }
 
-/// Writes a file. Without `force`, an existing file is not overwritten.
-pub fn write_new_file(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
+/// Writes a text to a file, or to standard output if no file is named. Without `force`, an existing
+/// file is not overwritten.
+pub fn write_output(
+    path: Option<&Path>,
+    force: bool,
+    text: &str,
+    term: &Term,
+    out: &mut Out,
+) -> Result<(), CliError> {
+    let Some(path) = path else {
+        out.write(text.as_bytes())?;
+        return out.flush();
+    };
     let write = if force { rulec_report::files::replace_file } else { rulec_report::files::create_file };
-    write(path, text.as_bytes()).map_err(|error| unwritable_error(path, &error))
+    write(path, text.as_bytes()).map_err(|error| unwritable_error(path, &error))?;
+    term.print(&message!("wrote `{}`", path.display()));
+    out.flush()
 }
 
 /// Returns the named files and all `*.rules` below the named folders.

@@ -65,14 +65,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.to_message())))?;
     // The output is formatted, so that `rulec fmt` would not change it.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
-    match &args.output {
-        None => out.write(text.as_bytes())?,
-        Some(path) => {
-            files::write_new_file(path, args.force, &text)?;
-            term.print(&message!("wrote `{}`", path.display()));
-        }
-    }
-    out.flush()?;
+    files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
     if args.json {
         // Serializing texts and numbers cannot fail.
         let report = serde_json::to_string(&imported.report).unwrap_or_default();

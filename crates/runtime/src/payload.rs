@@ -2,8 +2,7 @@
 //! receive it. A decision is a payload: a JSON object of a kind that the rules declare.
 //!
 //! ```text
-//! Proposal ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller
-//! only)
+//! Proposal ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller only)
 //!                             └─▶ Rejected ──fallback──▶ Proposal (of the fallback kind)
 //! NodeExecutionFailed ──recovery──▶ Proposal (such as error_recovery)
 //! ```
