@@ -56,12 +56,11 @@ impl LazyColumn {
 struct PrecomputedKeys {
     rules: Vec<Keys>,
     defaults: Vec<Keys>,
-    /// The keys for a decision that no rule and no default made.
+    /// The keys for a decision that chose no route and has no default.
     no_statement: Keys,
 }
 
-/// Precomputed dictionary keys of one answer: one key for each column that is stored as a
-/// dictionary.
+/// Precomputed dictionary keys of one answer: a key for each column that is stored as a dictionary.
 #[derive(Clone, Copy, Default)]
 struct Keys {
     chosen: Option<i32>,
@@ -265,8 +264,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part, with the name of its column. Most decisions lack the part, such as
-    /// `failures`, or decisions by routes never have the part.
+    /// Any other part, with the name of its column, such as `failures`. The part is empty in most
+    /// decisions, or in all decisions by routes.
     Other(&'static str),
 }
 

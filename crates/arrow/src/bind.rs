@@ -1,5 +1,6 @@
-//! Binds the columns of a schema to the fields that rules read, once per schema. All missing and
-//! unusable columns are reported in one error before the first row.
+//! Binds the columns of a schema to the message fields that the rules read, once per schema. Values
+//! of a bound field go directly into its *slot*, which is the engine's variable for that field. All
+//! missing and unusable columns are reported in one error before the first row.
 
 use crate::cell::{TextFormat, TypedColumn, is_json};
 use crate::kinds::{can_be_read_as, possible_kinds};
@@ -122,7 +123,7 @@ pub(crate) struct Binding {
     columns: Vec<(String, FieldSource)>,
     /// Fields that the rules read. [`BoundField::index`] is an index into `columns`.
     pub bound: Vec<BoundField>,
-    /// Whether the slots of all bound fields can be filled column by column.
+    /// Whether the slots of all bound fields can be filled column by column, instead of row by row.
     pub columnar: bool,
     /// The places in messages where numbers keep their digits.
     places: ExactPlaces,
@@ -186,7 +187,8 @@ impl BoundField {
 
 impl Binding {
     /// Binds the columns of a schema to the message fields that a session's rules read. If the
-    /// session cannot decide from slots, no fields are bound, and rows are read as JSON trees.
+    /// session cannot decide from slots, no fields are bound. Rows are then read as JSON trees
+    /// (parsed JSON messages).
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
         let places = session.exact_places().clone();
         let Some(plan) = session.plan() else {

@@ -11,7 +11,8 @@ pub(crate) const BLOCK_ROWS: usize = 64;
 pub(crate) struct RowBlock<'v> {
     values: Vec<Value<'v>>,
     slots_per_row: usize,
-    /// Bit mask of the rows that cannot be decided from slots, only from a JSON tree.
+    /// Bit mask of the rows that slots cannot represent. These rows are decided from a parsed JSON
+    /// message, the JSON tree.
     pub tree_rows: u64,
 }
 

@@ -108,8 +108,8 @@ impl Decider {
         self.decide_part(&Part::from(batch.clone()), |_| ())
     }
 
-    /// Decides every row of a part, which is a batch with errors for unreadable rows. Calls
-    /// `on_decision` with each decision. Returns the answers.
+    /// Decides every row of `part`, which is a batch together with the errors of its unreadable
+    /// rows. Calls `on_decision` with each decision. Returns the answers.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -136,8 +136,8 @@ impl Decider {
         Ok(answers.finish())
     }
 
-    /// Decides every row of a part, which is a batch with errors for unreadable rows. `on_row`
-    /// receives the row index, and the decision or the row's error.
+    /// Decides every row of `part`, which is a batch together with the errors of its unreadable
+    /// rows. `on_row` receives the row index, and the decision or the row's error.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -198,7 +198,7 @@ fn decide_rows(
     }
 }
 
-/// Decides a row from its JSON tree.
+/// Decides a row from its JSON tree, which is the row as a parsed JSON message.
 fn decide_as_tree(
     session: &mut Session,
     message: &TypedColumn<'_>,

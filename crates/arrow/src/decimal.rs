@@ -1,4 +1,5 @@
-//! Decimal numbers of columns.
+//! Converts decimal numbers of Arrow columns, which are stored as an integer and a scale. The scale
+//! is the number of digits after the point.
 
 use rulec_base::decimal::Decimal;
 use rulec_lang::value::Value;

@@ -1,4 +1,4 @@
-//! The kinds of value that the types of columns can hold.
+//! The kinds of values that a column can contain, derived from its Arrow type.
 
 use crate::cell::{TextFormat, is_json};
 use crate::moment::Zone;

@@ -1,6 +1,7 @@
 //! `rulec-arrow` decides Arrow record batches. The columns that the rules read are bound once per
-//! schema. A row's values are written from the column buffers into the engine's slots, without a
-//! JSON message in between, and the answers are columns too.
+//! schema. The values of a row are then copied from the columns into the engine's *slots*, one slot
+//! per message field that the rules read. No JSON message is built in between, and the answers are
+//! columns too.
 //!
 //! Every decision equals the decision that [`rulec::Rules::decide`] makes for the row as a JSON
 //! message. A column cannot distinguish null from missing, so nulls count as missing.

@@ -1,5 +1,6 @@
-//! Converts rows of a batch to messages. Values are written directly into the engine's slots,
-//! borrowed from the columns. A JSON tree is built only where slots cannot represent the row.
+//! Converts rows of a batch to messages. Values are borrowed from the columns and written directly
+//! into the engine's slots, one per message field. A JSON tree (a parsed JSON message) is built
+//! only for a row that slots cannot represent.
 
 use crate::bind::BoundField;
 use crate::cell::{CellValue, TypedColumn};

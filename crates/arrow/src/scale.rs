@@ -1,4 +1,5 @@
-//! The number of digits after the point in columns of decimal arguments.
+//! The scale of answer columns with decimal arguments: the number of digits after the point. Arrow
+//! needs one scale for the whole column.
 
 use rulec_base::decimal::{Decimal, MAX_DIGITS};
 use rulec_lang::builtins::Function;
@@ -17,7 +18,8 @@ pub(crate) fn scaled(argument: &Json, scale: u8) -> Option<i128> {
 }
 
 /// Returns the greatest number of digits that a decimal argument can have after its point. `None`
-/// if the rules do not say it, or if a column of 38 digits cannot hold all such decimals.
+/// if the rules do not limit this number. Also `None` if a column of 38 digits cannot hold all such
+/// decimals.
 pub(crate) fn argument_scale(program: &Program, argument: &Expr) -> Option<u8> {
     let max_scale = usize::from(arrow_schema::DECIMAL128_MAX_PRECISION) - MAX_DIGITS;
     let scale = scale_of(program, argument)?;

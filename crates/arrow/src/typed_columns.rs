@@ -1,5 +1,6 @@
-//! Fills slots column by column, for columns whose values all have one type. Checks of types, nulls
-//! and the declared input happen once per column, not once per row.
+//! Fills slots column by column, for columns whose values all have one type. A slot is the engine's
+//! variable for one message field. Checks of types, nulls and the declared input happen once per
+//! column, not once per row.
 
 use crate::bind::BoundField;
 use crate::block::RowBlock;

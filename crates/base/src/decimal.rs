@@ -10,7 +10,7 @@ use std::fmt;
 /// Maximum number of digits of a decimal, and of its digits after the decimal point.
 pub const MAX_DIGITS: usize = 28;
 
-/// 10^[`MAX_DIGITS`]: the digits of a decimal, as an integer, are less.
+/// 10^[`MAX_DIGITS`]: the exclusive upper bound for the digits of a decimal, read as an integer.
 const MANTISSA_END: u128 = 10_u128.pow(MAX_DIGITS as u32);
 
 /// An exact decimal number. Its digits do not end with zeros after the decimal point, so equal
@@ -81,8 +81,8 @@ impl Decimal {
         Decimal::from_parts(signed, scale.checked_sub(exponent)?)
     }
 
-    /// True if a number `text` and the float nearest to the number are the same decimal, or if both
-    /// have too many digits.
+    /// True if the decimal number `text` equals the shortest spelling of `float`, the float nearest
+    /// to it. Also true if both have too many digits.
     pub fn is_kept_by_float(text: &str, float: f64) -> bool {
         Decimal::parse(text) == Decimal::from_float(float)
     }
@@ -110,8 +110,8 @@ impl Decimal {
     /// Returns the sum; `None` if it has too many digits.
     pub fn checked_add(self, other: Decimal) -> Option<Decimal> {
         let scale = self.scale().max(other.scale());
-        // A sum with fewer digits after the point was rounded, because the operands do not end
-        // with zeros, or because it has too many digits before the point.
+        // `rust_decimal` returns fewer digits after the point if it rounded the sum, or if the sum
+        // has too many digits before the point.
         let sum = self.0.checked_add(other.0).filter(|sum| sum.scale() == scale || sum.is_zero())?;
         Decimal::from_parts(sum.mantissa(), sum.scale().into())
     }
@@ -127,7 +127,8 @@ impl Decimal {
         if let Some(product) = self.mantissa().checked_mul(other.mantissa()) {
             return Decimal::from_parts(product, scale);
         }
-        // Only zeros at the end can make the product so large. Each is a factor 2 and a factor 5.
+        // The product of the digits exceeds an `i128`. The result fits only if this product ends
+        // with zeros, so factors of ten are removed before the multiplication.
         let ([a, b], zeros) = without_tens([self.mantissa(), other.mantissa()]);
         Decimal::from_parts(a.checked_mul(b)?, scale - zeros)
     }
@@ -217,8 +218,8 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -exponent } else { exponent })
 }
 
-/// Removes as many factors of ten from the product of two numbers as possible. Returns the numbers
-/// and the count of removed factors.
+/// Divides two numbers so that their product loses all its factors of ten. Returns the divided
+/// numbers and the count of the removed factors.
 fn without_tens(numbers: [i128; 2]) -> ([i128; 2], i64) {
     let count = |mut number: i128, factor: i128| {
         let mut count = 0;

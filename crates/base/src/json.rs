@@ -12,8 +12,8 @@
 //!   floats.
 //! * Text after the value is rejected: one text contains one message.
 //!
-//! A number keeps its digits at the places that [`ExactPlaces`] names. Where a float would lose
-//! digits, the value is the text of the number.
+//! [`ExactPlaces`] lists the places in a message where a number keeps all its digits. At such a
+//! place, a number that a float would round is returned as a JSON string of its digits.
 //!
 //! Each error reports the position (line, column, byte), the path such as `ctx.items[2]`, and a
 //! remedy if there is one.
@@ -102,8 +102,8 @@ struct ParseState<'t> {
     text: &'t str,
     /// Number of numbers read so far.
     numbers: usize,
-    /// Number of bytes of the text in which numbers were searched, and the number of numbers found
-    /// in them.
+    /// Progress of the search for number texts: the count of searched bytes, and the count of
+    /// numbers found in these bytes.
     searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     keys: usize,

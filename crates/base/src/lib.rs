@@ -9,7 +9,7 @@
 //! | [`codec`] | the binary encoding of values; its decoder accepts untrusted bytes |
 //! | [`json`] | reads one JSON message; rejects duplicate keys and deep nesting |
 //! | [`text`] | case folding, normalization, word boundaries, globs, regexes, similarity |
-//! | [`parallel`] | number of threads that compile large rule sets |
+//! | [`parallel`] | divides the compilation of large rule sets among threads |
 
 #![forbid(unsafe_code)]
 

@@ -24,8 +24,8 @@ pub struct SourceFile {
     chars_before_blocks: OnceLock<Vec<usize>>,
 }
 
-/// The length of a block of the text in bytes. In a longer line, a column is counted from the start
-/// of its block. So a long line is not counted again for each position.
+/// Length in bytes of the blocks into which a text is divided. The characters before each block are
+/// counted once. A column in a very long line is then found without counting the whole line again.
 const BLOCK_BYTES: usize = 1024;
 
 /// A line and column, as an editor shows them.

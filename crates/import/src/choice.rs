@@ -243,8 +243,8 @@ fn read_branch(
     Ok(out)
 }
 
-/// Reads the conditions of the branch with this label. Returns their lines, and for each line the
-/// text of its condition; a comment has none.
+/// Reads the conditions of the branch `label`. Returns the lines to write between the braces of the
+/// branch. For each line, also returns the text of the condition, or `None` for a comment.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     label: &str,
@@ -255,7 +255,8 @@ fn read_conditions(
     for node in conditions {
         let name = node.name(&["id"]);
         let condition = match compare::read_condition(node, findings) {
-            // As in the original, a condition that cannot be used is left out of its branch.
+            // The original leaves a condition that it cannot evaluate out of the branch, and so
+            // does the importer.
             Err(refusal) if !document.is_strict => Ok(Err((refusal.message, refusal.steps))),
             other => other.map(|condition| condition.map_err(|reason| (reason, node.steps.clone()))),
         }?;

@@ -27,8 +27,8 @@ enum RightSide {
 /// constant or differs from the original, otherwise `None`.
 type WrittenCondition = (String, Option<String>);
 
-/// A reason why the original Python module decides differently from the imported rules. Each reason
-/// is described once per file.
+/// A reason why the original system, a Python module, decides differently from the imported rules.
+/// Each reason is described once per file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     PlainText,
@@ -65,7 +65,7 @@ impl Difference {
 /// Findings collected while reading conditions.
 #[derive(Default)]
 pub(super) struct ConditionFindings {
-    /// Reasons why the Python module decides differently.
+    /// Reasons why the original system decides differently.
     pub(super) differences: BTreeSet<Difference>,
     /// JSON members that the importer does not use, written as `key: value`.
     pub(super) unread_members: Vec<String>,
@@ -82,7 +82,7 @@ impl ConditionFindings {
 }
 
 /// Reads a condition and returns it in rule syntax. The inner error is the reason why the condition
-/// is left out; the outer error ends the import.
+/// is left out of its branch. The outer error ends the import.
 pub(super) fn read_condition(
     node: &JsonNode<'_>,
     findings: &mut ConditionFindings,

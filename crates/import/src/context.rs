@@ -31,7 +31,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         })?;
         context.insert("subagents".to_owned(), subagents);
     }
-    // The rules ignore other members, but the rules of a copy may read them.
+    // The bundled rules ignore other members. An author's changed copy of these rules may read
+    // them.
     for (key, node) in object.unread_members() {
         document.report.note(message!("the bundled rules do not read `{key}`"));
         context.insert(key.to_owned(), node.value.clone());

@@ -33,11 +33,11 @@ pub(super) struct RulesDocument {
     pub(super) report: ReportBuilder,
     /// Whether an item that cannot be translated is an error.
     pub(super) is_strict: bool,
-    /// The items that an earlier reading of this document refused, by their path. They are reported
-    /// and not read again.
+    /// Items that an earlier pass over this document could not translate, by their path. They are
+    /// reported and not read again.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
-    /// The items that this reading refused. Reading such an item may have left names or facts, so
-    /// the document is read again without it.
+    /// Items that this pass could not translate. Reading such an item may have left names or facts
+    /// in this builder, so the document is read again without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
@@ -46,9 +46,9 @@ pub(super) struct RulesDocument {
 
 impl RulesDocument {
     /// Reads an item by `read`, and records it in the report. Returns the item's index in the
-    /// report and the result of `read`. If the document is not loaded strictly, an item that cannot
-    /// be translated is skipped; the result is then `None`. The item's name is the text of the
-    /// first of `keys` that has one.
+    /// report and the result of `read`. The name of the item is the first text among its members
+    /// `keys`. If the document is not loaded strictly, an item that cannot be translated is
+    /// skipped; the result is then `None`.
     pub(super) fn read_item<T>(
         &mut self,
         kind: ItemKind,
@@ -59,7 +59,7 @@ impl RulesDocument {
         self.read_named(kind, node, node.name(keys), read)
     }
 
-    /// Like [`RulesDocument::read_item`], for an item with this name.
+    /// Reads an item as [`RulesDocument::read_item`] does, but with a given name.
     pub(super) fn read_named<T>(
         &mut self,
         kind: ItemKind,
@@ -86,8 +86,9 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the result of reading a part of an item. If the document is not loaded strictly, a
-    /// part that cannot be translated is skipped.
+    /// Returns the result of reading a part of an item. A part that cannot be translated is an
+    /// error if the document is loaded strictly. Otherwise the part is reported as skipped, and
+    /// `None` is returned.
     pub(super) fn read_part<T>(
         &mut self,
         kind: ItemKind,
@@ -104,14 +105,15 @@ impl RulesDocument {
         }
     }
 
-    /// Records the original of a name that the importer changed.
+    /// Records the original name of an item whose name the importer changed.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
         if new_name != original {
             self.original_names.insert(new_name.to_owned(), original.to_owned());
         }
     }
 
-    /// Notes that an item has another name here, because its own is taken or no name of a rule.
+    /// Reports that an item has another name in the rules. Its own name is taken, or is not a valid
+    /// name.
     pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
         self.report.note(message!(

@@ -1,4 +1,5 @@
-//! Writes rules as another system's JSON. A rule that the JSON cannot say is left out and reported.
+//! Writes rules as another system's JSON. A rule that this JSON cannot express is left out and
+//! reported.
 //!
 //! | module | contents |
 //! |---|---|
@@ -31,17 +32,18 @@ use std::sync::Arc;
 pub struct Exported {
     /// The document.
     pub document: Json,
-    /// The rules that were written, and the rules that the JSON cannot say, with the reasons. The
-    /// pointers refer to the document.
+    /// The rules that were written, and the rules that the JSON cannot express, with the reasons.
+    /// The pointers refer to the document.
     pub report: Report,
 }
 
-/// Result of writing a part of the rules. The error is the reason why the JSON cannot say the part.
+/// Result of writing a part of the rules as JSON. The error is the reason why the JSON cannot
+/// express the part.
 type Written<T> = Result<T, Message>;
 
 impl System {
     /// Writes rules as a document of this system. Importing the document gives rules with the same
-    /// decisions, apart from the rules that the report names as skipped. Comments are not written.
+    /// decisions, apart from the rules that the report lists as skipped. Comments are not written.
     /// A payload context is data and not a part of rules, so its document is empty.
     pub fn export(self, rules: &Rules) -> Exported {
         let mut report = ReportBuilder::default();
@@ -56,7 +58,7 @@ impl System {
     }
 }
 
-/// Adds the JSON of a rule to a list. A rule without a counterpart is reported.
+/// Adds the JSON of a rule to a list. A rule that the JSON cannot express is reported.
 fn push_item(
     items: &mut Vec<Json>,
     (kind, name, list): (ItemKind, &str, &[PathStep]),
@@ -78,12 +80,12 @@ fn key(name: &str) -> PathStep {
     PathStep::Key(name.to_owned())
 }
 
-/// Returns the reason for a condition that has no counterpart.
+/// Returns the reason for leaving out a condition that the JSON cannot express.
 fn unknown_condition() -> Message {
     message!("the document has no condition of this kind")
 }
 
-/// Returns the JSON constant that an expression is.
+/// Returns the JSON value of a constant expression; `None` for any other expression.
 fn constant(expr: &Expr) -> Option<&Json> {
     match &expr.kind {
         ExprKind::Const(Const::Json(json)) => Some(json),
@@ -97,7 +99,8 @@ fn message_path(program: &Program, slot: SlotId) -> Option<&[Arc<str>]> {
     slot.root.is_none().then_some(&*slot.path)
 }
 
-/// Returns whether case is ignored; `None` if the mode has no counterpart in the documents.
+/// Returns whether a comparison ignores case. `None` if its mode is neither exact nor case folding,
+/// because the JSON has no other modes.
 fn ignores_case(mode: &TestMode) -> Option<bool> {
     let ignoring = TextMode { fold: true, ..TextMode::PLAIN };
     if mode.text == TextMode::PLAIN { Some(false) } else { (mode.text == ignoring).then_some(true) }

@@ -94,8 +94,8 @@ fn read_flow(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Reads the patterns of a keyword flow. A pattern that cannot be used is skipped; a flow of which
-/// no pattern is left cannot be used either.
+/// Reads the patterns of a keyword flow. A pattern that cannot be translated is skipped. Without
+/// any usable pattern, the flow itself cannot be translated.
 fn read_patterns(
     patterns: &[JsonNode<'_>],
     matching: &str,
@@ -155,8 +155,8 @@ fn write_intent(
     Ok(trigger)
 }
 
-/// Reads a member whose value must be one of `words`. Python's form of an enumeration member, such
-/// as `FlowType.KEYWORD`, is accepted.
+/// Reads a member whose value must be one of `words`. The Python notation of an enumeration member,
+/// such as `FlowType.KEYWORD`, is accepted too.
 fn read_word(
     object: &ObjectReader<'_>,
     key: &str,
@@ -206,7 +206,7 @@ fn read_pattern(
     Ok(quote_raw_string(&translated.text))
 }
 
-/// Returns the key of a flow's pattern in the map of changed names.
+/// Returns the key of a flow's pattern in the map `original_names`.
 pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
     format!("{flow}\n{pattern}")
 }

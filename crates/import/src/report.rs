@@ -252,8 +252,8 @@ impl ReportBuilder {
         self.document_notes.push(note);
     }
 
-    /// Adds an item that was skipped. If it is a part of the item that is being read, that item
-    /// counts as adapted.
+    /// Adds an item that was skipped. If an enclosing item is being read, that item counts as
+    /// adapted.
     pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
         if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
             item.outcome = item.outcome.max(Outcome::Adapted);

@@ -160,7 +160,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
 #[derive(Clone, Copy, PartialEq)]
 enum FileState {
     Loading,
-    /// Loading of the file has ended. The id is `None` if the file could not be read.
+    /// The file is loaded, or could not be read. The id is `None` if it could not be read.
     Done(Option<FileId>),
 }
 

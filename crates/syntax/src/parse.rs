@@ -135,7 +135,8 @@ struct FileParser<'a> {
     file: FileId,
     text: &'a str,
     sigs: &'a [SignificantToken],
-    /// The codes of the tokens in `sigs`, one character per token.
+    /// The input of the grammar: for each token in `sigs`, its code. A code is one ASCII character
+    /// that identifies a keyword, a symbol or a kind of token.
     codes: &'a str,
     ahead: ParsedAhead,
     parsed: Parsed,

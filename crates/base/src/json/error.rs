@@ -129,7 +129,8 @@ impl JsonError {
         &self.path
     }
 
-    /// Returns the same error for a text that is the value of the field `key` of a message.
+    /// Returns the error with `key` as the first step of its path. For a text that is the value of
+    /// the field `key` of a message.
     #[must_use]
     pub fn with_keys_added(self, key: &str) -> JsonError {
         let key = PathStep::Key(key.to_owned());

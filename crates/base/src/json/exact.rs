@@ -1,10 +1,11 @@
-//! Places in messages where numbers keep all their digits.
+//! The places in a message where a number keeps all its digits. A float would round a long decimal
+//! number such as `0.1234567890123456789`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The places at and inside a value where numbers keep all their digits: where the rules read
-/// decimals.
+/// The places, at a value and inside it, where numbers keep all their digits. The rules read
+/// decimals at these places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExactPlaces {
     /// Whether the value itself is such a place.
@@ -42,19 +43,19 @@ impl ExactPlaces {
         self.fields.get(name).or(self.elements.as_deref())
     }
 
-    /// Adds the value itself as a place.
+    /// Makes the value itself such a place: a number there keeps all its digits.
     pub fn add_number(&mut self) {
         self.has_number = true;
     }
 
-    /// Adds places inside each element.
+    /// Adds places inside each element of the value.
     pub fn add_elements(&mut self, places: ExactPlaces) {
         if !places.is_empty() {
             self.elements.get_or_insert_default().merge(places);
         }
     }
 
-    /// Adds places inside a field.
+    /// Adds places inside a field of the value.
     pub fn add_field(&mut self, name: &Arc<str>, places: ExactPlaces) {
         if !places.is_empty() {
             self.fields.entry(name.clone()).or_default().merge(places);

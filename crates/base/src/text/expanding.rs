@@ -16,17 +16,17 @@ const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
 /// Minimum number of characters in an expansion.
 const MIN_EXPANSION_CHARS: usize = 4;
 
-/// A character with a long expansion. Of the two texts in each array, the first is for comparisons
-/// with case, and the second is case-folded. Both texts are in NFKC.
+/// A character with a long expansion. Each array has two forms of a text: the text itself for
+/// case-sensitive comparisons, then its case-folded form. All texts are in NFKC.
 pub(super) struct ExpandingChar {
     character: char,
-    /// The start of the expansion, up to `end`: unfolded and case-folded.
+    /// The start of the expansion, which is followed by `end`.
     pub head: [String; 2],
-    /// The rest of the expansion in NFKC. The rest begins at the last character that composes with
-    /// no preceding character. Text that follows may still compose with this rest.
+    /// The end of the expansion. It begins at the last character that does not compose with
+    /// preceding characters. The text after the expansion may still compose with this end.
     pub end: String,
-    /// The text `end`, unfolded and case-folded. This text is used unless the text after the
-    /// character may compose with `end`.
+    /// The two forms of `end`, for the usual case that the next character cannot compose with
+    /// `end`.
     pub plain_end: [String; 2],
 }
 

@@ -33,16 +33,19 @@ pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
     Some(network.contains(&address) || network.contains(&address.to_canonical()))
 }
 
-/// Returns addresses at the edges of a network: inside, and next to its last address. `None` if the
-/// text is no network. Take the edges of some networks, and `0.0.0.0` and `::`. Then each address
-/// is in the same networks as the nearest edge that is not greater.
+/// Returns the addresses at the edges of a network: its first two, its last, and the address after
+/// its last. For an IPv4 network, their IPv6 forms are included. `None` if the text is no network.
+///
+/// The edges of several networks, with `0.0.0.0` and `::`, represent all addresses: an address lies
+/// in the same networks as the greatest edge that is not above the address.
 pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
     let network = parse_network(network)?;
     let (first, last) = (network.network(), network.broadcast());
     let second = next_address(first).filter(|second| network.contains(second));
     let edges = [second, Some(first), Some(last), next_address(last)];
     let mut edges: Vec<IpAddr> = edges.into_iter().flatten().collect();
-    // An IPv4 address in IPv6 form is in the same IPv4 networks, but also in IPv6 networks.
+    // An IPv4 address in IPv6 form lies in the same IPv4 networks, and may also lie in IPv6
+    // networks.
     let mapped = edges.iter().filter_map(|edge| match edge {
         IpAddr::V4(edge) => Some(IpAddr::from(edge.to_ipv6_mapped())),
         IpAddr::V6(_) => None,

@@ -89,7 +89,7 @@ pub enum CaptureGroup<'g> {
     Name(&'g str),
 }
 
-/// A compiled expression with the memory for the places of its groups.
+/// A compiled expression, with reusable memory for the byte ranges of its groups.
 struct Capturing {
     regex: Regex,
     states: u64,
@@ -106,9 +106,10 @@ thread_local! {
     static CAPTURE_CACHE: RefCell<CaptureCache> = RefCell::default();
 }
 
-/// Returns the byte range of a group in the first match of an expression of the rules. `None` if
-/// nothing matches, or if `may_search` does not allow the number of automaton states. The
-/// expression is compiled once for each thread, so a later search allocates no memory.
+/// Returns the byte range of a group in the first match of an expression from the rules.
+/// `may_search` receives the number of the expression's automaton states, and decides whether to
+/// search. `None` if there is no match or no search. Each thread compiles an expression once, so
+/// later searches allocate no memory.
 pub fn capture_cached(
     pattern: &str,
     text: &str,

@@ -4,7 +4,8 @@
 
 use super::TextMode;
 
-/// The slot number to pass for a text whose prepared form is not kept for the rest of the decision.
+/// The slot number for a text whose prepared form need not be kept. A slot is a message field that
+/// the rules read.
 pub const UNKEPT_SLOT: u32 = u32::MAX;
 
 /// The prepared texts of the current decision. The next decision reuses their memory.
@@ -34,8 +35,9 @@ impl PreparedTexts {
     }
 
     /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. `number` is the
-    /// slot number of the text. The prepared text is kept for this slot until the next decision
-    /// (another `epoch`), and other calls with this number return the kept text.
+    /// number of the slot (the message field) that contains the text. The prepared text is kept for
+    /// this slot until the next decision (another `epoch`). Other calls with this number return the
+    /// kept text.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,

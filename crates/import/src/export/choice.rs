@@ -1,4 +1,4 @@
-//! Writes choices. The rules of one choice are one document; several choices are a list.
+//! Writes choices as JSON. A single choice is the whole document. Several choices are a list.
 
 use super::comparison::write_condition;
 use super::{Written, push_item};
@@ -41,7 +41,8 @@ fn write_choice(program: &Program, table: &Table, steps: &[PathStep], report: &m
     }
     let steps = [steps, &[super::key("choices")]].concat();
     let mut branches = Vec::new();
-    // The last branch is tried first.
+    // The rules are in the order in which they are tried, the last branch first. The JSON has the
+    // order of the source.
     for rule in table.order.iter().rev() {
         let rule = &program.rules[rule.index()];
         let item = (ItemKind::Branch, &*rule.name, &*steps);

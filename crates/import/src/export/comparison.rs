@@ -1,4 +1,6 @@
-//! Writes the conditions of branches.
+//! Writes the conditions of branches as JSON. Each condition compares an output of a workflow step
+//! with a constant or with another output. The importer writes some JSON conditions in a special
+//! form of rule syntax; this module recognizes these forms.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::operator::{Comparison, VERBS, ValueType};
@@ -16,7 +18,7 @@ pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
     write_test(program, test).unwrap_or_else(|| Err(unknown_condition()))
 }
 
-/// Returns the JSON of a predicate; `None` if the document has no such condition.
+/// Returns the JSON of a predicate; `None` if the JSON format has no such condition.
 fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     if let (None, false) = (test.op, test.negated) {
         let (left, ty) = step(program, &test.left)?;
@@ -71,7 +73,9 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     Some(Ok(condition(&left, family, verb, right)))
 }
 
-/// Writes the forms of the importer for a condition that is never or always true.
+/// Returns the JSON condition for `[a] == []` or `[a, b] == []`, which are never true. The importer
+/// writes this form for a condition that is never true in the original. `None` for any other
+/// predicate.
 fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Option<Json> {
     let ExprKind::List(items) = &left.kind else { return None };
     let is_empty = constant(right).is_some_and(|list| list.as_array().is_some_and(Vec::is_empty));
@@ -79,8 +83,8 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
         return None;
     }
     let sides: Vec<Side> = items.iter().map(|item| step(program, item)).collect::<Option<_>>()?;
-    // An operator of another type than its left value never holds. Of these conditions, the
-    // importer writes so those that would otherwise be true for some values.
+    // In the original, an operator of another type than its left value is never true. The importer
+    // uses this form only for conditions that would otherwise be true for some values.
     let other = |ty: ValueType| if ty == ValueType::List { ValueType::String } else { ValueType::List };
     match sides.as_slice() {
         [(left, ValueType::List)] => {
@@ -99,8 +103,8 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
     }
 }
 
-/// Writes the importer's form of an expression that a step returns:
-/// `join(["^(?:", steps.s.x as string, ")"], "")`.
+/// Returns the JSON side for `join(["^(?:", steps.s.x as string, ")"], "")`. The importer writes
+/// this form for a regular expression that is the output of a step.
 fn anchored_step(program: &Program, expr: &Expr) -> Option<Json> {
     let ExprKind::Call(Function::Join, arguments) = &expr.kind else { return None };
     let [list, separator] = arguments.as_slice() else { return None };
@@ -113,12 +117,13 @@ fn anchored_step(program: &Program, expr: &Expr) -> Option<Json> {
     (is_form && ty == ValueType::String).then_some(side)
 }
 
-/// Writes an output of a step that is no text, which no expression can be.
+/// Returns the JSON side for a step's output that is not a text. Such an output never matches as a
+/// regular expression.
 fn other_step(program: &Program, expr: &Expr) -> Option<Json> {
     step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
-/// Writes a comparison of the length of a step's output.
+/// Returns the JSON condition that compares the length of a step's output.
 fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
     let (left, family) = step(program, inner)?;
     let right = match length_of(right) {
@@ -132,7 +137,8 @@ fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -
         }
     };
     if family == ValueType::Dict {
-        // The importer writes so a comparison with a dict that no step can return.
+        // The importer writes `len(x) >= 0` for a dict that differs from a constant that no message
+        // can contain.
         let is_always = spelling == ">=" && right == literal(ValueType::Number, json!(0));
         let never = literal(ValueType::Dict, json!("{1: 2}"));
         return is_always.then(|| condition(&left, family, "not_equal", never));
@@ -160,7 +166,8 @@ fn literal(ty: ValueType, value: Json) -> Json {
     json!({"type": ty.name(), "value": value})
 }
 
-/// Returns the text as a literal of Python if the plain text would be read otherwise.
+/// Returns the text, written as a Python literal if Python would otherwise read a value of another
+/// type or another text.
 fn python_string(text: &str) -> String {
     match crate::literal::parse_literal(text) {
         Some(crate::literal::Literal::Json(Json::String(_))) => Json::from(text).to_string(),
@@ -188,7 +195,8 @@ fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
     Some((literal(ty, json.clone()), ty))
 }
 
-/// Writes a typed read of a step's output, such as `steps.parse.amount as number`.
+/// Returns the JSON side for a read of a step's output with a type, such as `steps.parse.amount as
+/// number`.
 fn step(program: &Program, expr: &Expr) -> Option<Side> {
     let ExprKind::Read(inner, kinds) = &expr.kind else { return None };
     let ExprKind::Slot(slot) = &inner.kind else { return None };

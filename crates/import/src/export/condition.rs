@@ -1,4 +1,4 @@
-//! Writes the conditions of message routes.
+//! Writes the conditions of message routes as JSON.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::routes::{LENGTH_STATEMENT, urgency_statements};
@@ -9,13 +9,15 @@ use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Pre
 use serde_json::{Value as Json, json};
 use time::format_description::well_known::Rfc3339;
 
-/// The operators of context conditions, and the suffix of a field's name for each.
+/// The operators of conditions on the context. In JSON, the suffix follows the name of the field:
+/// `n__gt`.
 const SUFFIXES: [(Op, &str); 6] =
     [(Op::Gt, "gt"), (Op::Lt, "lt"), (Op::Ge, "gte"), (Op::Le, "lte"), (Op::Eq, "eq"), (Op::Ne, "ne")];
 
 pub(super) struct ConditionWriter<'p> {
     program: &'p Program,
-    /// Whether the file derives the message's length and urgency as the documents do.
+    /// Whether the file contains the `let` statements that the importer writes for the message's
+    /// length and urgency.
     derives_length: bool,
     derives_urgency: bool,
 }
@@ -36,7 +38,7 @@ impl<'p> ConditionWriter<'p> {
         self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
     }
 
-    /// Returns the JSON of a condition; `None` if the document has no such condition.
+    /// Returns the JSON of a condition; `None` if the JSON format has no such condition.
     fn write_part(&self, cond: &Cond) -> Option<Written<Json>> {
         match &cond.kind {
             CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
@@ -55,8 +57,8 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Writes a conjunction. The document counts errors of a type only together with the condition
-    /// that the last error is of the type, so both become one condition.
+    /// Writes a conjunction. In JSON, an `ErrorCondition` has both the type of the last error and
+    /// the number of errors of this type. The two conditions of the rules are therefore merged.
     fn write_all(&self, parts: &[Cond]) -> Written<Json> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
@@ -81,8 +83,9 @@ impl<'p> ConditionWriter<'p> {
         Ok(json!({"type": "AndCondition", "conditions": written}))
     }
 
-    /// Reads `(ctx.error_counts["Type"] ?? 0) > 1`: the error's type, the key of an error condition
-    /// and the count. The type is `None` for the type of the last error.
+    /// Reads a comparison of an error count, such as `(ctx.error_counts["Type"] ?? 0) > 1`. Returns
+    /// the error's type, the JSON key such as `occurrence_count__gt`, and the number. The type is
+    /// `None` if the condition counts errors of the last error's type.
     fn error_count(&self, test: &Predicate) -> Option<(Option<String>, String, Json)> {
         let ExprKind::Op(Op::Coalesce, count, Some(zero)) = &test.left.kind else { return None };
         if test.negated || constant(zero) != Some(&json!(0)) {
@@ -115,7 +118,7 @@ impl<'p> ConditionWriter<'p> {
 
     fn write_test(&self, test: &Predicate) -> Option<Written<Json>> {
         let Some(op) = test.op else {
-            // A boolean field that is tested itself equals true.
+            // A boolean field that is a condition by itself is compared with true.
             let field = self.context_field(&test.left)?;
             let key = context_key(field, Op::Eq)?;
             return Some(Ok(json!({"type": "ContextCondition", key: true})));
@@ -171,7 +174,7 @@ impl<'p> ConditionWriter<'p> {
         (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
     }
 
-    /// Returns the name of the fact that a `let` derives from the message.
+    /// Returns the JSON name of the value that the importer's `let` derives from the message.
     fn derived_fact(&self, id: LetId) -> Option<&'static str> {
         match &*self.program.lets[id.index()].name {
             "message_length" if self.derives_length => Some("message_length"),
@@ -194,7 +197,7 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Returns the path of a field inside `ctx`.
+    /// Returns the path of a field inside `ctx`; `None` for any other expression.
     fn context_path(&self, expr: &Expr) -> Option<Vec<&'p str>> {
         match self.path(expr)?.as_slice() {
             ["ctx", path @ ..] => Some(path.to_vec()),
@@ -202,7 +205,7 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Returns the name of a field of `ctx`.
+    /// Returns the name of a field directly inside `ctx`; `None` for any other expression.
     fn context_field(&self, expr: &Expr) -> Option<&'p str> {
         match self.context_path(expr)?.as_slice() {
             [field] => Some(field),
@@ -215,8 +218,8 @@ fn negate(condition: Json) -> Json {
     json!({"type": "NotCondition", "condition": condition})
 }
 
-/// Returns the key of a comparison with a field of the context. A plain name means equality, unless
-/// the name itself looks like a comparison.
+/// Returns the JSON key for a comparison with a field of the context, such as `n__gt`. For
+/// equality, the key is the plain name, unless this name itself looks like a comparison.
 fn context_key(field: &str, op: Op) -> Option<String> {
     let suffix = suffix(op)?;
     let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
@@ -228,7 +231,7 @@ fn suffix(op: Op) -> Option<&'static str> {
     SUFFIXES.iter().find(|(known, _)| *known == op).map(|(_, suffix)| *suffix)
 }
 
-/// Writes a predicate over the message's text.
+/// Writes a predicate on the message text as JSON.
 fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
     let value = constant(right)?;
     match (op, value, test.mode.quantity) {

@@ -1,4 +1,4 @@
-//! Writes flows and the tool that executes them.
+//! Writes flows, and the tool that executes them, as JSON.
 
 use super::{Written, constant, ignores_case, key, pattern, push_item};
 use crate::executor::EXECUTOR_NAME;
@@ -30,7 +30,7 @@ pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> J
 fn write_flow(program: &Program, id: FlowId, flow: &Flow) -> Written<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));
-    // An import names the flow by its id if the flow has no name of its own.
+    // If a flow has no name of its own, the importer uses its id as the name.
     if flow.name != flow.id {
         json.insert("name".to_owned(), json!(flow.name));
     }
@@ -58,7 +58,7 @@ fn write_flow(program: &Program, id: FlowId, flow: &Flow) -> Written<Json> {
     Ok(Json::Object(json))
 }
 
-/// Returns the patterns of a keyword flow, and the operator of its match mode.
+/// Returns the patterns of a keyword flow, and the operator that compares them with the message.
 fn write_patterns(program: &Program, id: FlowId) -> Written<(Op, Vec<String>)> {
     let (mut operator, mut patterns) = (Op::Contains, Vec::new());
     let table = program.table_named(FLOWS_TABLE).map(|table| &program.tables[table.index()]);

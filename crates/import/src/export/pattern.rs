@@ -1,12 +1,12 @@
-//! Writes regular expressions in Python's syntax. The importer's translation is the measure: an
-//! expression is written only if it translates back to an expression with the same meaning.
+//! Writes regular expressions in Python's syntax. An expression is written only if the importer
+//! translates the result back to an expression with the same meaning.
 
 use super::Written;
 use crate::regex::{TranslatedPattern, translate};
 use crate::write::quote_for_comment;
 use rulec_base::message;
 
-/// Returns an expression that is searched anywhere, in Python's syntax.
+/// Returns the Python expression for a pattern that is searched anywhere in a text.
 pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
     candidates(pattern)
         .into_iter()
@@ -14,8 +14,8 @@ pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
         .ok_or_else(|| inexpressible(pattern))
 }
 
-/// Returns an expression that must match at the start of a text, in Python's syntax. `pattern` has
-/// the anchor; Python's `re.match` has it by itself.
+/// Returns the Python expression for a pattern that must match at the start of a text. The rules
+/// write the anchor in the pattern; Python's `re.match` needs no anchor.
 pub(super) fn to_python_anchored(pattern: &str) -> Written<String> {
     let inner = pattern.strip_prefix('^').unwrap_or(pattern);
     let group = inner.strip_prefix("(?:").and_then(|inner| inner.strip_suffix(')'));
@@ -30,7 +30,7 @@ fn inexpressible(pattern: &str) -> rulec::Message {
     message!("Python has no such regular expression as {}", quote_for_comment(pattern))
 }
 
-/// Returns ways in which Python may write the expression.
+/// Returns Python expressions that may have the meaning of the pattern, the most natural first.
 fn candidates(pattern: &str) -> Vec<String> {
     let end = pattern.strip_suffix(r"\n?$").map(|start| format!("{start}$"));
     let mut absolute = String::new();
@@ -47,7 +47,8 @@ fn candidates(pattern: &str) -> Vec<String> {
     end.into_iter().chain([pattern.to_owned(), absolute]).collect()
 }
 
-/// True if the translation of a Python expression means the same as the pattern.
+/// True if the translation of the Python expression `candidate` has the same meaning as `pattern`.
+/// `written` selects the text of the translation.
 fn means(
     candidate: &str,
     pattern: &str,

@@ -1,4 +1,4 @@
-//! Writes message routes.
+//! Writes message routes as JSON.
 
 use super::condition::ConditionWriter;
 use super::{Written, key, push_item};

@@ -345,7 +345,8 @@ impl LayoutBuilder<'_> {
         self.begin_group(false);
         self.break_open_groups_if(operators.iter().any(|joint| self.begins_line(*joint)));
         // The first operand may contain operators that bind more tightly. Its continuation lines
-        // are then indented further than the lines after it. The lines of a bracket are not.
+        // are then indented further than the lines after the operand. Lines inside brackets are
+        // not.
         let nested = hangs && !self.joining_operators(range.start..first).is_empty();
         if nested {
             self.indent();

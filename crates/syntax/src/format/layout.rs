@@ -140,7 +140,8 @@ impl<'a> LayoutWriter<'a> {
             if lines.peek().is_none() {
                 self.push_text(line, 0);
             } else {
-                // Otherwise the next run would read all trailing `\r` as part of the line ending.
+                // All `\r` at the end of the line are removed. When the formatter reads the result
+                // again, it would take a remaining `\r` for a part of the line ending.
                 self.push_text(line.trim_end_matches('\r'), 0);
                 self.push_text(self.newline, 0);
             }
@@ -158,8 +159,9 @@ impl<'a> LayoutWriter<'a> {
                 TokenKind::White | TokenKind::Bom => {}
                 TokenKind::Newline => lines += 1,
                 _ if lines == 0 && next > 0 && is_first => {
-                    // An unclosed token may extend up to a carriage return. Without the `\r`, it
-                    // would extend over the comment.
+                    // The previous token is unclosed, and may have ended at a carriage return. The
+                    // gap keeps its `\r`, because the token would otherwise extend over the
+                    // comment.
                     let is_unclosed = gaps.token_kind(next - 1).is_some_and(TokenKind::is_unreadable);
                     self.out.push_str(if is_unclosed { &gap[..token.start as usize] } else { "  " });
                     self.out.push_str(token.text(gap).trim_end());

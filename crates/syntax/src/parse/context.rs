@@ -25,7 +25,8 @@ pub(super) struct StatementContext<'a> {
     pub(super) tokens: Range<usize>,
     /// The index into `sigs` of the token to which positions of tree nodes are relative.
     base: usize,
-    /// The codes (one character per token) of the tokens from the token `base` on.
+    /// The codes of the tokens from the token `base` on. A code is one ASCII character that
+    /// identifies a keyword, a symbol or a kind of token.
     pub(super) codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,

@@ -82,7 +82,8 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) position: usize,
     /// The byte offset of the end of the expression.
     pub(super) end: u32,
-    /// The left operand of the last comparison. A comparison after it may lack its own.
+    /// The left operand of the last comparison. The diagnostic for a comparison without a left
+    /// operand suggests repeating this operand.
     pub(super) last_left: Option<Span>,
 }
 

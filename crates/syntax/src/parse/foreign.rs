@@ -40,7 +40,7 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     })
 }
 
-/// Returns the comparison that two operators after each other mean, such as `=` and `<`.
+/// Returns the comparison that two adjacent operators mean: `=` and `<` mean `<=`.
 pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str> {
     Some(match (first, second) {
         ("=" | "<", "<" | "=") if first != second => "<=",
@@ -51,8 +51,8 @@ pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str
     })
 }
 
-/// Returns the operator that an unknown word likely means. The word may come from another language,
-/// or be misspelt.
+/// Returns the operator of this language that an unknown word likely means. The word may be an
+/// operator of another language, or a misspelt operator.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let foreign_row = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
@@ -65,7 +65,8 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .filter(|spelling| *spelling != word)
 }
 
-/// Returns the comparison that words such as `greater than` mean, and the number of the words.
+/// Returns the comparison operator that English words mean, and the number of these words: `greater
+/// than` means `>` and has two words.
 pub(super) fn spoken_comparison(first: &str, second: &str, third: &str) -> Option<(&'static str, usize)> {
     Some(match (first, second, third) {
         ("is", "greater" | "more" | "larger" | "above", "than") => (">", 3),
@@ -80,8 +81,8 @@ pub(super) fn spoken_comparison(first: &str, second: &str, third: &str) -> Optio
     })
 }
 
-/// True if a word differs from an operator only by its case, or is listed as its spelling in
-/// another language. There is then only one remedy.
+/// True if only one operator can be meant by a word. The word then differs from the operator only
+/// by case, or is its spelling in another language.
 pub(super) fn has_one_meaning(word: &str) -> bool {
     let lower = word.to_lowercase();
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))

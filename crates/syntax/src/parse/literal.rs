@@ -70,8 +70,8 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// Returns the number literal that is read instead of `text`, if the value of `text` cannot be kept
-/// exactly. The spelling of the nearest float may differ: 0.1 and 0.10 are kept exactly.
+/// Returns the number that is used instead of `text`, if a float cannot keep the value of `text`.
+/// `None` if the value is kept, or if `text` is an integer.
 pub(super) fn inexact_number(text: &str) -> Option<String> {
     let (digits, unit) = text.split_at(digits_end(text));
     let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();
@@ -201,8 +201,8 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     Ok(value)
 }
 
-/// True for a text with an escape of regular expressions, such as `\d`, and without the escapes
-/// that a raw text would change.
+/// True if a string literal is not raw, and all its escapes are escapes of regular expressions,
+/// such as `\d`.
 pub(super) fn looks_like_regex(written: &str) -> bool {
     let escapes: Vec<char> = written.split('\\').skip(1).filter_map(|rest| rest.chars().next()).collect();
     let is_regex = |c: &char| "dwsbDWSB.+*?()[]{}|^$-".contains(*c);

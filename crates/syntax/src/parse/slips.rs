@@ -1,5 +1,6 @@
-//! Diagnostics for slips inside an expression. Each is found by the pieces around the current one,
-//! and its remedy contains the author's own operands, so that it can be pasted.
+//! Diagnostics for slips inside an expression. A slip is a small mistake, such as a missing quote.
+//! It is recognized by the pieces of the expression around the current piece. The suggested fix
+//! contains the author's own operands, so that it can be applied unchanged.
 
 use super::context::{Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};
@@ -58,7 +59,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(self.report(diagnostic))
     }
 
-    /// `=<`, `= >`, `! =`: an operator in two pieces, or in the wrong order.
+    /// Returns the diagnostic for an operator in two pieces or in the wrong order: `=<`, `= >`, `!
+    /// =`.
     pub(super) fn split_operator(&self) -> Option<Diagnostic> {
         let is_operator = |index| self.kind_at(index) == Some(ExprPieceKind::Operator);
         if !is_operator(self.position) || !is_operator(self.position + 1) {
@@ -70,7 +72,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, wanted))
     }
 
-    /// `"say "hi""`: quotes inside a text without backslashes.
+    /// Returns the diagnostic for quotes inside a string without backslashes: `"say "hi""`.
     fn quotes_in_string(&self) -> Option<Diagnostic> {
         let is_string = |index| self.kind_at(index) == Some(ExprPieceKind::String);
         let first = self.position.checked_sub(1)?;
@@ -92,7 +94,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
     }
 
-    /// `f"hi {user.id}"`: a text with the prefix of another language.
+    /// Returns the diagnostic for a string with a prefix of another language: `f"hi {user.id}"`.
     fn string_prefix(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         if self.kind_at(self.position) != Some(ExprPieceKind::String) || !self.touches_previous(self.position)
@@ -106,7 +108,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
     }
 
-    /// `list words = from words.txt`: a file name without quotes.
+    /// Returns the diagnostic for a file name without quotes: `list words = from words.txt`.
     fn unquoted_file(&self) -> Option<Diagnostic> {
         if self.position != 1 || self.text_at(0) != "from" || self.statement_word() != "list" {
             return None;
@@ -117,7 +119,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(span, message, message!("write `from {replacement}`")).fix(span, replacement))
     }
 
-    /// `NOT x`, `x IS NULL`: words of the language in capitals.
+    /// Returns the diagnostic for a word of the language in capitals: `NOT x`, `x IS NULL`.
     fn capital_word(&self) -> Option<Diagnostic> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let is_capital = |index: usize| {
@@ -148,7 +150,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, &replacement))
     }
 
-    /// `30 seconds`, `1 year`: a unit after a space.
+    /// Returns the diagnostic for a unit after a space: `30 seconds`, `1 year`.
     fn spaced_unit(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         let is_unit = self.kind_at(self.position) == Some(ExprPieceKind::Word)
@@ -165,7 +167,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(diagnostic.certain_if(literal::meant_unit(word).is_some()))
     }
 
-    /// `ctx.user?.role`: a field of a value that may be missing.
+    /// Returns the diagnostic for the symbol `?.`, which other languages write for a field of a
+    /// value that may be missing: `ctx.user?.role`.
     fn optional_chain(&self) -> Option<Diagnostic> {
         let is_chain = self.text_at(self.position) == "?"
             && self.kind_at(self.position + 1) == Some(ExprPieceKind::Member);
@@ -176,7 +179,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         })
     }
 
-    /// `starts with`, `does not contain`, `less than`: an operator in several words of English.
+    /// Returns the diagnostic for an operator in several English words: `starts with`, `does not
+    /// contain`, `less than`.
     fn spoken_operator(&self) -> Option<Diagnostic> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let (word, next) = (lower_at(self.position), lower_at(self.position + 1));
@@ -197,8 +201,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, &replacement))
     }
 
-    /// `and less than 10`: a comparison in words without its left side. The current piece is
-    /// `than`.
+    /// Returns the diagnostic for a comparison in English words without a left operand, as in `and
+    /// less than 10`. The current piece is `than`.
     pub(super) fn spoken_without_left(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
@@ -214,8 +218,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, &format!("{left} {sign} {right}")))
     }
 
-    /// `any ctx.items.price > 3`: a test of all elements without a name for them. The current piece
-    /// is `any` or `all`.
+    /// Returns the diagnostic for a test of all elements without a name for each element: `any
+    /// ctx.items.price > 3`. The current piece is `any` or `all`.
     pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
         let first = self.position + 1;
         let members = (first + 1..self.pieces.len())
@@ -236,7 +240,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(self.position), message, help).likely_fix(span, replacement))
     }
 
-    /// `100 USD`: a word after a number that is no unit.
+    /// Returns the diagnostic for a word after a number that is not a unit: `100 USD`.
     fn unknown_unit(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         let word = self.text_at(self.position);
@@ -255,7 +259,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(self.position), message, help))
     }
 
-    /// `x between 3 and 5`.
+    /// Returns the diagnostic for `x between 3 and 5`.
     fn foreign_between(&self, left: Span) -> Option<Diagnostic> {
         if self.text_at(self.position).to_lowercase() != "between" {
             return None;
@@ -278,8 +282,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(diagnostic.help(message!("write `{replacement}`")).likely_fix(fixed, replacement))
     }
 
-    /// `contains any {"a", "b"}`, `in ("a", "b")`: a list in other brackets. The current piece
-    /// follows the operator.
+    /// Reports a list in braces or parentheses instead of brackets, as in `contains any {"a", "b"}`
+    /// and `in ("a", "b")`. The current piece follows the operator.
     pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
         let piece = *self.pieces.get(self.position + usize::from(has_word))?;
@@ -306,8 +310,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         )))
     }
 
-    /// `list[*].x == 3`: a test of all elements, as in JSONPath. The current piece is the brackets
-    /// after the value `base`.
+    /// Reports a test of all elements by `[*]`, as in JSONPath: `list[*].x == 3`. The current piece
+    /// is the brackets after the value `base`.
     pub(super) fn report_wildcard_index(&mut self, base: Span) -> Option<Failed> {
         let brackets = self.text_at(self.position);
         if !matches!(brackets.replace(' ', "").as_str(), "[*]" | "[]" | "[#]") {
@@ -324,8 +328,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(self.report(diagnostic.likely_fix(Span { end, ..base }, replacement)))
     }
 
-    /// `and not contains "x"`, `or < 5`: a comparison without its left side. `left` is the left
-    /// side of the comparison before it.
+    /// Returns the diagnostic for a comparison without a left operand, as in `and not contains "x"`
+    /// and `or < 5`. The fix repeats the left operand of the previous comparison.
     pub(super) fn missing_left_side(&self) -> Option<Diagnostic> {
         let mut first = self.position;
         let word = self.word_ahead(0)?;
@@ -352,7 +356,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(diagnostic.fix(Span { end: start.start, ..start }, format!("{left} ")))
     }
 
-    /// `x > 10%`.
+    /// Returns the diagnostic for a percent sign after a number: `x > 10%`.
     pub(super) fn percent_sign(&self) -> Option<Diagnostic> {
         let sign = self.position.checked_sub(1)?;
         let is_percent = self.text_at(sign) == "%"
@@ -369,8 +373,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(sign), message!("a number has no sign `%`"), help))
     }
 
-    /// `2026-01-31`, `31/01/2026`: a date without quotes, which would be arithmetic. The current
-    /// piece is its first number.
+    /// Returns the diagnostic for a date without quotes, which would be read as arithmetic:
+    /// `2026-01-31`, `31/01/2026`. The current piece is the first number of the date.
     pub(super) fn bare_date(&self) -> Option<Diagnostic> {
         let operator = self.text_at(self.position + 1);
         let is_date = matches!(operator, "-" | "/")
@@ -384,10 +388,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         foreign::bare_literal_error(span, self.span_text(span))
     }
 
-    /// A list with `-` before each element, as in YAML. The current piece is the first `-`.
+    /// Returns the diagnostic for a list with `-` before each element, as in YAML. The current
+    /// piece is the first `-`.
     pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
         let minus = self.piece_span(self.position);
-        // `list NAME = - …`: not the first element of a list in brackets.
+        // True only for the value of `list NAME = - …`, not for an element of a list in brackets.
         let value = self.cx.sigs.get(self.cx.tokens.start + 3);
         let is_list_statement =
             self.statement_word() == "list" && value.is_some_and(|sig| sig.token.start == minus.start);

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// Networks by the length of their prefixes. An address is looked up once for each length.
+/// Networks, grouped by prefix length. An address is found by one hash lookup for each length.
 #[derive(Debug, Default)]
 pub struct NetworkSet {
     v4: PrefixMap,
@@ -13,7 +13,7 @@ pub struct NetworkSet {
     count: u32,
 }
 
-/// For each length of a prefix, the number of networks with each prefix.
+/// For each prefix length, the number of networks with each prefix of this length.
 type PrefixMap = Vec<(u32, HashMap<u128, u32, foldhash::fast::FixedState>)>;
 
 impl NetworkSet {
@@ -49,7 +49,8 @@ impl NetworkSet {
     }
 
     /// Returns the number of networks that contain the address; `None` if the text is no address.
-    /// An IPv4 address in IPv6 form counts as both, as in [`super::is_in_network`].
+    /// An IPv4 address in IPv6 form is looked up both as IPv4 and as IPv6, as in
+    /// [`super::is_in_network`].
     pub fn count_around(&self, address: &str) -> Option<u32> {
         let address = address.parse::<IpAddr>().ok()?;
         let canonical = address.to_canonical();

@@ -1,5 +1,6 @@
-//! Diagnostics for slips where parsing fails, whose remedy contains the author's own words. They
-//! are tried before the diagnostics that name a habit of another language in general.
+//! Diagnostics for slips at the token where parsing fails. A slip is a small mistake, such as a
+//! missing quote. The suggested fix contains the author's own words. These diagnostics are tried
+//! before the more general ones of the module `habits`.
 
 use super::super::{Rule, foreign};
 use super::ParseFailure;
@@ -10,7 +11,7 @@ use rulec_base::span::Span;
 use std::ops::Range;
 
 impl ParseFailure<'_, '_> {
-    /// Returns a diagnostic for a known slip around the unexpected token.
+    /// Returns the diagnostic for a known slip around the unexpected token, if there is one.
     pub(super) fn slip(&self) -> Option<Diagnostic> {
         if self.is_at_end() {
             return None;
@@ -29,8 +30,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.bare_text())
     }
 
-    /// Returns the text of the token at an index into all significant tokens of the statement, or
-    /// an empty text.
+    /// Returns the text of a token of the statement, or an empty text. `index` is the index of the
+    /// token among the significant tokens of the file.
     fn text_of(&self, index: usize) -> &str {
         let is_inside = self.cx.tokens.contains(&index);
         self.cx.sigs.get(index).filter(|_| is_inside).map_or("", |sig| self.token_text(sig.token))
@@ -40,7 +41,7 @@ impl ParseFailure<'_, '_> {
         self.cx.sigs.get(index).filter(|_| self.cx.tokens.contains(&index)).map(|sig| sig.token.kind)
     }
 
-    /// Returns the span of tokens, which must not be an empty range.
+    /// Returns the span of a range of tokens, which must not be empty.
     fn span_of_tokens(&self, tokens: Range<usize>) -> Span {
         let span = |index: usize| self.cx.sigs[index].token.span(self.cx.file);
         span(tokens.start).to(span(tokens.end - 1))
@@ -53,7 +54,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// `-> handler bot`: the keyword of a declaration before a name.
+    /// Returns the diagnostic for a keyword before a name that is only referred to: `-> handler
+    /// bot`.
     fn keyword_before_name(&self) -> Option<Diagnostic> {
         let expects_name = self.expects_rule(Rule::name) || self.expects_rule(Rule::target);
         let is_keyword = matches!(self.found_text, "handler" | "table" | "route" | "flow" | "list" | "let");
@@ -61,7 +63,8 @@ impl ParseFailure<'_, '_> {
         let is_name = matches!(self.kind_of(after), Some(TokenKind::Word | TokenKind::Quoted))
             && !super::is_reserved(self.text_of(after));
         let is_reference = self.is_preceded_by("->") || self.is_preceded_by("goto");
-        // On a line of its own, or before `=`, the keyword begins the next statement.
+        // At the start of a line, or before `=`, `when` or `priority`, the keyword begins the next
+        // statement.
         let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
         let begins_statement = begins_line || matches!(self.text_of(after + 1), "=" | "when" | "priority");
         if !expects_name || !is_keyword || !is_name || !is_reference || begins_statement {
@@ -73,7 +76,8 @@ impl ParseFailure<'_, '_> {
         Some(super::unexpected_token(self.span, message, message!("write `{name}`")).fix(span, name))
     }
 
-    /// `10.0.0.1`, `1.2.3`, `2026-01-31T10:00:00Z`: a text without quotes.
+    /// Returns the diagnostic for an address, version or date without quotes: `10.0.0.1`, `1.2.3`,
+    /// `2026-01-31T10:00:00Z`.
     fn bare_literal(&self) -> Option<Diagnostic> {
         let is_part = |index: usize| {
             use TokenKind::{Colon, Dot, Number, Operator};
@@ -97,8 +101,8 @@ impl ParseFailure<'_, '_> {
         foreign::bare_literal_error(self.span_of_tokens(first..end), self.source(first..end))
     }
 
-    /// Returns the end of the expression that begins at a token: the first token at its level that
-    /// cannot be part of it.
+    /// Returns the end of the expression that begins at `start`: the index of the first token
+    /// outside brackets that cannot be part of the expression.
     fn expression_end(&self, start: usize) -> usize {
         let mut depth = 0_usize;
         for index in start..self.cx.tokens.end {
@@ -114,7 +118,7 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.end
     }
 
-    /// Returns the start of the expression that ends before a token.
+    /// Returns the start of the expression that ends before the token `end`.
     fn expression_start(&self, end: usize) -> usize {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
@@ -132,13 +136,14 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.start
     }
 
-    /// `a ? b : c`, as a value or as the target of a route.
+    /// Returns the diagnostic for `a ? b : c`, as a value or as the target of a route.
     fn ternary(&self) -> Option<Diagnostic> {
         let is_mark = |index: &usize| self.text_of(*index) == "?";
         let is_value = self.found_text == ":";
         let mark = match is_value {
             true => (self.cx.tokens.start..self.token_index).rev().find(is_mark)?,
-            // `-> ctx.vip ? a : b`: a handler was read before the `.`.
+            // In `-> ctx.vip ? a : b`, parsing fails at the `.`, because `ctx` was parsed as a
+            // handler.
             false if matches!(self.found_text, "." | "?") => {
                 (self.token_index..self.cx.tokens.end).find(is_mark)?
             }
@@ -168,7 +173,7 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(self.span_of_tokens(start..end), replacement))
     }
 
-    /// `n => 3`: the arrow instead of `>=`.
+    /// Returns the diagnostic for an arrow instead of `>=`, as in `n => 3`.
     fn arrow_as_comparison(&self) -> Option<Diagnostic> {
         let is_arrow = |index: usize| self.text_of(index) == "=>";
         let is_literal =
@@ -176,7 +181,7 @@ impl ParseFailure<'_, '_> {
         let arrow = match self.token_index.checked_sub(1) {
             Some(before) if is_arrow(before) && is_literal(self.token_index) => before,
             _ if is_arrow(self.token_index) && is_literal(self.token_index + 1) => self.token_index,
-            // `when n => limit -> h`: a second arrow.
+            // In `when n => limit -> h`, the first arrow was parsed as the arrow of the route.
             _ if matches!(self.found_text, "->" | ".")
                 && self.rule == Rule::route_statement
                 && (self.token_index..self.cx.tokens.end).any(|index| self.text_of(index) == "->") =>
@@ -190,7 +195,7 @@ impl ParseFailure<'_, '_> {
         Some(foreign::foreign_syntax_error(span, message, ">="))
     }
 
-    /// `-> h else -> g`, `else if C -> g`.
+    /// Returns the diagnostic for an `else` after a route: `-> h else -> g`, `else if C -> g`.
     fn else_after_route(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let is_else =
@@ -218,7 +223,8 @@ impl ParseFailure<'_, '_> {
         )
     }
 
-    /// `any a in list where a > 3`: another word or symbol instead of `:`.
+    /// Returns the diagnostic for another word or symbol instead of the `:` of a quantifier: `any a
+    /// in list where a > 3`.
     fn quantifier_separator(&self) -> Option<Diagnostic> {
         let is_separator =
             matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");
@@ -234,7 +240,8 @@ impl ParseFailure<'_, '_> {
         Some(super::unexpected_token(self.span, message, message!("write `:`")).fix(span, ":"))
     }
 
-    /// `x: enum["a", "b"]`, `x: string in ["a", "b"]`: allowed values in a type.
+    /// Returns the diagnostic for a list of allowed values in a type: `x: enum["a", "b"]`, `x:
+    /// string in ["a", "b"]`.
     fn allowed_values(&self) -> Option<Diagnostic> {
         if !self.is_in_fields() {
             return None;
@@ -242,7 +249,8 @@ impl ParseFailure<'_, '_> {
         let before = self.token_before().map_or("", |token| self.token_text(token));
         let is_enum = matches!(self.found_text, "[" | "(" | "{" | "<")
             && matches!(before.to_lowercase().as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice");
-        // The name of the type, or the word that lies in its place, and the opening bracket.
+        // The indices of the type name (or of a word such as `enum` in its position) and of the
+        // opening bracket.
         let (name, open) = match self.found_text {
             "in" => (self.token_index - 1, self.token_index + 1),
             "[" if before == "in" && self.token_index >= 2 => (self.token_index - 2, self.token_index),
@@ -267,8 +275,8 @@ impl ParseFailure<'_, '_> {
         Some(super::unexpected_token(self.span, message, help).fix(span, written))
     }
 
-    /// Returns the index of the bracket that closes the bracket at `open`, or of the last token
-    /// before the statement's end.
+    /// Returns the index of the bracket that closes the bracket at `open`, or the end of the
+    /// statement if the bracket is unclosed.
     fn expression_end_after(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for index in open..self.cx.tokens.end {
@@ -282,7 +290,7 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.end
     }
 
-    /// `list words:` and a line with a dash for each element, as in YAML.
+    /// Returns the diagnostic for `list words:` with a dash before each element, as in YAML.
     fn dashed_list(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement || self.found_text != ":" {
             return None;
@@ -295,7 +303,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(span, format!(" = {list}")))
     }
 
-    /// `expect check -> next[0]`: a place in a list where a test names nodes.
+    /// Returns the diagnostic for an index as an expected node of a test, as in `expect check ->
+    /// next[0]`. A test must name the node itself.
     fn next_in_test(&self) -> Option<Diagnostic> {
         let is_next = self.found_text == "["
             && self.is_preceded_by("next")
@@ -312,7 +321,7 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
-    /// `let x: bool = …`: a definition with a type.
+    /// Returns the diagnostic for a definition with a type: `let x: bool = …`.
     pub(super) fn typed_definition(&self) -> Option<Diagnostic> {
         let equals = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "=")?;
         let span = self.span_of_tokens(self.token_index..equals);
@@ -321,7 +330,7 @@ impl ParseFailure<'_, '_> {
         Some(super::unexpected_token(self.span, message, help).fix(span, ""))
     }
 
-    /// `list words = "a", "b"`.
+    /// Returns the diagnostic for a list without brackets: `list words = "a", "b"`.
     pub(super) fn list_without_brackets(&self) -> Option<Diagnostic> {
         let equals = (self.cx.tokens.start..self.token_index).find(|index| self.text_of(*index) == "=")?;
         let elements = equals + 1..self.cx.tokens.end;
@@ -331,14 +340,16 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(span, list))
     }
 
-    /// `n: int?`: returns the span of the field and its right spelling.
+    /// For a field whose `?` follows the type, as in `n: int?`, returns the span of the field and
+    /// its correct spelling.
     pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
         let first = self.token_index.checked_sub(3).filter(|first| self.text_of(first + 1) == ":")?;
         let field = format!("{}?: {}", self.text_of(first), self.text_of(first + 2));
         Some((self.span_of_tokens(first..self.token_index + 1), field))
     }
 
-    /// `-> h priority 10`: a part of the route's head at its end.
+    /// Returns the diagnostic for `priority` or `disabled` at the end of a route, as in `-> h
+    /// priority 10`. Both must precede `when`.
     fn late_priority(&self) -> Option<Diagnostic> {
         let is_late = self.rule == Rule::route_statement
             && matches!(self.found_text, "priority" | "disabled")
@@ -351,7 +362,7 @@ impl ParseFailure<'_, '_> {
         )
     }
 
-    /// `contains @example.com`: a text without quotes.
+    /// Returns the diagnostic for a text without quotes that contains `@`: `contains @example.com`.
     fn bare_text(&self) -> Option<Diagnostic> {
         if self.found_text != "@" || self.is_in_fields() {
             return None;
@@ -365,7 +376,8 @@ impl ParseFailure<'_, '_> {
         Some(foreign::foreign_syntax_error(span, message!("a text is written in quotes"), &text))
     }
 
-    /// `given a = 1, b = 2`: several fields or results after one word of a test.
+    /// Returns the diagnostic for several fields or results after one `given` or `expect` of a
+    /// test: `given a = 1, b = 2`.
     fn comma_in_test(&self) -> Option<Diagnostic> {
         let next = self.text_of(self.token_index + 1);
         if self.rule != Rule::test_statement
