@@ -341,7 +341,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_built_is_read_again() {
+    fn built_columns_can_be_read() {
         let mut names = DictionaryTexts::default();
         names.key_of_text("a");
         names.key_of_text("b");

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decimal_is_the_number_that_its_text_is() {
+    fn nearest_number_agrees_with_parsing_the_text() {
         let check = |value: i128, scale: i8, expected: &str| {
             let found = nearest_number(value, scale).to_json().to_string();
             assert_eq!(found, expected, "{value} {scale}");

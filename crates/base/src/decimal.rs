@@ -129,7 +129,7 @@ impl Decimal {
         }
         // The product of the digits exceeds an `i128`. The result fits only if this product ends
         // with zeros, so factors of ten are removed before the multiplication.
-        let ([a, b], zeros) = without_tens([self.mantissa(), other.mantissa()]);
+        let ([a, b], zeros) = divide_out_tens([self.mantissa(), other.mantissa()]);
         Decimal::from_parts(a.checked_mul(b)?, scale - zeros)
     }
 
@@ -220,7 +220,7 @@ fn parse_exponent(text: &str) -> Option<i64> {
 
 /// Divides two numbers so that their product loses all its factors of ten. Returns the divided
 /// numbers and the count of the removed factors.
-fn without_tens(numbers: [i128; 2]) -> ([i128; 2], i64) {
+fn divide_out_tens(numbers: [i128; 2]) -> ([i128; 2], i64) {
     let count = |mut number: i128, factor: i128| {
         let mut count = 0;
         while number % factor == 0 {

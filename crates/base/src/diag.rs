@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_takes_slips_and_leaves_strangers() {
+    fn nearest_finds_only_names_with_typing_errors() {
         let names = ["message_count", "user", "last_error"];
         let check = |name: &str, expected: Option<&str>| assert_eq!(nearest(name, names), expected, "{name}");
         check("mesage_count", Some("message_count"));

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_work_and_work_beside_decisions_stay_on_one_thread() {
+    fn small_work_and_single_threaded_work_use_one_thread() {
         assert_eq!(
             (Threads::All.count_for_statements(100), Threads::One.count_for_statements(1_000_000)),
             (1, 1)

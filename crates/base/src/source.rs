@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_and_columns_are_those_an_editor_shows() {
+    fn lines_and_columns_match_an_editor() {
         let check = |text: &str, needle: &str, line: usize, column: usize| {
             let file = SourceFile::new("a".into(), text.into());
             let offset = text.find(needle).expect("the needle is in the text") as u32;

@@ -77,7 +77,7 @@ impl RulesDocument {
         self.report.resume(outer);
         match result {
             Ok(item) => Ok(Some((index, item))),
-            Err(refusal) if self.is_strict => Err(refusal.in_node(&kind.to_message(), name)),
+            Err(refusal) if self.is_strict => Err(refusal.with_item_name(&kind.to_message(), name)),
             Err(refusal) => {
                 self.report.discard(index);
                 self.newly_refused.push((node.steps.clone(), refusal));

@@ -343,7 +343,7 @@ impl Untranslatable {
     }
 
     /// Prefixes the error with the kind and the name of the item in which it is.
-    fn in_node(self, what: &Message, name: &str) -> Untranslatable {
+    fn with_item_name(self, what: &Message, name: &str) -> Untranslatable {
         let message = match name {
             "" => self.message,
             name => message!("{what} {}: {}", write::quote_for_comment(name), self.message),

@@ -125,7 +125,7 @@ impl FeatureExtractor {
         self.prepared = normalize_text(text);
         self.tokens.clear();
         self.features.clear();
-        self.cut_into_tokens();
+        self.split_into_tokens();
         self.add_word_features();
         if let Some(searcher) = &keywords.searcher {
             searcher.any_match(&self.prepared, |_, range| {
@@ -142,7 +142,7 @@ impl FeatureExtractor {
     }
 
     /// Splits the prepared text into `tokens`, and adds the n-grams to `features`.
-    fn cut_into_tokens(&mut self) {
+    fn split_into_tokens(&mut self) {
         let mut remaining_chars = self.prepared.chars();
         // In `run`, a leading space marks a word; unspaced characters have no leading space.
         self.run.clear();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_alike() {
+    fn equivalent_texts_have_equal_features() {
         for (a, b) in [
             ("what's up", "WHATS  up!"),
             ("what’s up", "whats up"),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_no_more_than_the_beginning() {
+    fn text_beyond_the_limit_is_ignored() {
         for (unit, name) in [("word ", "words"), ("x", "one word"), ("退", "unspaced"), ("ﷺ ", "expanding")]
         {
             let long = unit.repeat(300_000);

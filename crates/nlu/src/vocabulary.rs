@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_logarithm_is_one() {
+    fn portable_ln_agrees_with_ln() {
         for i in 1..20_000 {
             for x in [f64::from(i), f64::from(i) / 128.0, 1.0 / f64::from(i)] {
                 assert!(
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_have_the_length_of_what_is_known() {
+    fn unknown_features_shorten_the_vector() {
         let trained_vocabulary = vocabulary(&["open the red door", "红色的门"]);
         for (text, min_length, max_length) in [
             ("open the red door", 0.9999, 1.0001),

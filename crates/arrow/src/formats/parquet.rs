@@ -297,7 +297,7 @@ mod tests {
     /// The library requests the bytes after a page header without using them. Valid files used to
     /// be refused because of the content of those bytes.
     #[test]
-    fn nothing_is_refused_that_is_not_read() {
+    fn unread_bytes_are_not_checked() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[0xff; 100]).expect("it can be written");
         let mut read = FilePrefix { file, length: 100 }.get_read(7).expect("it is not read yet");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_say_sizes_that_can_be_true() {
+    fn implausible_page_sizes_are_refused() {
         // The page type, the uncompressed size (100), the compressed size (50), and a dictionary of
         // nine values.
         let page = [0x15, 0x04, 0x15, 0xc8, 0x01, 0x15, 0x64, 0x4c, 0x15, 0x12, 0x00, 0x00];

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_keep_their_numbers_however_many_there_are() {
+    fn literals_keep_their_ids_in_small_and_large_automata() {
         for count in [3, MIN_LITERALS_FOR_DUMMY_STATES - 1, MIN_LITERALS_FOR_DUMMY_STATES, 5_000] {
             let automaton = LiteralAutomaton::new(MatchKind::Standard, (0..count).map(|at| format!("w{at}")));
             let automaton = automaton.expect("it is small");

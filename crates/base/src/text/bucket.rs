@@ -188,7 +188,7 @@ mod tests {
 
     /// Checks the published test vectors of MurmurHash3 and FNV-1a.
     #[test]
-    fn hashes_are_those_that_are_published() {
+    fn hashes_equal_published_values() {
         for (text, seed, expected) in [
             ("", 0, 0),
             ("", 1, 0x514e_28b7),

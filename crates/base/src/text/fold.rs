@@ -356,7 +356,7 @@ mod tests {
     /// Covers texts whose length is not a multiple of the chunk size, where the last chunk
     /// overlaps.
     #[test]
-    fn what_folds_is_found_wherever_it_stands() {
+    fn folding_characters_are_found_at_every_offset() {
         for length in (0..50).chain(250..280) {
             for at in 0..=length {
                 let text = |c: char| format!("{}{c}{}", "a".repeat(at), "b".repeat(length - at));
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_does_not_fold() {
+    fn skipped_characters_do_not_fold() {
         for c in '\u{3000}'..='\u{9fff}' {
             assert!(UNFOLDED_LEAD_BYTES.contains(&c.to_string().as_bytes()[0]) && fold_char(c) == c, "{c:?}");
         }

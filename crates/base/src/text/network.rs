@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edges_of_a_network_are_inside_and_behind_it() {
+    fn edges_of_a_network_are_inside_and_after_it() {
         let edges = |network: &str| -> Vec<String> {
             let edges = edge_addresses(network).expect("a network");
             edges.iter().map(ToString::to_string).collect()

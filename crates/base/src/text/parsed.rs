@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_are_kept_while_somebody_wants_that() {
+    fn expressions_are_cached_only_inside_the_scope() {
         let read = || parse_cached("a+", true).expect("it is right");
         assert!(!Arc::ptr_eq(&read(), &read()));
         let inside = with_parse_cache(|| {

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_waits_and_what_is_large_does_not() {
+    fn only_large_expressions_compile_at_once() {
         for pattern in [
             r"(?i)\b(invoice|refund)s?\b",
             r"\w+@\d+",
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compile_is_said_at_once() {
+    fn invalid_expressions_are_errors_at_once() {
         for pattern in ["(", r"\w{1000}", "((a{100}){100}){100}", "(?=a)"] {
             assert!(LazyRegex::new(&pattern.into(), false).is_err(), "{pattern}");
         }
     }
 
     #[test]
-    fn what_waits_stays_well_below_the_limit() {
+    fn lazy_expressions_stay_well_below_the_limit() {
         // For each part, the test finds the largest repetition that may be compiled lazily. This
         // repetition must compile within half the limit.
         for part in [

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_made_visible() {
+    fn terminal_control_characters_become_visible() {
         let hostile = "a\u{1b}[31m\r\n\tb\u{7f}\u{9b}2J\u{202e}c\u{2028}";
         assert_eq!(to_printable(hostile), "a␛[31m␍\n\tb␡\u{fffd}2J\u{fffd}c\u{fffd}");
         let escaped = "a\\u{1b}[31m\\r\\n\\tb\\u{7f}\\u{9b}2J\\u{202e}c\\u{2028}";
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_reader_sees_is_escaped() {
+    fn invisible_characters_are_escaped() {
         for (text, shown) in [
             ("ur\u{ad}gent", "ur\\u{ad}gent"),
             ("HELLO\u{200b}", "HELLO\\u{200b}"),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_stays() {
+    fn ordinary_text_is_unchanged() {
         for text in ["查订单 „x“ naïve", "👩\u{200d}💻", "می\u{200c}خواهم", ""] {
             assert!(matches!(to_printable(text), Cow::Borrowed(_)), "{text}");
             assert!(matches!(to_one_line(text), Cow::Borrowed(_)), "{text}");

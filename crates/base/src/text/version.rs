@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version() {
+    fn texts_that_are_not_versions() {
         let long = format!("1.2.3-{}", "a".repeat(MAX_VERSION_BYTES));
         for text in [
             "",

@@ -51,7 +51,7 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
                 pattern::to_python_anchored(text).map(|text| literal(ValueType::String, text.into()))
             }
             Some(_) => return None,
-            None => Ok(anchored_step(program, right).or_else(|| other_step(program, right))?),
+            None => Ok(step_as_anchored_regex(program, right).or_else(|| non_text_step(program, right))?),
         };
         return Some(right.map(|right| condition(&left, ValueType::String, "regex_match", right)));
     }
@@ -105,7 +105,7 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
 
 /// Returns the JSON side for `join(["^(?:", steps.s.x as string, ")"], "")`. The importer writes
 /// this form for a regular expression that is the output of a step.
-fn anchored_step(program: &Program, expr: &Expr) -> Option<Json> {
+fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     let ExprKind::Call(Function::Join, arguments) = &expr.kind else { return None };
     let [list, separator] = arguments.as_slice() else { return None };
     let ExprKind::List(parts) = &list.kind else { return None };
@@ -119,7 +119,7 @@ fn anchored_step(program: &Program, expr: &Expr) -> Option<Json> {
 
 /// Returns the JSON side for a step's output that is not a text. Such an output never matches as a
 /// regular expression.
-fn other_step(program: &Program, expr: &Expr) -> Option<Json> {
+fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
     step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 

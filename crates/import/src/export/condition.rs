@@ -24,9 +24,10 @@ pub(super) struct ConditionWriter<'p> {
 
 impl<'p> ConditionWriter<'p> {
     pub(super) fn new(rules: &'p Rules) -> Self {
-        let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let files: Vec<String> = rules.sources().iter().map(|(_, file)| squeeze(&file.text)).collect();
-        let has = |statement: &str| files.iter().any(|file| file.contains(&squeeze(statement)));
+        let with_single_spaces = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let files: Vec<String> =
+            rules.sources().iter().map(|(_, file)| with_single_spaces(&file.text)).collect();
+        let has = |statement: &str| files.iter().any(|file| file.contains(&with_single_spaces(statement)));
         ConditionWriter {
             program: rules.program(),
             derives_length: has(LENGTH_STATEMENT),

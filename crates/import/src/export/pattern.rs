@@ -8,9 +8,9 @@ use rulec_base::message;
 
 /// Returns the Python expression for a pattern that is searched anywhere in a text.
 pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
-    candidates(pattern)
+    python_candidates(pattern)
         .into_iter()
-        .find(|candidate| means(candidate, pattern, ignore_case, |translated| translated.text))
+        .find(|candidate| has_same_meaning(candidate, pattern, ignore_case, |translated| translated.text))
         .ok_or_else(|| inexpressible(pattern))
 }
 
@@ -19,10 +19,12 @@ pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
 pub(super) fn to_python_anchored(pattern: &str) -> Written<String> {
     let inner = pattern.strip_prefix('^').unwrap_or(pattern);
     let group = inner.strip_prefix("(?:").and_then(|inner| inner.strip_suffix(')'));
-    let forms = group.into_iter().chain([inner, pattern]).flat_map(candidates);
+    let forms = group.into_iter().chain([inner, pattern]).flat_map(python_candidates);
     forms
         .into_iter()
-        .find(|candidate| means(candidate, pattern, false, |translated| translated.anchored_at_start()))
+        .find(|candidate| {
+            has_same_meaning(candidate, pattern, false, |translated| translated.anchored_at_start())
+        })
         .ok_or_else(|| inexpressible(pattern))
 }
 
@@ -31,7 +33,7 @@ fn inexpressible(pattern: &str) -> rulec::Message {
 }
 
 /// Returns Python expressions that may have the meaning of the pattern, the most natural first.
-fn candidates(pattern: &str) -> Vec<String> {
+fn python_candidates(pattern: &str) -> Vec<String> {
     let end = pattern.strip_suffix(r"\n?$").map(|start| format!("{start}$"));
     let mut absolute = String::new();
     let (mut escaped, mut in_class) = (false, false);
@@ -49,7 +51,7 @@ fn candidates(pattern: &str) -> Vec<String> {
 
 /// True if the translation of the Python expression `candidate` has the same meaning as `pattern`.
 /// `written` selects the text of the translation.
-fn means(
+fn has_same_meaning(
     candidate: &str,
     pattern: &str,
     ignore_case: bool,

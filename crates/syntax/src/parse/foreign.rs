@@ -67,7 +67,7 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
 
 /// Returns the comparison operator that English words mean, and the number of these words: `greater
 /// than` means `>` and has two words.
-pub(super) fn spoken_comparison(first: &str, second: &str, third: &str) -> Option<(&'static str, usize)> {
+pub(super) fn worded_comparison(first: &str, second: &str, third: &str) -> Option<(&'static str, usize)> {
     Some(match (first, second, third) {
         ("is", "greater" | "more" | "larger" | "above", "than") => (">", 3),
         ("is", "less" | "smaller" | "fewer" | "below", "than") => ("<", 3),

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none() {
+    fn invalid_numbers() {
         let check = |text: &str, place: &str| {
             let error = parse_number(text, false).expect_err(text);
             assert_eq!(&text[error.range], place, "{text}");
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_that_are_none() {
+    fn invalid_escapes() {
         let check = |text: &str, place: &str| {
             let error = parse_string(text).expect_err(text);
             assert_eq!(&text[error.range], place, "{text}");

@@ -51,10 +51,10 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             .or_else(|| self.unquoted_file())
             .or_else(|| self.capital_word())
             .or_else(|| self.optional_chain())
-            .or_else(|| self.spoken_operator())
+            .or_else(|| self.worded_operator())
             .or_else(|| self.spaced_unit())
             .or_else(|| self.unknown_unit())
-            .or_else(|| self.spoken_without_left())
+            .or_else(|| self.worded_comparison_without_left())
             .or_else(|| self.foreign_between(left?))?;
         Some(self.report(diagnostic))
     }
@@ -181,7 +181,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for an operator in several English words: `starts with`, `does not
     /// contain`, `less than`.
-    fn spoken_operator(&self) -> Option<Diagnostic> {
+    fn worded_operator(&self) -> Option<Diagnostic> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let (word, next) = (lower_at(self.position), lower_at(self.position + 1));
         let (replacement, count) = match (word.as_str(), next.as_str()) {
@@ -192,7 +192,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
                 (format!("not {}", foreign::infix_operator(&verb)?), 3)
             }
             _ => {
-                let (sign, count) = foreign::spoken_comparison(&word, &next, &lower_at(self.position + 2))?;
+                let (sign, count) = foreign::worded_comparison(&word, &next, &lower_at(self.position + 2))?;
                 (sign.to_owned(), count)
             }
         };
@@ -203,10 +203,10 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a comparison in English words without a left operand, as in `and
     /// less than 10`. The current piece is `than`.
-    pub(super) fn spoken_without_left(&self) -> Option<Diagnostic> {
+    pub(super) fn worded_comparison_without_left(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
-        let (sign, count) = foreign::spoken_comparison(&lower_at(first), &lower_at(self.position), "")?;
+        let (sign, count) = foreign::worded_comparison(&lower_at(first), &lower_at(self.position), "")?;
         let left = self.span_text(self.last_left?);
         let end = self.comparison_end(first);
         if first + count >= end {

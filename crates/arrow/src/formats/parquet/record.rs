@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_there_as_a_whole_or_refused() {
+    fn incomplete_records_are_refused() {
         let record = [
             0x18, 0x03, b'a', b'b', b'c', // a string of three bytes
             0x19, 0x35, 0x02, 0x04, 0x06, // a list of three integers

@@ -54,11 +54,11 @@ impl NetworkSet {
     pub fn count_around(&self, address: &str) -> Option<u32> {
         let address = address.parse::<IpAddr>().ok()?;
         let canonical = address.to_canonical();
-        let other = if canonical == address { 0 } else { self.count_exactly(canonical) };
-        Some(self.count_exactly(address) + other)
+        let other = if canonical == address { 0 } else { self.count_in_version(canonical) };
+        Some(self.count_in_version(address) + other)
     }
 
-    fn count_exactly(&self, address: IpAddr) -> u32 {
+    fn count_in_version(&self, address: IpAddr) -> u32 {
         let (map, bits, width) = match address {
             IpAddr::V4(address) => (&self.v4, u128::from(u32::from(address)), 32),
             IpAddr::V6(address) => (&self.v6, u128::from(address), 128),

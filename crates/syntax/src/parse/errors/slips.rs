@@ -258,7 +258,7 @@ impl ParseFailure<'_, '_> {
             _ => return None,
         };
         let message = message!("a type has no list of allowed values");
-        let end = self.expression_end_after(open);
+        let end = self.closing_bracket_or_end(open);
         let elements = open + 1..end;
         let is_value = |index: usize| self.kind_of(index) == Some(TokenKind::String);
         let values: Vec<&str> =
@@ -277,7 +277,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the index of the bracket that closes the bracket at `open`, or the end of the
     /// statement if the bracket is unclosed.
-    fn expression_end_after(&self, open: usize) -> usize {
+    fn closing_bracket_or_end(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for index in open..self.cx.tokens.end {
             let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
