@@ -125,7 +125,7 @@ pub(crate) struct Binding {
     pub bound: Vec<BoundField>,
     /// Whether the slots of all bound fields can be filled column by column, instead of row by row.
     pub columnar: bool,
-    /// The places in messages where numbers keep their digits.
+    /// The places in messages where numbers keep all their digits and are not rounded to floats.
     places: ExactPlaces,
 }
 

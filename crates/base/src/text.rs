@@ -18,7 +18,7 @@
 //! | [`zone`] | which UTC offset does a time zone have at a given time? |
 //! | [`mod@printable`] | how is a text displayed without terminal control characters? |
 //!
-//! No function here fails: each accepts every text.
+//! No operation fails during a decision: each accepts every text.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 

@@ -41,8 +41,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Reads the members of an object as items of this kind, by their names. Returns the object of the
-/// items that were not skipped.
+/// Reads each member of an object as an item of the kind `kind`. Returns an object with the same
+/// keys, without the items that were skipped.
 fn read_members(
     node: &JsonNode<'_>,
     kind: ItemKind,

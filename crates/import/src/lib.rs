@@ -342,7 +342,7 @@ impl Untranslatable {
         self.range.clone()
     }
 
-    /// Prefixes the error with the kind and the name of the item in which it is.
+    /// Prefixes the error with the kind and the name of the item that contains the wrong part.
     fn with_item_name(self, what: &Message, name: &str) -> Untranslatable {
         let message = match name {
             "" => self.message,

@@ -113,7 +113,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPa
     }
 }
 
-/// The flags that affect parsing, as they are at the current position.
+/// The regular expression flags that affect parsing, with their values at the current position.
 #[derive(Clone, Copy, Default)]
 struct RegexFlags {
     multiline: bool,
@@ -353,7 +353,7 @@ impl RegexTranslator<'_> {
         }
     }
 
-    /// Reads the rest of an escape after `\`.
+    /// Reads and translates the rest of an escape after `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         let assertion = match (c, self.flags.ascii) {

@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Each finer bucket lies in the bucket that the key has among fewer buckets.
+    /// More buckets divide each of the 100 buckets: a key stays within its coarser bucket.
     #[test]
     fn finer_buckets_divide_coarser_ones() {
         for (key, expected) in GOLDEN {

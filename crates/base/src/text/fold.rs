@@ -329,8 +329,8 @@ mod tests {
         }
     }
 
-    /// Covers whole chunks, overlapping chunks and single bytes. A character that folds and is not
-    /// ASCII is rejected at every position.
+    /// Covers texts of whole chunks, of overlapping chunks and of a few bytes. A non-ASCII
+    /// character that folds is rejected at every position.
     #[test]
     fn folds_within_room() {
         let mut room = [b'#'; 64];

@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    /// Characters that are equal without case stay equal after preparing.
+    /// Characters that are equal when case is ignored stay equal in every form.
     #[test]
     fn case_never_survives_folding() {
         for c in '\0'..='\u{1ffff}' {
@@ -358,7 +358,8 @@ mod tests {
         }
     }
 
-    /// Neither step after the removal makes an invisible character.
+    /// NFKC and case folding turn no visible character into an invisible one. So invisible
+    /// characters need to be removed only once, before these steps.
     #[test]
     fn no_invisible_character_is_made() {
         for c in ('\0'..=char::MAX).filter(|&c| !is_default_ignorable(c)) {

@@ -82,7 +82,7 @@ impl SimilarityPattern {
         self.characters
     }
 
-    /// Returns the positions of `c` in the prepared text.
+    /// Returns the positions of `c` in the prepared text, as pairs of block index and bit mask.
     fn char_masks(&self, c: char) -> &[(usize, u64)] {
         let char_index = match self.ascii.get(c as usize) {
             Some(&char_index) => (char_index as usize).checked_sub(1),

@@ -205,7 +205,8 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             .map(|function| function.info().name)
             .or_else(|| builtins::builtin_for_foreign_name(&lower))
     };
-    // A module of another language is not a value here.
+    // In another language, the value before the dot may be a module, such as `re` or `math`. A
+    // module is not an argument of the function.
     match base.to_lowercase().as_str() {
         "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),
         "math" | "string" | "strings" | "str" => {

@@ -304,7 +304,8 @@ const _: () = {
     }
 };
 
-/// The first code. It is greater than the line break characters, because pest counts line breaks.
+/// The lowest token code. It is greater than the line break characters, because pest counts line
+/// breaks.
 const FIRST_CODE: u8 = 0x10;
 
 /// The code of each terminal, in the order of [`TERMINALS`].
@@ -343,9 +344,9 @@ const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
     index == a.len() && index == b.len()
 }
 
-/// The code of a name without a special meaning.
+/// The token code of a name without a special meaning.
 pub(super) const PLAIN_NAME: u8 = rule_code("plain_name");
-/// The code character of a token that the lexer could not read and already reported.
+/// The token code of a token that the lexer could not read and already reported.
 pub(super) const UNREADABLE: u8 = rule_code("unreadable");
 pub(super) const DOT: u8 = rule_code("dot");
 pub(super) const MEMBER_DOT: u8 = rule_code("member_dot");
