@@ -1,5 +1,6 @@
-//! Conditions of message routes, as formulas. A formula is written as text only after all
-//! conditions of the file are read.
+//! Reads the conditions of message routes as formulas. A formula is written as text only after all
+//! conditions of the file are read. Only then is it known whether conditions read a field at
+//! several types, so that each read must declare its type.
 
 use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
 use super::regex;

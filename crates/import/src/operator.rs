@@ -1,4 +1,5 @@
-//! Operators of workflow branches, with their operand types.
+//! The operators in conditions of workflow branches: their names in JSON, their operand types, and
+//! the comparison of the rule language for each.
 
 use rulec::Message;
 use rulec_base::message;

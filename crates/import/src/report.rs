@@ -215,7 +215,7 @@ pub(super) struct ReportBuilder {
 }
 
 impl ReportBuilder {
-    /// Adds an item that is read from now on. Returns its index.
+    /// Adds an item, which becomes the item that is being read. Returns the index of the item.
     pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
         self.current = Some(self.items.len());
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
@@ -231,7 +231,8 @@ impl ReportBuilder {
         self.current
     }
 
-    /// Ends the reading of the current item, and resumes the reading of the item around it.
+    /// Ends the reading of the current item. `outer` is the item around it, whose reading
+    /// continues.
     pub(super) fn resume(&mut self, outer: Option<usize>) {
         self.current = outer;
     }

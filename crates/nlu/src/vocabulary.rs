@@ -1,4 +1,5 @@
-//! Weights features and converts texts to vectors.
+//! The vocabulary of the classifier: assigns a weight to each feature, and converts texts to
+//! vectors.
 //!
 //! Weights are TF-IDF: `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))`. Here a feature occurs *n* times
 //! in the text and in *d* of *s* sentences, including the sentences of the prior

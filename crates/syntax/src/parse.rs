@@ -65,7 +65,7 @@ pub fn is_reserved(word: &str) -> bool {
 }
 
 /// Returns every word with a special meaning and its role in a statement. Many of these words are
-/// names where they cannot have their special meaning.
+/// ordinary names in other positions.
 pub fn keywords() -> impl Iterator<Item = (&'static str, WordRole)> {
     terminals::words().map(|word| (word.text, word.role()))
 }

@@ -1,5 +1,5 @@
-//! CSV. All columns are text, and an empty cell is null. How a cell is parsed depends on the types
-//! that the rules read from its column. Lists and objects are written as JSON.
+//! Reads and writes CSV. All columns are text, and an empty cell is null. How a cell is parsed
+//! depends on the types that the rules read from its column. Lists and objects are written as JSON.
 
 use super::{CountingReader, FormatError, ROWS_PER_BATCH, Sink, Source};
 use crate::cell::{CellValue, TextFormat, TypedColumn as Column};

@@ -1,5 +1,5 @@
-//! Arrow IPC. A file is a stream between two magic numbers and is read as a stream. So the complete
-//! messages of a truncated file are still readable.
+//! Reads and writes Arrow IPC. A file is a stream between two magic numbers, and is read as a
+//! stream. The complete messages of a truncated file are therefore readable.
 //!
 //! This module reads the messages itself, because Arrow's reader allocates as much memory as a
 //! message claims to need. Arrow only receives bytes that were read and lengths that are plausible.

@@ -1,6 +1,6 @@
-//! Parquet. A reader finds the columns through the footer at the end of the file. To make truncated
-//! files readable, the writer adds a footer after every row group. The reader of a truncated file
-//! searches for the last complete footer.
+//! Reads and writes Parquet files. A reader finds the columns through the footer at the end of the
+//! file. To make truncated files readable, the writer adds a footer after every row group. The
+//! reader of a truncated file searches for the last complete footer.
 
 mod record;
 

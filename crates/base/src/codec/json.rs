@@ -1,4 +1,4 @@
-//! The codec of types from other crates: JSON values and points in time.
+//! The binary encoding of types from other crates: JSON values and points in time.
 
 use super::{Codec, DecodeError, Reader, Writer};
 use serde_json::{Map, Number, Value as Json};

@@ -1,4 +1,4 @@
-//! The codec of numbers, texts and collections.
+//! The binary encoding of numbers, texts and collections.
 
 use super::{Codec, DecodeError, Reader, Writer};
 use std::sync::Arc;

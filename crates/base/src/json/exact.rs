@@ -43,7 +43,7 @@ impl ExactPlaces {
         self.fields.get(name).or(self.elements.as_deref())
     }
 
-    /// Makes the value itself such a place: a number there keeps all its digits.
+    /// Adds the value itself to the places: a number there keeps all its digits.
     pub fn add_number(&mut self) {
         self.has_number = true;
     }

@@ -1,4 +1,4 @@
-//! The values of string and number literals.
+//! Computes the values of string and number literals: escapes, units and ranges of numbers.
 
 use crate::ast::Literal;
 use rulec_base::diag::Message;

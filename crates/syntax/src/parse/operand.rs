@@ -1,5 +1,5 @@
-//! The operands of expressions, with their prefix operators: literals, names with fields, indices
-//! and arguments, lists, records, blocks and quantifiers.
+//! Parses the operands of expressions, with their prefix operators: literals, names with fields,
+//! indices and arguments, lists, records, blocks and quantifiers.
 
 use super::context::{
     Built, Failed, StatementContext, children, expect_part, first_child, required_child,

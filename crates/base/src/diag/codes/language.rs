@@ -49,7 +49,7 @@ static CHINESE_PAGES: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
 });
 
 impl Code {
-    /// Returns the meaning of the code in a few words of that language.
+    /// Returns the meaning of the code in a few words, in `language`.
     pub fn title_in(self, language: Language) -> &'static str {
         match language {
             Language::English => self.title(),
@@ -57,7 +57,7 @@ impl Code {
         }
     }
 
-    /// Returns the Markdown page in that language, with a wrong and a right example.
+    /// Returns the Markdown page of the code in `language`, with a wrong and a right example.
     pub fn page_in(self, language: Language) -> Cow<'static, str> {
         let translation = CHINESE_PAGES.get(self.as_str()).filter(|_| language == Language::Chinese);
         let Some((title, text)) = translation else { return self.page().into() };
