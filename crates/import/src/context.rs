@@ -1,5 +1,5 @@
-//! Loads the context of decision payloads: `{"workflows": {…}, "subagents": {…}, …}`. The rules are
-//! bundled with the library; the context is data that they read.
+//! Loads the context of decision payloads: `{"workflows": {…}, "subagents": {…}, …}`. The rules
+//! that check these payloads are bundled with the library; the context is data that they read.
 
 use super::document::RulesDocument;
 use super::located::{JsonNode, ObjectReader, ReadResult};

@@ -30,7 +30,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exported {
-    /// The document.
+    /// The routes, choices or flows, in the JSON format of the other system.
     pub document: Json,
     /// The rules that were written, and the rules that the JSON cannot express, with the reasons.
     /// The pointers refer to the document.

@@ -372,7 +372,8 @@ fn suppressed_code(comment: &str) -> Option<Option<Code>> {
 
 /// Minimum value of the limit on grammar calls. Fifty million calls take about one second.
 const MIN_CALL_LIMIT: usize = 50_000_000;
-/// Grammar calls allowed per token of a statement, far more than the grammar needs.
+/// Number of calls of grammar rules that are allowed per token of a statement. The grammar needs
+/// far fewer calls.
 const CALLS_PER_TOKEN: usize = 1000;
 
 /// Raises pest's call limit to what a statement of this length can need. The grammar runs in linear
