@@ -250,7 +250,7 @@ fn format_decision(decision: &Json) -> String {
 }
 
 /// Decides every message of a file with both versions, and collects the differences. `shown` masks
-/// the private values of an example.
+/// the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     path: &Path,

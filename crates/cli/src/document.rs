@@ -1,5 +1,5 @@
-//! Another system's JSON document in place of a rules file. The report of the import becomes
-//! diagnostics, whose positions lie in the JSON text.
+//! Loads rules from another system's JSON document instead of a rules file. The warnings of this
+//! import become diagnostics that refer to positions in the JSON text.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::{Code, CompileError, Diagnostic, FileId, Rules, SourceMap, Span};
@@ -12,7 +12,8 @@ use serde_json::Value as Json;
 pub struct Document {
     sources: SourceMap,
     diagnostics: Vec<Diagnostic>,
-    /// For a payload context: the object that the rules read as `context`.
+    /// The object that the rules read as `context`; `None` unless the document is a payload
+    /// context.
     pub context: Option<Json>,
 }
 
@@ -58,7 +59,7 @@ impl Document {
     }
 }
 
-/// Returns the result for a document that cannot be loaded.
+/// Returns the error result of [`load`], for a document that cannot be loaded.
 fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
     let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
     (Err(CompileError::from(diagnostic)), document)

@@ -18,7 +18,7 @@ const MAX_REFERENCE_DEPTH: usize = 16;
 /// An object type with more keys than this is a dict, if each key occurs in less than half of the
 /// samples.
 const MAX_RECORD_KEYS: usize = 12;
-/// Minimum number of sample objects for treating any key as rare. A JSON Schema counts as one
+/// Minimum number of sample objects before a key can count as rare. A JSON Schema counts as one
 /// sample, because the schema names its properties.
 const MIN_SAMPLES_FOR_RARE: usize = 3;
 /// A text field is an enumeration if it has at most this number of values in all samples.
@@ -49,13 +49,14 @@ enum InferredType {
     Any,
 }
 
-/// Texts of which there are few so far.
+/// Sample texts that may be the values of an enumeration, because few different texts occurred so
+/// far.
 #[derive(Clone, Debug, PartialEq)]
 struct InferredTexts {
     values: BTreeSet<String>,
     /// Number of sample texts.
     samples: usize,
-    /// Whether a JSON Schema lists the values, so that there are no others.
+    /// Whether the values come from a JSON Schema, which lists all possible values.
     listed: bool,
 }
 
@@ -330,7 +331,8 @@ impl InferredTexts {
     fn to_source(&self) -> String {
         let count = self.values.len();
         let is_enumeration = match self.listed {
-            // A type name in quotes is an error, because it is a slip.
+            // The compiler rejects an enumeration value that is the name of a type, such as
+            // `"string"`.
             true => {
                 count <= MAX_LISTED_VALUES && !self.values.iter().any(|value| Ty::builtin(value).is_some())
             }

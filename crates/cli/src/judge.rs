@@ -35,7 +35,8 @@ pub struct JudgeArgs {
 
 impl JudgeArgs {
     /// Creates the validator for payloads of one kind, with the context and options from the given
-    /// files. `loaded` is the context that was loaded with the rules; a given file replaces it.
+    /// files. `loaded` is the context that was loaded with the rules. If a context file is given,
+    /// it is used instead.
     pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
@@ -93,8 +94,8 @@ impl StreamJudges {
         }
     }
 
-    /// Masks the private keys that an error names. If the kind is not known, each kind masks its
-    /// own.
+    /// Masks the names of private fields that an error message quotes. If the payload's kind is
+    /// unknown, the private fields of all kinds are masked.
     fn masked_error(&self, error: JsonError) -> JsonError {
         match self {
             StreamJudges::One(judge) => judge.masked_error(error),

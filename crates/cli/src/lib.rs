@@ -1,5 +1,5 @@
-//! The command line. Only this crate reads files, prints, and handles terminals. The subcommands
-//! are thin: the library returns the data that they print.
+//! The command line program. Of all crates, only this one prints and handles terminals. The
+//! subcommands are thin: the library returns the data that they print.
 //!
 //! | module | contents |
 //! |---|---|

@@ -44,7 +44,8 @@ impl LineChunk {
             return false;
         };
         match first {
-            // If the next line is a message, the first line is a damaged one.
+            // If the second line is a message of its own, the first line is not open JSON but a
+            // damaged message.
             b"{" => !second.starts_with(b"{"),
             _ => first.starts_with(b"[") && !first.ends_with(b"]"),
         }

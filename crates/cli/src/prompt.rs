@@ -1,5 +1,5 @@
-//! `rulec prompt`: prints prompt sections and tool definitions that describe intent flows and
-//! choices to a language model.
+//! `rulec prompt`: prints prompt sections and tool definitions for a language model. They describe
+//! the choices and the intent flows (flows that are chosen by the meaning of a text).
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};

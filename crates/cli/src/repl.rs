@@ -152,7 +152,7 @@ impl ReplSession {
         self.process_line(text.trim(), term, out)
     }
 
-    /// Returns the places in messages where numbers keep their digits.
+    /// Returns the paths of decimals in messages: the numbers there keep all their digits.
     fn exact_places(&self) -> &ExactPlaces {
         self.rules.as_ref().map_or(ExactPlaces::none(), Rules::exact_places)
     }

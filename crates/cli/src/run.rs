@@ -169,8 +169,8 @@ struct DecidingWorker<'a> {
     rules: &'a Rules,
     entry: Entry<'a>,
     session: Session,
-    /// Finds the intent flow if no keyword pattern matches; `None` if the rules have no intent
-    /// flows.
+    /// The classifier that finds an intent flow (a flow chosen by meaning) if no keyword pattern
+    /// matches. `None` if the rules have no intent flows.
     matcher: Option<&'a FlowMatcher>,
     /// The question for a language model; `None` if the entry asks no model.
     question: Option<&'a Question>,

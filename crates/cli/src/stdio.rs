@@ -66,7 +66,7 @@ pub fn output_files() -> Vec<Metadata> {
     Vec::new()
 }
 
-/// True if the metadata describe one file, by whatever paths it was found.
+/// True if both metadata belong to the same file, even if it was found under different paths.
 pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]
     {

@@ -123,7 +123,8 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
 
 /// Reads the JSON objects of a JSON lines file, or of standard input, and passes each with its line
 /// number to `on_object`. Lines that are not objects are reported and skipped. Returns the number
-/// of skipped lines. Blank lines are ignored. `masked` masks the private keys that an error names.
+/// of skipped lines. Blank lines are ignored. `masked` masks the names of private fields that an
+/// error message quotes.
 pub fn read_objects(
     input: &Path,
     term: &Term,
@@ -152,8 +153,8 @@ pub fn read_objects(
     Ok(skipped_lines)
 }
 
-/// Returns an error if the input begins with JSON over several lines. Otherwise each of its lines
-/// would be an error.
+/// Returns an error if the input begins with a JSON value over several lines. One error is clearer
+/// than an error for each line of the value.
 fn refuse_open_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
     match chunk {
         Some(chunk) if chunk.begins_with_open_json() => Err(CliError::error(message!(

@@ -15,11 +15,12 @@ const MAX_SHOWN_COUNTS: usize = 12;
 pub struct Summary {
     /// Number of decisions per chosen rule or default.
     chosen: HashMap<Chosen, usize>,
-    /// Number of messages for which the classifier found an intent flow, by flow name.
+    /// Number of messages for which the classifier found an intent flow (a flow chosen by meaning),
+    /// by flow name.
     intents: HashMap<String, usize>,
     /// Number of messages that matched no statement and no intent flow.
     unmatched: usize,
-    /// Number of decisions whose message violates what the rules declare about the input.
+    /// Number of decisions whose message violates the `input` that the rules declare.
     breaches: usize,
     /// Number of decisions that exceeded a limit.
     exceeded: usize,

@@ -38,7 +38,7 @@ impl<'a> FileWatch<'a> {
         self.recorded = self.current_stamps();
     }
 
-    /// Also watches the files that were read, and the files that were looked for.
+    /// Also watches the files that the compiler read or looked for, such as imports.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
         self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }
@@ -51,7 +51,8 @@ impl<'a> FileWatch<'a> {
             self.recorded.keys().all(|path| stamps.get(path) == self.recorded.get(path))
         };
         let first = current.clone();
-        // At least one pause, so that files that change all the time do not start a run each time.
+        // Sleeps at least once. So files that change all the time do not cause one run after
+        // another without a pause.
         loop {
             let is_changed = !is_unchanged(&current) || current != first;
             thread::sleep(POLL_INTERVAL);

@@ -182,8 +182,9 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options. Numbers at the given places keep their digits. `masked`
-    /// masks the private keys that an error names.
+    /// Builds the message from the options. `places` are the paths of decimals: the numbers there
+    /// keep all their digits. `masked` masks the names of private fields that an error message
+    /// quotes.
     pub fn read_message(
         &self,
         places: &ExactPlaces,
@@ -200,7 +201,8 @@ impl MessageArgs {
         if let Some(ctx) = &self.ctx {
             let places = places.field("ctx").unwrap_or(ExactPlaces::none());
             let ctx = json::parse_exact(ctx, places).map_err(|error| {
-                // The path in the error begins inside `ctx`.
+                // The path in the error starts inside the value of `ctx`, so `ctx` is added as the
+                // first key.
                 let error = error.with_keys_added("ctx");
                 let error = masked(error);
                 CliError::error(message!(

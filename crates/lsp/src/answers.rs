@@ -365,7 +365,7 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
     let to_lsp_lens = |lens: rulec_ide::hints::CodeLens| {
-        // The lens of a hidden route only shows text. Its command is empty.
+        // A code lens about a hidden route only shows text, so its command is empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),

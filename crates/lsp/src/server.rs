@@ -100,7 +100,8 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     server.run()
 }
 
-/// Returns the language of the editor if messages exist in that language, otherwise the default.
+/// Returns the language for messages: the editor's language if translations exist, otherwise
+/// English.
 fn language_of(locale: Option<&str>) -> Language {
     locale.and_then(Language::of_locale).unwrap_or_default()
 }

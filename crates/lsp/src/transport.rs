@@ -1,5 +1,5 @@
-//! Reads the messages of an editor from standard input. A message that cannot be read is an error
-//! of that message only: the reader reports it, skips to the next header and goes on.
+//! Reads the messages of an editor from standard input. After a message that cannot be read, the
+//! reader reports an error to the editor, skips to the next header, and continues.
 
 use ls_types::notification::{LogMessage, Notification as _};
 use lsp_server::{Connection, Message, Notification};
@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 const MAX_MESSAGE_BYTES: u64 = 64 << 20;
 /// The longest line of a header in bytes.
 const MAX_LINE_BYTES: u64 = 4 << 10;
-/// The header field with the length of a message, in lower case.
+/// The name of the header field that contains the length of a message, in lower case.
 const LENGTH_FIELD: &[u8] = b"content-length:";
 
 /// The threads that move messages between the standard streams and a connection.
@@ -23,7 +23,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// Waits for the end of the threads. Returns the error that ended the connection.
+    /// Waits until both threads have ended. Returns the error that ended the connection, if any.
     pub(super) fn join(self) -> io::Result<()> {
         let joined = |thread: JoinHandle<io::Result<()>>| {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the server panicked")))
@@ -33,8 +33,8 @@ impl Threads {
     }
 }
 
-/// Connects a server with the editor at standard input and output. Errors about messages are in
-/// `language`.
+/// Starts the threads that connect a server with the editor at standard input and output. Error
+/// messages about unreadable input are in `language`.
 pub(super) fn connect(language: Language) -> (Connection, Threads) {
     let (server, editor) = Connection::memory();
     let (received, sent, reports) = (editor.sender, editor.receiver, server.sender.clone());
@@ -49,7 +49,8 @@ pub(super) fn connect(language: Language) -> (Connection, Threads) {
                 Frame::End => return Ok(()),
                 Frame::Message(message) => message,
                 Frame::Unreadable { why, resync } => {
-                    // After a lost frame, one report is enough until a message is read.
+                    // While the reader searches for the next header, further errors are not
+                    // reported.
                     if !lost {
                         let _ = reports.send(report(&why, language));
                     }
@@ -68,11 +69,12 @@ pub(super) fn connect(language: Language) -> (Connection, Threads) {
     (server, Threads { reader, writer })
 }
 
-/// The result of reading the input.
+/// The result of reading one message from the input.
 enum Frame {
     End,
     Message(Box<Message>),
-    /// A message that cannot be read. With `resync`, the end of the message is not known.
+    /// A message that cannot be read. `resync` is true if the end of the message is unknown, so
+    /// that the reader must search for the next header.
     Unreadable {
         why: rulec::Message,
         resync: bool,
@@ -85,14 +87,16 @@ fn report(why: &rulec::Message, language: Language) -> Message {
     Message::Notification(Notification::new(LogMessage::METHOD.to_owned(), params))
 }
 
-/// Reads one message. After a lost frame, first skips to the next header.
+/// Reads one message. If `lost` is true, the position in the input is inside an unreadable message.
+/// The function then first skips to the next header.
 fn read_message(input: &mut impl BufRead, lost: bool) -> io::Result<Frame> {
     let Some(length) = read_length(input, lost)? else { return Ok(Frame::End) };
     let length = match length {
         Ok(length) => length,
         Err(why) => return Ok(Frame::Unreadable { why, resync: true }),
     };
-    // Memory grows with the bytes that arrive, not with the length that the header claims.
+    // The buffer grows with the bytes that arrive. So a header with a wrong length allocates no
+    // memory.
     let mut text = Vec::new();
     if input.take(length).read_to_end(&mut text)? as u64 != length {
         return Ok(Frame::End);
@@ -103,8 +107,8 @@ fn read_message(input: &mut impl BufRead, lost: bool) -> io::Result<Frame> {
     })
 }
 
-/// Reads the header of a message. Returns the length of the message, or why there is none; `None`
-/// at the end of the input.
+/// Reads the header of a message. Returns the length of the message in bytes, or the reason why the
+/// header is invalid; `None` at the end of the input.
 fn read_length(input: &mut impl BufRead, lost: bool) -> io::Result<Option<Result<u64, rulec::Message>>> {
     let mut length = None;
     loop {
@@ -113,7 +117,7 @@ fn read_length(input: &mut impl BufRead, lost: bool) -> io::Result<Option<Result
             return Ok(None);
         }
         let whole = line.ends_with(b"\r\n");
-        // The remains of a lost message may precede a header on its line.
+        // The rest of the unreadable message may be on the same line, before the header.
         let start = if lost && length.is_none() { find_length_field(&line) } else { Some(0) };
         let Some(field) = start.and_then(|start| line.get(start..)).map(<[u8]>::trim_ascii) else { continue };
         match (field, length) {
@@ -136,7 +140,7 @@ fn read_length(input: &mut impl BufRead, lost: bool) -> io::Result<Option<Result
     }
 }
 
-/// Returns where the last header field with a length starts in a line.
+/// Returns the byte offset of the last `Content-Length` field in a line.
 fn find_length_field(line: &[u8]) -> Option<usize> {
     (0..line.len()).rev().find(|&at| strip_length_field(&line[at..]).is_some())
 }

@@ -3,7 +3,7 @@
 //! A message is decided on the caller's task, which takes microseconds. Its handler then runs as a
 //! separate task. Every message returns an [`Outcome`] that names the route, even if the handler
 //! fails. The rule set can be swapped while messages are in flight: each message finishes with the
-//! generation that decided it.
+//! rules that decided it.
 
 mod build;
 mod difference;
@@ -122,7 +122,7 @@ struct ActiveRules {
 pub struct Swapped {
     /// The rules that were active before this change; swapping them in again undoes the change.
     pub previous: LiveRules,
-    /// The generation number of the new active rules.
+    /// Generation of the new active rules: a version number, which is greater for later rules.
     pub generation: u64,
     /// Warnings about the new rules. The rules are active nevertheless.
     pub warnings: Vec<Warning>,

@@ -152,7 +152,8 @@ impl Project {
         let mut state = self.lock_state();
         if id.is_err() && !state.drafts.contains_key(file) {
             drop(state);
-            // The saved texts do not import this file, so the drafts must import it.
+            // The file is not part of the rule set on disk. So it must be part of the rule set with
+            // the drafts, otherwise the request is refused.
             self.snapshot(true).find_file(file)?;
             state = self.lock_state();
         }
@@ -235,7 +236,7 @@ impl Project {
     }
 }
 
-/// Returns a fingerprint of a text, with which a change of the text is detected.
+/// Returns a fingerprint (hash) of a text. A different fingerprint means that the text has changed.
 pub(crate) fn text_fingerprint(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

@@ -37,7 +37,7 @@ const MAX_SLOWEST: usize = 10;
 /// Options of a report: the rules, and optionally a log or messages.
 pub type ReportOptions = Options;
 
-/// Error that prevents the report, as a message.
+/// The reason why the report cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct ReportError(Message);

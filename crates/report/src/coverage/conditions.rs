@@ -34,7 +34,7 @@ pub struct ConditionIndex {
     pub truths: ConditionCoverage,
 }
 
-/// Traversal that collects the conditions that one owner (such as a rule) uses.
+/// Traversal of one owner (such as a rule) that collects all conditions which the owner uses.
 struct OwnerWalk<'c, 'p> {
     conditions: &'c mut ConditionIndex,
     program: &'p Program,

@@ -40,11 +40,12 @@ pub(super) struct CoordinatorInner {
     pub(super) tries: u32,
     pub(super) handlers: HashMap<String, UserFunction<Validated, Json>>,
     pub(super) run_settings: Arc<RunSettings>,
-    /// The workflows created from plans, by id.
+    /// The workflows that were created from plans of the language model, by workflow id.
     pub(super) workflows: Mutex<HashMap<String, Arc<PlanRun>>>,
 }
 
-/// A request to the agent to replace a decision that was rejected.
+/// A request to the agent to replace a rejected decision. The agent is the program's function that
+/// asks the language model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RetryRequest {
@@ -160,9 +161,10 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Registers a node type for plans. The factory creates the processor of a node. It is called
-    /// for every attempt, after the placeholders in the node's config are filled. `START` and `END`
-    /// are built in: they pass their input on.
+    /// Registers a node type that plans (workflows written by a language model) may use. `factory`
+    /// creates the processor of a node. The function is called for every attempt to run the node,
+    /// after the placeholders in the node's config are filled. `START` and `END` are built in: they
+    /// pass their input on.
     pub fn node_kind(
         mut self,
         kind: impl Into<String>,
@@ -186,7 +188,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the maximum number of recovery requests in one run of a plan. Default: 10.
+    /// Sets how many recovery decisions one run of a plan may request after failures of its nodes.
+    /// Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
         self.settings_mut().recoveries = max_requests;
         self

@@ -1,7 +1,8 @@
-//! Runs plans. A plan becomes a [`Workflow`] whose nodes read and update the progress of the run. A
-//! node that already has an output is not run again, so a run can resume where it stopped, even
-//! under a changed plan. When a node fails, it requests a recovery decision and applies it. The
-//! workflow receives the failure only if no recovery helps.
+//! Runs plans, which are workflows that a language model writes. A plan is converted to a
+//! [`Workflow`] whose nodes read and update the progress of the run. A node that already has an
+//! output is not run again, so a run can resume where it stopped, even under a changed plan. When a
+//! node fails, it requests a recovery decision and applies it. The workflow receives the failure
+//! only if no recovery helps.
 
 mod step;
 
@@ -36,7 +37,7 @@ pub(super) struct RunSettings {
     pub node_limit: Duration,
     /// Maximum number of recovery requests per run.
     pub recoveries: u64,
-    /// What all runs used.
+    /// Counts of the HTTP requests and costs of all runs.
     pub usage: Arc<Usage>,
     /// Called after each node with the serialized run.
     pub saving: Option<SaveCallback>,
@@ -59,7 +60,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Returns the status as the rules' input `context` shows it, such as `COMPLETED`.
+    /// Returns the name of the status in the rules' input `context`, such as `COMPLETED`.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Completed => "COMPLETED",
@@ -90,7 +91,7 @@ pub struct RunReport {
     pub unreached: Vec<String>,
 }
 
-/// The reason why a run stopped before its end.
+/// The reason why a run stopped before all its nodes had run.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
     Stopped(RunStatus, String),
@@ -101,7 +102,7 @@ enum EarlyEnd {
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,
-    /// The run's status as the payload validators' context shows it, such as `RUNNING`.
+    /// Name of the run's status in the context of the payload validators, such as `RUNNING`.
     status: Mutex<&'static str>,
     /// Lock that a node holds while it requests a recovery, so that requests happen one after
     /// another.

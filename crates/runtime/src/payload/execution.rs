@@ -261,8 +261,8 @@ impl Judges {
 
 /// Validates a changed plan by the rules, and returns the plan with the rules' corrections. The
 /// error is feedback for a language model. If the rules declare no payload kind for plans, every
-/// plan is accepted. The usage of the runs does not count, since the plan contains the nodes that
-/// already ran.
+/// plan is accepted. The counts of HTTP requests and costs are left out of this validation, because
+/// the plan contains the nodes that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());

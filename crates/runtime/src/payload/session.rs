@@ -1,6 +1,6 @@
-//! A conversation with an agent. The session executes accepted decisions one after another, in the
-//! order of the ranks that the rules give their kinds. It stops when no decision is left, or when a
-//! decision waits for the user's answer.
+//! A conversation with an agent. The session executes accepted decisions one after another, the
+//! lowest rank first. The rules declare a rank for each payload kind. It stops when no decision is
+//! left, or when a decision waits for the user's answer.
 
 use super::coordinator::{Coordinator, RetryRequest};
 use super::execute::RunReport;

@@ -87,9 +87,10 @@ impl RouterBuilder {
         }
     }
 
-    /// Registers the handler of a target: an `async fn(Request)`, or a closure that returns a
-    /// future. The future's output is a JSON value, a [`Reply`](super::Reply) of any `Serialize`,
-    /// or a `Result` of one. `rulec_http::handler` makes a handler that calls a service.
+    /// Registers the handler for the route target `name`: an `async fn(Request)`, or a closure that
+    /// returns a future. The future's output is a JSON value, a [`Reply`](super::Reply) of any
+    /// `Serialize`, or a `Result` of one. `rulec_http::handler` makes a handler that calls a
+    /// service.
     pub fn handler<F, Fut>(self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -380,13 +381,13 @@ pub enum Problem {
         /// The name that was registered twice.
         name: String,
     },
-    /// Two handlers are registered for all other targets.
+    /// Two handlers are registered for the targets that have no handler of their own.
     OtherwiseTwice,
     /// The arguments in the rules do not fit the type of a handler.
     Args {
         /// Name of the handler.
         handler: String,
-        /// What does not fit.
+        /// The reason why the arguments do not fit the type.
         error: ArgsError,
     },
     /// A policy or time limit is set for an unregistered handler.

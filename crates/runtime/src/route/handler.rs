@@ -20,7 +20,8 @@ pub struct Request {
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.
     pub args: Arc<Map<String, Json>>,
-    /// The places in the arguments whose values are decimals. Unstable.
+    /// Paths of the values in `args` that are decimals, so that their digits are kept exactly. Not
+    /// part of the stable API.
     #[doc(hidden)]
     pub exact_args: ExactPlaces,
     /// The constant metadata from the route.
@@ -32,7 +33,7 @@ pub struct Request {
     /// Number of this call of the handler for the message, from 1; greater than 1 for a retry. The
     /// number is 0 in a request from `Request::default()`.
     pub attempt: u32,
-    /// Generation of the rules that decided.
+    /// Generation (version number) of the rules that decided.
     pub generation: u64,
 }
 

@@ -24,7 +24,7 @@ pub struct Outcome {
     pub handler: Option<String>,
     /// The tables from the entry table to the table of the selected route, both included.
     pub path: Vec<String>,
-    /// Generation of the rules that decided.
+    /// Generation (version number) of the rules that decided.
     pub generation: u64,
     /// Violations of the `input` contract in the message.
     pub breaches: Vec<InputViolation>,

@@ -70,7 +70,8 @@ pub struct ShadowStats {
     pub pairs: Vec<PairStats>,
 }
 
-/// The active generation of a router, and the generations that can become active.
+/// The generations (version numbers) of a router's active rules, and of the rules that can become
+/// active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
     /// The active generation.

@@ -39,10 +39,9 @@ impl Latencies {
         self.counts.iter().sum()
     }
 
-    /// Returns an upper bound of a percentile: at least the fraction `share` of the latencies does
-    /// not exceed the result. For `share` 0.99, the result is an upper bound of the 99th
-    /// percentile. It is the upper bound of a bucket. `None` if there are no latencies, or if the
-    /// percentile is above the last bound.
+    /// Returns an upper bound of a quantile, such as the 99th percentile for a `share` of 0.99. The
+    /// result is the upper bound of the bucket that contains the quantile. `None` if there are no
+    /// latencies, or if the quantile is above the last bound.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let rank = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut cumulative_count = 0;

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 const STEP_LIMIT: usize = 10_000;
 
-/// Bytes of one input or output of a node, as JSON. Far more than a model reads, and little of the
-/// memory of a service.
+/// Default limit for one input or output of a node, in bytes of JSON. The limit is far above the
+/// text that a language model can read, and small compared with a server's memory.
 const BYTE_LIMIT: usize = 16 << 20;
 
 type ProcessorFactory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;

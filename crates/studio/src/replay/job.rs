@@ -26,8 +26,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 const TIME_FIELDS: [&str; 3] = ["now", "time", "timestamp"];
 
 impl Replay {
-    /// Decides every line of the file; a line without an entry of its own is decided by `entry`.
-    /// Returns when the replay has ended.
+    /// Decides every line of the file. A line of a decision log names the entry (such as a table)
+    /// that decides it; `entry` decides all other lines. Returns when the replay has ended.
     pub fn run(&self, entry: &str) {
         let result = catch_unwind(AssertUnwindSafe(|| ReplayJob::run(self, entry)));
         match result {

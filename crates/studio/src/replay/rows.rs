@@ -148,7 +148,8 @@ impl Replay {
         }
     }
 
-    /// Masks the private keys that an error names, unless the replay shows private values.
+    /// Masks the names of private fields that an error message quotes, unless the replay shows
+    /// private values.
     pub(super) fn masked_error(&self, error: JsonError) -> JsonError {
         match &self.snapshot.analysis.rules {
             Some(rules) if !self.show_private => rules.masked_error(error),
