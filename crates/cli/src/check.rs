@@ -197,7 +197,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + too_costly) {
         (true, _) => Status::Usage,
-        (_, 0) => Status::Fine,
+        (_, 0) => Status::Success,
         _ => Status::Errors,
     })
 }

@@ -70,10 +70,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         // Serializing texts and numbers cannot fail.
         let report = serde_json::to_string(&imported.report).unwrap_or_default();
         term.print(&Message::verbatim(report));
-        return Ok(Status::Fine);
+        return Ok(Status::Success);
     }
     for note in imported.report.messages() {
         term.print_note(&note);
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }

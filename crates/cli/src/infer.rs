@@ -133,7 +133,7 @@ fn type_of_sample(value: &Json) -> InferredType {
         Json::Number(number) if number.is_f64() => InferredType::Plain("float"),
         Json::Number(_) => InferredType::Plain("int"),
         Json::String(text) if parse_datetime(text).is_some() => InferredType::Plain("datetime"),
-        Json::String(text) => InferredTexts::of_sample(text),
+        Json::String(text) => InferredTexts::from_sample(text),
         Json::Array(items) => InferredType::List(Box::new(
             items.iter().map(type_of_sample).fold(InferredType::Unknown, join_types),
         )),
@@ -304,7 +304,7 @@ fn type_of_constant(value: &Json) -> InferredType {
 }
 
 impl InferredTexts {
-    fn of_sample(text: &str) -> InferredType {
+    fn from_sample(text: &str) -> InferredType {
         let is_value = !text.is_empty()
             && text.chars().count() <= MAX_ENUMERATION_CHARACTERS
             && !text.contains(char::is_whitespace);

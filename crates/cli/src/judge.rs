@@ -148,7 +148,7 @@ pub fn run(
         }
         term.print(&text);
     }
-    Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
+    Ok(if unreadable > 0 { Status::Errors } else { Status::Success })
 }
 
 /// Validates payloads if the input or the output is columnar.

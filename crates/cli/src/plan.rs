@@ -106,7 +106,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 fn report_table<'a>(

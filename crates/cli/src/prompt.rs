@@ -96,7 +96,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.write_json(&output)?;
         }
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Combines the texts about the intent flows and about the choices into one JSON object.

@@ -121,7 +121,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         session.read_line(&line, term, out)?;
     }
     session.finish_input(term, out)?;
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 impl ReplSession {

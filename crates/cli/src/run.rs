@@ -132,7 +132,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if !out.is_closed() {
         term.print(&summary.render(&rules, errors));
     }
-    Ok(if errors > 0 { Status::Errors } else { Status::Fine })
+    Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
 
 /// Decides all messages of a run whose input or output is columnar. Plain decisions are made

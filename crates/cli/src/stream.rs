@@ -123,22 +123,22 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
 
 /// Reads the JSON objects of a JSON lines file, or of standard input, and passes each with its line
 /// number to `on_object`. Lines that are not objects are reported and skipped. Returns the number
-/// of skipped lines. Blank lines are ignored. `masked` masks the names of private fields that an
-/// error message quotes.
+/// of skipped lines. Blank lines are ignored. `mask_error` masks the names of private fields that
+/// an error message quotes.
 pub fn read_objects(
     input: &Path,
     term: &Term,
-    masked: impl Fn(JsonError) -> JsonError,
+    mask_error: impl Fn(JsonError) -> JsonError,
     mut on_object: impl FnMut(u64, Map<String, Json>),
 ) -> Result<usize, CliError> {
     let (input, name, _) = open_input(Some(input), term)?;
     let (mut lines, mut skipped_lines) = (LineReader::new(name.clone(), input), 0);
     while let Some(chunk) = lines.next_chunk()? {
-        refuse_open_json(Some(&chunk), &name)?;
+        refuse_multiline_json(Some(&chunk), &name)?;
         for (number, line) in chunk.lines() {
             let result = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
-                Some(line) => json::parse_object_bytes(line).map_err(|error| masked(error).to_message()),
+                Some(line) => json::parse_object_bytes(line).map_err(|error| mask_error(error).to_message()),
                 None => Err(message!("the line is too long")),
             };
             match result {
@@ -155,9 +155,9 @@ pub fn read_objects(
 
 /// Returns an error if the input begins with a JSON value over several lines. One error is clearer
 /// than an error for each line of the value.
-fn refuse_open_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
+fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
     match chunk {
-        Some(chunk) if chunk.begins_with_open_json() => Err(CliError::error(message!(
+        Some(chunk) if chunk.begins_with_incomplete_json() => Err(CliError::error(message!(
             "`{name}` contains JSON over several lines; write one message a line, for example with \
             `jq -c` (`jq -c '.[]'` for a list)"
         ))),
@@ -197,7 +197,7 @@ impl StreamArgs {
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
         let next_job = || {
             let chunk = lines.next_chunk()?;
-            refuse_open_json(chunk.as_ref(), lines.name())?;
+            refuse_multiline_json(chunk.as_ref(), lines.name())?;
             progress.set_position(lines.bytes_read());
             Ok(chunk)
         };

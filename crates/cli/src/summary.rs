@@ -94,7 +94,7 @@ impl Summary {
         }
         let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
         let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
-        let removed = keep_greatest(&mut counts);
+        let removed = keep_largest(&mut counts);
         let mut parts: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
         if let Some((others, count)) = removed {
             parts.push(message!("{others} others {count}"));
@@ -123,7 +123,7 @@ impl Summary {
 
 /// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in unchanged order. Returns the number and the
 /// sum of the removed counts; `None` if nothing was removed.
-fn keep_greatest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
+fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= MAX_SHOWN_COUNTS {
         return None;
     }

@@ -105,7 +105,7 @@ struct RouterShared {
     guard: Arc<Guard>,
     entry: Option<String>,
     /// Function that returns the permissions of a message's sender.
-    grants: Option<PermissionFn>,
+    permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     stats: RouterCounters,
 }
@@ -354,8 +354,8 @@ impl MessageSender<'_> {
     /// Calls the permission function that the user set. Returns no permissions if no function is
     /// set, or if the function panics.
     fn call_permission_fn(&self) -> Permissions {
-        let Some(grants) = &self.shared.grants else { return Permissions::none() };
-        task::catch_panic(|| grants(self.message)).unwrap_or_else(|_| {
+        let Some(permission_fn) = &self.shared.permission_fn else { return Permissions::none() };
+        task::catch_panic(|| permission_fn(self.message)).unwrap_or_else(|_| {
             // The panic message is left out, because it may contain private data.
             tracing::warn!(target: "rulec::router", "the function that tells the permissions of a sender panicked");
             Permissions::none()

@@ -19,7 +19,7 @@ pub(crate) const TOKEN_HEADER: &str = "x-rulec-token";
 
 /// Content security policy: the page may load its own scripts and styles, and send requests to this
 /// server only.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+const SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Access control of a studio that listens on a port.
@@ -42,7 +42,7 @@ pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Reque
     .await;
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CONTENT_SECURITY_POLICY, SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),

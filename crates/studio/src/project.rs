@@ -17,7 +17,7 @@ pub(crate) struct Project {
     /// Name of the rule set as the user gave it.
     pub name: String,
     origin: TextOrigin,
-    state: Mutex<State>,
+    state: Mutex<ProjectState>,
 }
 
 /// Where the texts of a rule set come from.
@@ -29,7 +29,7 @@ enum TextOrigin {
 }
 
 #[derive(Default)]
-struct State {
+struct ProjectState {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
     saved_snapshot: Option<(Arc<ProjectSnapshot>, Vec<FileStamp>)>,
@@ -64,7 +64,7 @@ impl Project {
         Project { id, name, origin: TextOrigin::Uploaded(text), state: Mutex::default() }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, ProjectState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

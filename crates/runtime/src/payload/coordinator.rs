@@ -34,7 +34,7 @@ pub(super) struct CoordinatorInner {
     bus: Bus<DecisionEvent>,
     pub(super) judges: ArcSwap<Judges>,
     recovery: Option<RecoveryStrategy>,
-    limit: Option<Duration>,
+    recovery_limit: Option<Duration>,
     fallback: Option<FallbackFn>,
     pub(super) agent: Option<UserFunction<RetryRequest, Vec<Proposal>>>,
     pub(super) tries: u32,
@@ -110,7 +110,7 @@ impl CoordinatorBuilder {
 
     /// Sets the time limit of the recovery strategy. Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
-        self.inner.limit = Some(limit);
+        self.inner.recovery_limit = Some(limit);
         self
     }
 
@@ -230,7 +230,7 @@ impl Coordinator {
             bus: Bus::builder().build(),
             judges: ArcSwap::from_pointee(judges),
             recovery: None,
-            limit: None,
+            recovery_limit: None,
             fallback: None,
             agent: None,
             tries: 3,
@@ -305,7 +305,7 @@ impl Coordinator {
         let RecoveryStrategy { kind, strategy } = self.inner.recovery.as_ref()?;
         let mut decision = Proposal::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
-        let reason = match task::call_function(self.inner.limit, strategy, failure.clone()).await {
+        let reason = match task::call_function(self.inner.recovery_limit, strategy, failure.clone()).await {
             Ok(payload) => {
                 if let Some(payload_kind) =
                     payload["action_type"].as_str().filter(|payload_kind| judges.get(payload_kind).is_some())

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The type of the nodes that make HTTP requests.
-const REQUEST_KIND: &str = "HTTP";
+const HTTP_NODE_KIND: &str = "HTTP";
 
 /// How long a request is counted in the context field `requests_last_minute`.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ struct Counts {
 impl Usage {
     /// Counts one attempt to run a node of this type, if nodes of this type make HTTP requests.
     pub fn count_attempt(&self, kind: &str) {
-        if kind == REQUEST_KIND {
+        if kind == HTTP_NODE_KIND {
             let mut counts = self.lock();
             counts.api_calls += 1;
             counts.requests.push_back(Instant::now());

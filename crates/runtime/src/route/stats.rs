@@ -144,7 +144,7 @@ pub struct RouterStats {
 /// The counters of a running router. Each message and each handler call updates them.
 #[derive(Default)]
 pub(super) struct RouterCounters {
-    numbers: Mutex<CounterState>,
+    state: Mutex<CounterState>,
 }
 
 #[derive(Default)]
@@ -157,7 +157,7 @@ struct CounterState {
 
 impl RouterCounters {
     fn lock_counters(&self) -> MutexGuard<'_, CounterState> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts one message by its route and its result. `result` is a word that

@@ -100,7 +100,8 @@ impl<'r> ReplayJob<'r> {
         let decider = to_decider(&replay.snapshot)?;
         let older_decider = replay.older_snapshot.as_deref().map(to_decider).transpose()?;
         let job = ReplayJob { replay, entry, decider, older_decider, batch: ReplayResults::default() };
-        job.run_lines().map_err(|error| message!("`{}` cannot be read: {error}", replay.source.about.name))
+        job.run_lines()
+            .map_err(|error| message!("`{}` cannot be read: {error}", replay.source.description.name))
     }
 
     fn run_lines(mut self) -> io::Result<bool> {

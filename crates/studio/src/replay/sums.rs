@@ -25,7 +25,7 @@ impl Replay {
             .iter()
             .map(|(line, message)| LineMistake { line: *line, message: localized(message) });
         ReplaySums {
-            source: self.source.about.name.clone(),
+            source: self.source.description.name.clone(),
             is_log: results.is_log,
             failure: results.failure.as_ref().map(localized),
             refused: results.invalid_lines,
