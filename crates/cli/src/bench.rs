@@ -77,9 +77,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         ));
     }
     let measured = measure_decisions(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
-    let figures =
+    let report =
         BenchReport { rules: rules.program().rules.len(), load_time: loaded, lines: &lines, measured };
-    figures.print(args, out)?;
+    report.print(args, out)?;
     Ok(if rejected_messages == 0 { Status::Success } else { Status::Errors })
 }
 

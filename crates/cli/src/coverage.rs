@@ -45,7 +45,7 @@ pub struct CoveredShare {
     total: usize,
 }
 
-/// Counts the covered items of each kind, in several files together.
+/// Adds up, over several files, the covered items and all items of each kind, such as `route`.
 pub fn covered_shares<'c, 'r: 'c>(
     files: impl Iterator<Item = (&'c Coverage<'r>, &'c [Finding])>,
 ) -> Vec<CoveredShare> {

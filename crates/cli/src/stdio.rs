@@ -56,11 +56,15 @@ pub fn output_files() -> Vec<Metadata> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
-        let own = |stream: std::os::fd::BorrowedFd<'_>| {
+        let metadata_of = |stream: std::os::fd::BorrowedFd<'_>| {
             std::fs::File::from(stream.try_clone_to_owned().ok()?).metadata().ok()
         };
         let (output, errors) = (io::stdout(), io::stderr());
-        [own(output.as_fd()), own(errors.as_fd())].into_iter().flatten().filter(Metadata::is_file).collect()
+        [metadata_of(output.as_fd()), metadata_of(errors.as_fd())]
+            .into_iter()
+            .flatten()
+            .filter(Metadata::is_file)
+            .collect()
     }
     #[cfg(not(unix))]
     Vec::new()

@@ -172,7 +172,7 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 impl StreamArgs {
-    /// Returns the named file, if any.
+    /// Returns the path of the input as named on the command line, if any.
     pub fn input_path(&self) -> Option<&Path> {
         self.input.as_deref()
     }

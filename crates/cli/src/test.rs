@@ -228,8 +228,9 @@ fn write_outcomes(
     Ok(())
 }
 
-/// Reports the coverage of the tests if requested. Returns true if it is below a minimum. If the
-/// output format is for programs, the coverage text is printed on standard error instead.
+/// Reports the coverage of the tests if requested. Returns true if the coverage is below a minimum
+/// of `--fail-under`. If the output format is for programs, the coverage text is printed on
+/// standard error instead.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],

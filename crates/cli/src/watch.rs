@@ -82,6 +82,7 @@ impl<'a> FileWatch<'a> {
 /// True if two paths are equal except for a leading `./`, or lead to one file.
 fn is_same_path(left: &Path, right: &Path) -> bool {
     let without_dot = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
-    let real = |path: &Path| path.canonicalize().ok();
-    without_dot(left) == without_dot(right) || real(left).is_some_and(|left| real(right) == Some(left))
+    let canonical = |path: &Path| path.canonicalize().ok();
+    without_dot(left) == without_dot(right)
+        || canonical(left).is_some_and(|left| canonical(right) == Some(left))
 }

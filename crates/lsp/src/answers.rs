@@ -322,14 +322,14 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         .diagnostics
         .iter()
         .chain(analyzed_file.findings().iter().map(|finding| &finding.diagnostic));
-    let mut offers = Vec::new();
+    let mut quick_fixes = Vec::new();
     for diagnostic in all_diagnostics {
         let overlaps_request = |span: Span| span.file == file && span.start <= end && start <= span.end;
         if !diagnostic.span().is_some_and(overlaps_request) {
             continue;
         }
         for action in actions::for_diagnostic(diagnostic, &analyzed_file.analysis.sources) {
-            offers.push(CodeActionOrCommand::CodeAction(CodeAction {
+            quick_fixes.push(CodeActionOrCommand::CodeAction(CodeAction {
                 title: action.title.localized(analyzed_file.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
                 diagnostics: Some(vec![findings::to_lsp_diagnostic(&analyzed_file, diagnostic)]),
@@ -339,7 +339,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
             }));
         }
     }
-    Ok(Some(offers))
+    Ok(Some(quick_fixes))
 }
 
 pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {

@@ -116,14 +116,14 @@ fn read_length(input: &mut impl BufRead, resyncing: bool) -> io::Result<Option<R
         if input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
-        let whole = line.ends_with(b"\r\n");
+        let is_complete_line = line.ends_with(b"\r\n");
         // The rest of the unreadable message may be on the same line, before the header.
         let start = if resyncing && length.is_none() { find_length_field(&line) } else { Some(0) };
         let Some(field) = start.and_then(|start| line.get(start..)).map(<[u8]>::trim_ascii) else { continue };
         match (field, length) {
             (b"", Some(length)) => return Ok(Some(Ok(length))),
             (b"", None) => return Ok(Some(Err(message!("its header has no `Content-Length`")))),
-            _ if !whole && !resyncing => {
+            _ if !is_complete_line && !resyncing => {
                 return Ok(Some(Err(message!("its header has a line without an end"))));
             }
             _ => {}

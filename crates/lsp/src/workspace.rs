@@ -195,9 +195,9 @@ impl Workspace {
     /// Returns the analyses of all main files, for requests about the whole workspace.
     pub fn all_analyses(&self) -> Vec<Rc<AnalyzedFile>> {
         let files: BTreeSet<PathBuf> = self.with_import_graph(|imports| imports.keys().cloned().collect());
-        let mains: BTreeSet<PathBuf> =
+        let main_paths: BTreeSet<PathBuf> =
             files.iter().chain(self.open.keys()).map(|path| self.find_main_file(path)).collect();
-        mains.iter().map(|path| self.analyse_cached(path)).collect()
+        main_paths.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
     fn analyse_cached(&self, path: &Path) -> Rc<AnalyzedFile> {

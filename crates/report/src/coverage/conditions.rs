@@ -46,8 +46,8 @@ struct OwnerWalk<'c, 'p> {
 }
 
 impl ConditionIndex {
-    /// Collects the conditions of a program. `statements` are the parsed statements of all its
-    /// files.
+    /// Collects all conditions of a program. `statements` are the parsed statements of the
+    /// program's files.
     pub fn new(program: &Program, statements: &[Statement]) -> ConditionIndex {
         let mut conditions = ConditionIndex::default();
         for (index, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {

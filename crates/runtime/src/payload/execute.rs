@@ -151,7 +151,7 @@ impl PlanRun {
     }
 
     pub fn lock_state(&self) -> MutexGuard<'_, RunState> {
-        // Code under this lock keeps the state consistent even if it panics.
+        // A panic under this lock leaves the state consistent, so a poisoned lock is still usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -71,7 +71,7 @@ impl Usage {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        // Code under this lock keeps the counts consistent even if it panics.
+        // A panic under this lock leaves the counts consistent, so a poisoned lock is still usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

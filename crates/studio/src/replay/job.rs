@@ -208,14 +208,14 @@ impl<'r> ReplayJob<'r> {
             self.batch.masked_messages += 1;
         }
         let Some(result) = self.decider.decide(entry, message, self.older_decider.is_some()) else { return };
-        let otherwise = result.key != logged_key;
-        self.batch.changed_from_log += usize::from(otherwise);
+        let differs_from_log = result.key != logged_key;
+        self.batch.changed_from_log += usize::from(differs_from_log);
         let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
         let (older_key, flipped) = match &older_result {
             Some(older) => {
                 (older.as_ref().map_or("", |older| &*older.key), is_different_result(older.as_ref(), &result))
             }
-            None => (&*logged_key, otherwise),
+            None => (&*logged_key, differs_from_log),
         };
         self.add_row(DecidedMessage {
             offset,
