@@ -174,7 +174,7 @@ pub fn write_output(
     out.flush()
 }
 
-/// Returns the named files and all `*.rules` below the named folders.
+/// Returns the named files, and all `*.rules` files below the named folders.
 pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     Ok(collect_targets(paths, None)?.into_iter().map(|target| target.path).collect())
 }

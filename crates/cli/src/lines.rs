@@ -44,8 +44,8 @@ impl LineChunk {
             return false;
         };
         match first {
-            // If the second line is a message of its own, the first line is not open JSON but a
-            // damaged message.
+            // If the second line is a message of its own, the first line is not the start of a
+            // longer JSON value but a damaged message.
             b"{" => !second.starts_with(b"{"),
             _ => first.starts_with(b"[") && !first.ends_with(b"]"),
         }

@@ -93,8 +93,8 @@ pub fn find_intent<'a>(
     }
 }
 
-/// Returns a note that says where the model's answer to a question is read from. This program calls
-/// no language model.
+/// Returns a note that names the message field from which the language model's answer is read. The
+/// note is needed because this program calls no language model.
 pub fn model_question_note(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
     message!(

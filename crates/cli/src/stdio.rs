@@ -70,7 +70,7 @@ pub fn output_files() -> Vec<Metadata> {
     Vec::new()
 }
 
-/// True if both metadata belong to the same file, even if it was found under different paths.
+/// True if both metadata belong to the same file, even if the file was found under different paths.
 pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]
     {

@@ -68,7 +68,8 @@ impl Summary {
         let mut counts: Vec<(Message, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
             let rules = table.order.iter().map(|id| Chosen::Rule(*id));
-            // All keyword patterns of a flow are rules with the name of the flow.
+            // Each keyword pattern of a flow is a rule with the flow's name. Their counts are added
+            // up.
             let mut count_indexes: HashMap<&str, usize> = HashMap::new();
             for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
                 let Some(&count) = self.chosen.get(&chosen) else { continue };

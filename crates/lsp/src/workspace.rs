@@ -233,8 +233,9 @@ impl Workspace {
         analyzed_file
     }
 
-    /// Returns the root folder of a file. Imports are resolved relative to the root folder. It is
-    /// the outermost workspace folder that contains the file, or else the file's own folder.
+    /// Returns the root folder of a file. Imports are resolved relative to the root folder. The
+    /// root folder is the outermost workspace folder that contains the file, or else the file's own
+    /// folder.
     fn find_root(&self, path: &Path) -> PathBuf {
         let containing_folders = self.folders.iter().filter(|folder| path.starts_with(folder));
         let outermost = containing_folders.min_by_key(|folder| folder.components().count());

@@ -7,15 +7,16 @@
 //! NodeExecutionFailed ──recovery──▶ Proposal (such as error_recovery)
 //! ```
 //!
-//! [`Judges`] are the validators of decisions. They can serve as middleware for any
+//! [`Judges`] are the validators of decisions. These validators can serve as middleware for any
 //! [`Bus`](crate::events::Bus) of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also
 //! reacts to events. When a workflow node fails, the coordinator calls the program's recovery
 //! strategy. When a payload is rejected, the coordinator proposes a payload of the fallback kind.
 //!
 //! A decision may contain a plan, which is a workflow written by the language model. The
 //! coordinator executes plans if the program registers the node types that they use. A [`Session`]
-//! executes the decisions of one conversation one after another. It also asks the agent to replace
-//! rejected decisions, and waits for the user's answers.
+//! executes the decisions of one conversation one after another. The session also asks the agent
+//! (the program's function that asks the language model) to replace rejected decisions, and waits
+//! for the user's answers.
 //!
 //! ```
 //! use rulec::Rules;

@@ -364,8 +364,8 @@ fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     }
     let is_declared = |name: &String| kind.object.fields.iter().any(|field| *field.name == **name);
     fields.retain(|name, _| is_declared(name));
-    // The field `action_type` contains the kind of the rejected decision, so it is wrong for the
-    // fallback.
+    // The field `action_type` contains the kind of the rejected decision, so its value would be
+    // wrong for the fallback.
     fields.remove("action_type");
     Json::Object(fields)
 }

@@ -22,8 +22,8 @@ use std::time::Duration;
 use step::PlanStep;
 use tokio::time::Instant;
 
-/// Creates the processor that does the work of a node. Called for every attempt, after the
-/// placeholders in the node's config are filled.
+/// A function that creates the processor of a node. It is called for every attempt to run the node,
+/// after the placeholders in the node's config are filled.
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
@@ -124,8 +124,8 @@ pub(super) struct RunState {
 /// A function that requests a recovery for a node's failure. Returns `None` if there is no
 /// recovery.
 pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
-/// A function that validates a plan and returns it with corrections. The error is feedback for a
-/// language model.
+/// A function that validates a plan by the rules, and returns the plan with the rules' corrections.
+/// The error is feedback for a language model.
 pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
 impl PlanRun {

@@ -146,7 +146,8 @@ impl Coordinator {
     /// payload validators' context.
     async fn run_workflow(&self, run: &Arc<PlanRun>) -> RunReport {
         self.set_run_status(run, "RUNNING");
-        // This status is reported if the future is dropped. It is replaced when the run ends.
+        // The status that is reported if the future is dropped. At the end of the run, another
+        // status replaces it.
         let mut final_report = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let plan_validator: PlanValidator = Arc::new(move |plan: &Plan| {

@@ -35,7 +35,7 @@ struct PlanPayload {
     other_fields: Map<String, Json>,
 }
 
-/// A node of a plan.
+/// A node of a plan, with the fields of the node's JSON object.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PlanNode {
     #[serde(rename = "node_id")]
@@ -60,7 +60,7 @@ struct PlanPayloadEdge {
     condition: Option<String>,
 }
 
-/// An edge of a plan.
+/// An edge of a plan, with its compiled condition.
 #[derive(Clone, Debug)]
 pub(super) struct PlanEdge {
     pub from: String,
@@ -360,8 +360,8 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Builds the failure of a node. It includes facts about the run, for the rules and for the
-    /// recovery strategy.
+    /// Builds the failure of a node. The failure includes facts about the run, for the rules and
+    /// for the recovery strategy.
     pub fn node_failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let no_failure = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&no_failure);

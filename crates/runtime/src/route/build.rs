@@ -89,8 +89,8 @@ impl RouterBuilder {
 
     /// Registers the handler for the route target `name`: an `async fn(Request)`, or a closure that
     /// returns a future. The future's output is a JSON value, a [`Reply`](super::Reply) of any
-    /// `Serialize`, or a `Result` of one. `rulec_http::handler` makes a handler that calls a
-    /// service.
+    /// `Serialize`, or a `Result` of any `Serialize`. `rulec_http::handler` makes a handler that
+    /// calls a service.
     pub fn handler<F, Fut>(self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,

@@ -38,12 +38,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the message's `text`; empty if it has none.
+    /// Returns the field `text` of the message; empty if the message has no such text.
     pub fn text(&self) -> &str {
         self.message.get("text").and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// Returns the message's `ctx`; null if it has none.
+    /// Returns the field `ctx` of the message; null if the message has no such field.
     pub fn context(&self) -> &Json {
         self.message.get("ctx").unwrap_or(&Json::Null)
     }

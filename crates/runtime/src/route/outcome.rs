@@ -28,7 +28,8 @@ pub struct Outcome {
     pub generation: u64,
     /// Violations of the `input` contract in the message.
     pub breaches: Vec<InputViolation>,
-    /// Names of the required arguments that had no value. The handler receives null for them.
+    /// Names of the required arguments that had no value. The handler receives null for these
+    /// arguments.
     pub missing_args: Vec<String>,
     /// The permissions that the handler requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]

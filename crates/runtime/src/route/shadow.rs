@@ -97,8 +97,8 @@ pub enum SwitchError {
         /// The generation of the current shadow rules.
         is: u64,
     },
-    /// No kept rule set has this generation. It was never active, is no longer kept, or was edited
-    /// since.
+    /// No kept rule set has this generation. The rule set was never active, is no longer kept, or
+    /// was edited since.
     NotKept {
         /// The generation that the caller named.
         asked: u64,

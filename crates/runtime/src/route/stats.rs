@@ -69,8 +69,8 @@ pub struct Counts {
     /// Number of messages or calls for which the handler was not called, because its circuit was
     /// open.
     pub circuit_open: u64,
-    /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. They call
-    /// no handler.
+    /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. Such
+    /// messages call no handler.
     pub decided: u64,
     /// Number of messages that were not decided, because they are not objects.
     pub invalid: u64,

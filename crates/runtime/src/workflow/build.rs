@@ -191,8 +191,8 @@ impl WorkflowBuilder {
                 continue;
             }
             step_indices.insert(node.id.clone(), steps.len());
-            // If a step is missing, the workflow is not built. So the wrong indices of later steps
-            // do not matter.
+            // If a step cannot be built, later steps get wrong indices. The indices do not matter,
+            // because the whole workflow is then not built.
             match self.build_step(node) {
                 Ok(step) => steps.push(step),
                 Err(finding) => findings.push(finding),
