@@ -135,8 +135,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Decides all messages of a run whose input or output is columnar. Plain decisions are made
-/// directly on the columns.
+/// Decides all messages of a run whose input or output is columnar. Plain decisions (without
+/// explanation or intent flow) are made directly on the columns, without conversion to JSON.
 #[cfg(feature = "columns")]
 fn decide_columns<W: Worker>(
     args: &Args,
@@ -225,8 +225,8 @@ impl Worker for DecidingWorker<'_> {
     }
 }
 
-/// Writes the output line of a plain decision. The line is the same as a serialized
-/// [`DecidedLine`], but is written faster.
+/// Writes the output line of a plain decision (without explanation or intent flow). The line is the
+/// same as a serialized [`DecidedLine`], but is written faster.
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"{\"line\":");
     out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());

@@ -26,9 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Selects how the results of messages are computed: as plain decisions directly on columns, or by
 /// workers. Also creates the output columns.
 pub struct AnswerMode<'a> {
-    /// The rules and the entry (a table or router), if each result is a plain decision. Plain
-    /// decisions are made directly on columns, without conversion to JSON. `None` if workers
-    /// compute the results.
+    /// The rules and the entry (a table or router), if each result is a plain decision (without
+    /// explanation, intent flow or payload). Plain decisions are made directly on columns, without
+    /// conversion to JSON. `None` if workers compute the results.
     decisions: Option<(&'a Rules, Entry<'a>)>,
     /// Whether a result also lists all matching routes.
     matched: bool,

@@ -4,7 +4,7 @@ use super::node::NodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// An input that has arrived at a node.
+/// An input that was delivered to a node, with the node that delivered the input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
     /// The node that delivered the input.

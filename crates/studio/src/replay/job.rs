@@ -56,7 +56,7 @@ impl Replay {
     }
 }
 
-/// Length of a line that was read, and whether it exceeds the limit.
+/// Length of a line that was read, and whether the line is longer than a message may be.
 struct LineRead {
     /// Number of bytes of the line in the file, including the line break.
     bytes: u64,
