@@ -17,7 +17,8 @@ pub struct Document {
     pub context: Option<Json>,
 }
 
-/// Returns the parser of an option that names a system.
+/// Returns the clap parser for the name of a system: another program whose JSON documents can be
+/// loaded.
 pub fn system_parser() -> impl TypedValueParser<Value = System> {
     PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
 }

@@ -88,8 +88,8 @@ fn chinese_argument(arg: Arg) -> Arg {
     arg.help(short).long_help(long).hide_default_value(true).hide_possible_values(true)
 }
 
-/// Returns the examples of a page without their English descriptions, and the paragraphs that have
-/// a translation.
+/// Returns the example commands of a help page, without their English descriptions. Adds the
+/// paragraphs of the page that have a Chinese translation.
 fn chinese_examples(after_help: &str) -> String {
     let mut parts = Vec::new();
     for paragraph in after_help.split("\n\n") {

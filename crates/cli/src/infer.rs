@@ -149,7 +149,7 @@ fn type_of_sample(value: &Json) -> InferredType {
     }
 }
 
-/// Returns a type that covers the values of both types.
+/// Returns a type that includes all values of both types, such as `number` for `int` and `float`.
 fn join_types(left: InferredType, right: InferredType) -> InferredType {
     match (left, right) {
         (InferredType::Unknown, ty) | (ty, InferredType::Unknown) => ty,

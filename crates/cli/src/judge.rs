@@ -181,7 +181,7 @@ struct JudgingWorker<'j> {
     judges: &'j StreamJudges,
     /// Numbers of accepted, corrected and rejected payloads.
     counts: [usize; 3],
-    /// Number of payloads that exceeded a limit.
+    /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
     exceeded: usize,
 }
 
