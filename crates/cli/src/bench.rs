@@ -77,9 +77,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         ));
     }
     let measured = measure_decisions(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
-    let figures = BenchReport { rules: rules.program().rules.len(), loaded, lines: &lines, measured };
-    figures.print(args, out)?;
-    Ok(if rejected_messages == 0 { Status::Fine } else { Status::Errors })
+    let report =
+        BenchReport { rules: rules.program().rules.len(), load_time: loaded, lines: &lines, measured };
+    report.print(args, out)?;
+    Ok(if rejected_messages == 0 { Status::Success } else { Status::Errors })
 }
 
 /// Measured decision times, in nanoseconds.
@@ -87,7 +88,7 @@ struct DecisionTimes {
     decided: u64,
     mean: f64,
     /// Times of the decisions that were timed one by one, in ascending order.
-    single: Vec<u64>,
+    sorted_times: Vec<u64>,
 }
 
 fn measure_decisions(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> DecisionTimes {
@@ -104,34 +105,37 @@ fn measure_decisions(session: &mut Session, lines: &[Vec<u8>], budget: Duration)
         decided += lines.len() as u64;
     }
     let mean = phase_start.elapsed().as_nanos() as f64 / decided.max(1) as f64;
-    let (mut single, phase_start) = (Vec::new(), Instant::now());
+    let (mut sorted_times, phase_start) = (Vec::new(), Instant::now());
     for line in lines.iter().cycle() {
         let start = Instant::now();
         let _ = black_box(session.decide_line(line));
-        single.push(start.elapsed().as_nanos() as u64);
-        if single.len() >= MAX_TIMED_DECISIONS || phase_start.elapsed() >= budget / 2 {
+        sorted_times.push(start.elapsed().as_nanos() as u64);
+        if sorted_times.len() >= MAX_TIMED_DECISIONS || phase_start.elapsed() >= budget / 2 {
             break;
         }
     }
-    single.sort_unstable();
-    DecisionTimes { decided, mean, single }
+    sorted_times.sort_unstable();
+    DecisionTimes { decided, mean, sorted_times }
 }
 
 struct BenchReport<'a> {
     rules: usize,
-    loaded: Duration,
+    load_time: Duration,
     lines: &'a [Vec<u8>],
     measured: DecisionTimes,
 }
 
 impl BenchReport<'_> {
     fn print(&self, args: &Args, out: &mut Out) -> Result<(), CliError> {
-        let DecisionTimes { decided, mean, single } = &self.measured;
+        let DecisionTimes { decided, mean, sorted_times } = &self.measured;
         let percentile = |share: f64| {
-            single.get((single.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or_default()
+            sorted_times
+                .get((sorted_times.len().saturating_sub(1) as f64 * share) as usize)
+                .copied()
+                .unwrap_or_default()
         };
         let bytes = self.lines.iter().map(Vec::len).sum::<usize>() / self.lines.len().max(1);
-        let loaded = self.loaded.as_secs_f64() * 1e3;
+        let loaded = self.load_time.as_secs_f64() * 1e3;
         let per_second = 1e9 / mean;
         if args.format == Format::Json {
             let figures = json!({

@@ -63,7 +63,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Some(key) => message!("{built}, signed with {}", key.verifying_key().to_string()),
         None => built,
     })?;
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 fn is_same_file(left: &Path, right: &Path) -> bool {

@@ -85,8 +85,8 @@ fn parse_warning_code(text: &str) -> Result<Code, String> {
 
 const MAX_SHOWN_FINDINGS: usize = 100;
 
-/// The number of findings that may still be shown for one file. Warnings get only the part of the
-/// limit that errors do not need.
+/// The number of findings of one file that may still be shown. Errors take precedence: warnings
+/// share the places that errors leave free.
 struct FindingQuota {
     errors: usize,
     warnings: usize,
@@ -197,7 +197,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + too_costly) {
         (true, _) => Status::Usage,
-        (_, 0) => Status::Fine,
+        (_, 0) => Status::Success,
         _ => Status::Errors,
     })
 }
@@ -224,9 +224,9 @@ fn reported_findings<'a>(
     findings
 }
 
-/// Returns the findings of each file in the order of their severity: errors, denied warnings, and
-/// warnings about mistakes, about messages that rules may overlook, and about superfluous parts.
-/// Unread fields are last.
+/// Returns the findings of each file, the most severe first. Errors come first, then denied
+/// warnings, then warnings about likely mistakes. They are followed by warnings about messages that
+/// the rules may handle unexpectedly, about unused parts of the rules, and about unread fields.
 fn by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnostic<'a>> {
     let rank = |finding: &ReportedDiagnostic<'_>| match finding.diagnostic.code {
         _ if finding.diagnostic.is_error() => 0,

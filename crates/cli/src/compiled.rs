@@ -38,7 +38,7 @@ pub struct Compiled {
     is_artifact: bool,
     /// The JSON document from which the rules were loaded, if any.
     document: Option<Document>,
-    /// The files that were read from disk, or looked for: sources, and files with words.
+    /// The files that the compiler read or looked for on disk: rule files and word lists.
     pub files: Vec<PathBuf>,
 }
 
@@ -116,8 +116,8 @@ impl CompileTarget {
         if self.is_stdin() { STDIN.to_owned() } else { self.path.display().to_string() }
     }
 
-    /// Compiles the file, or loads it if it is already compiled. Host functions may be missing,
-    /// because this program provides none.
+    /// Compiles the file, or loads it if it is already compiled. Host functions (functions of an
+    /// embedding program) may be missing, because this program provides none.
     pub fn compile(self) -> Result<Compiled, CliError> {
         self.compile_verified(None)
     }
@@ -185,7 +185,7 @@ impl CompileTarget {
     /// Compiles the file with edited texts in place of some files on disk. The keys of `texts` are
     /// canonical paths.
     pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
-        // A fix changes rules only, so a document is read again as it is.
+        // Fixes edit rules only. So a JSON document is loaded again unchanged.
         if self.is_document()
             && let Ok(compiled) = self.clone().load_document()
         {

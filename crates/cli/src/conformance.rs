@@ -68,5 +68,5 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
         }
     }
     out.write_message(&message!("{} passed, {} failed", report.passed, report.failures.len()))?;
-    Ok(if report.failures.is_empty() { Status::Fine } else { Status::Errors })
+    Ok(if report.failures.is_empty() { Status::Success } else { Status::Errors })
 }

@@ -45,7 +45,7 @@ pub struct CoveredShare {
     total: usize,
 }
 
-/// Counts the covered items of each kind, in several files together.
+/// Adds up, over several files, the covered items and all items of each kind, such as `route`.
 pub fn covered_shares<'c, 'r: 'c>(
     files: impl Iterator<Item = (&'c Coverage<'r>, &'c [Finding])>,
 ) -> Vec<CoveredShare> {
@@ -66,8 +66,8 @@ fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
     KINDS.into_iter().map(share_of).filter(|share| share.total > 0).collect()
 }
 
-/// Returns a message for each kind that is covered less than a minimum. The minimum for a kind
-/// precedes the minimum for every kind.
+/// Returns a message for each kind that is covered less than a minimum. A minimum for one kind
+/// takes precedence over a minimum for all kinds.
 pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Vec<Message> {
     let mut failures = Vec::new();
     for CoveredShare { kind, covered, total } in shares {

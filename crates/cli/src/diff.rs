@@ -128,7 +128,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
     }
-    Ok(if verdict == Verdict::Same && !flipped { Status::Fine } else { Status::Errors })
+    Ok(if verdict == Verdict::Same && !flipped { Status::Success } else { Status::Errors })
 }
 
 fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
@@ -249,13 +249,13 @@ fn format_decision(decision: &Json) -> String {
     to_printable(&summary).into_owned()
 }
 
-/// Decides every message of a file with both versions, and collects the differences. `shown` masks
-/// the private values of an example.
+/// Decides every message of a file with both versions, and collects the differences. `mask_private`
+/// masks the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     path: &Path,
     term: &Term,
-    shown: impl Fn(Json) -> Json,
+    mask_private: impl Fn(Json) -> Json,
 ) -> Result<Replay, CliError> {
     let (input, name, _) = open_input(Some(path), term)?;
     let mut lines = LineReader::new(name, input);
@@ -298,7 +298,7 @@ fn replay_messages(
             });
             flip.count += 1;
             if flip.examples.len() < MAX_EXAMPLES {
-                flip.examples.push(ExampleMessage { line, message: shown(message) });
+                flip.examples.push(ExampleMessage { line, message: mask_private(message) });
             }
         }
     }

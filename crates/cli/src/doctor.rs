@@ -89,7 +89,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         )));
     }
     summary.print_report(compiled, &coverage, out)?;
-    Ok(if rejected_lines == 0 { Status::Fine } else { Status::Errors })
+    Ok(if rejected_lines == 0 { Status::Success } else { Status::Errors })
 }
 
 impl LogSummary {

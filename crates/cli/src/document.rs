@@ -1,5 +1,5 @@
-//! Another system's JSON document in place of a rules file. The report of the import becomes
-//! diagnostics, whose positions lie in the JSON text.
+//! Loads rules from another system's JSON document instead of a rules file. The warnings of this
+//! import become diagnostics that refer to positions in the JSON text.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::{Code, CompileError, Diagnostic, FileId, Rules, SourceMap, Span};
@@ -12,11 +12,13 @@ use serde_json::Value as Json;
 pub struct Document {
     sources: SourceMap,
     diagnostics: Vec<Diagnostic>,
-    /// For a payload context: the object that the rules read as `context`.
+    /// The object that the rules read as `context`; `None` unless the document is a payload
+    /// context.
     pub context: Option<Json>,
 }
 
-/// Returns the parser of an option that names a system.
+/// Returns the clap parser for the name of a system: another program whose JSON documents can be
+/// loaded.
 pub fn system_parser() -> impl TypedValueParser<Value = System> {
     PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
 }
@@ -58,7 +60,7 @@ impl Document {
     }
 }
 
-/// Returns the result for a document that cannot be loaded.
+/// Returns the error result of [`load`], for a document that cannot be loaded.
 fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
     let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
     (Err(CompileError::from(diagnostic)), document)

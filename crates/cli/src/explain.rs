@@ -39,7 +39,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.write_styled(render_markdown(&page, color).trim_end())?;
         }
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Parses a diagnostic code. Leading zeros and the letter `E` may be missing.

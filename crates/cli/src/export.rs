@@ -46,5 +46,5 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         exported.report.messages().for_each(|note| term.print_note(&note));
     }
     let is_complete = exported.report.skipped().next().is_none();
-    Ok(if is_complete { Status::Fine } else { Status::Errors })
+    Ok(if is_complete { Status::Success } else { Status::Errors })
 }

@@ -174,7 +174,7 @@ pub fn write_output(
     out.flush()
 }
 
-/// Returns the named files and all `*.rules` below the named folders.
+/// Returns the named files, and all `*.rules` files below the named folders.
 pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     Ok(collect_targets(paths, None)?.into_iter().map(|target| target.path).collect())
 }
@@ -235,8 +235,8 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     Ok((bytes, name))
 }
 
-/// Reads a JSON object from a file or from standard input. A byte order mark is allowed. Numbers at
-/// the given places keep their digits.
+/// Reads a JSON object from a file or from standard input. A byte order mark is allowed. `places`
+/// are the paths of decimals: the numbers there keep all their digits.
 pub fn read_json_object(
     path: &Path,
     places: &ExactPlaces,
@@ -247,8 +247,8 @@ pub fn read_json_object(
     json::parse_object_bytes_exact(bytes, places).map_err(|error| to_error(&name, &error))
 }
 
-/// Parses the JSON object given with `--input`; `-` reads standard input. Numbers at the given
-/// places keep their digits.
+/// Parses the JSON object given with `--input`; `-` reads standard input. `places` are the paths of
+/// decimals: the numbers there keep all their digits.
 pub fn parse_input_object(
     text: &str,
     places: &ExactPlaces,
@@ -350,8 +350,8 @@ pub fn show_errors(compiled: &Compiled, term: &Term) {
     }
 }
 
-/// Prints a note if the rules use host functions. This program provides none, so their results
-/// count as missing.
+/// Prints a note if the rules use host functions (functions of an embedding program). This program
+/// provides none, so their results count as missing.
 pub fn note_missing_functions(rules: &Rules, term: &Term) {
     // Functions with a feature, such as `request.…`, are computed by the engine itself.
     let host_functions = rules.program().externs.iter().filter(|function| function.feature.is_none());

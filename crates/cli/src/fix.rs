@@ -28,7 +28,7 @@ pub struct Fixes {
     /// The new texts of files, by the canonical path of the file.
     texts: HashMap<PathBuf, String>,
     /// The path and old text of each changed file, by its displayed name.
-    old: BTreeMap<String, (PathBuf, String)>,
+    original_files: BTreeMap<String, (PathBuf, String)>,
     /// Number of applied fixes.
     applied: usize,
 }
@@ -44,7 +44,7 @@ impl Fixes {
         }
         let named_paths: HashSet<PathBuf> =
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
-        let mut fixes = Fixes { texts: HashMap::new(), old: BTreeMap::new(), applied: 0 };
+        let mut fixes = Fixes { texts: HashMap::new(), original_files: BTreeMap::new(), applied: 0 };
         let originals = original_texts(compiled);
         for _ in 0..MAX_ROUNDS {
             let repairs = collect_fixes(compiled, &named_paths);
@@ -54,7 +54,7 @@ impl Fixes {
         }
         for (path, (name, text)) in originals {
             if fixes.texts.get(&path).is_some_and(|new| *new != text) {
-                fixes.old.insert(name, (path, text));
+                fixes.original_files.insert(name, (path, text));
             }
         }
         Ok(fixes)
@@ -114,18 +114,20 @@ impl Fixes {
 
     /// Prints the changes as a patch.
     pub fn print_patch(&self, out: &mut Out) -> Result<(), CliError> {
-        self.old
+        self.original_files
             .iter()
             .try_for_each(|(name, (path, old))| patch::write_patch(name, old, &self.texts[path], out))
     }
 
     /// Writes the fixed texts to the changed files.
     pub fn write_files(&self) -> Result<(), CliError> {
-        self.old.values().try_for_each(|(path, _)| files::replace_file(path, self.texts[path].as_bytes()))
+        self.original_files
+            .values()
+            .try_for_each(|(path, _)| files::replace_file(path, self.texts[path].as_bytes()))
     }
 
     pub fn summary(&self, is_dry: bool) -> Message {
-        let (made, files) = (self.applied, self.old.len());
+        let (made, files) = (self.applied, self.original_files.len());
         let made = singular_or_plural(made, message!("1 repair"), message!("{made} repairs"));
         let files = singular_or_plural(files, message!("1 file"), message!("{files} files"));
         if is_dry { message!("{made} would be made in {files}") } else { message!("{made} made in {files}") }

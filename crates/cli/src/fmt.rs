@@ -61,7 +61,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(match worst_status {
         Some(status) => status,
         None if args.check && changed > 0 => Status::Errors,
-        None => Status::Fine,
+        None => Status::Success,
     })
 }
 
@@ -73,7 +73,7 @@ fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<b
     let is_piped = path == Path::new("-");
     let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
-        status: Status::Broken,
+        status: Status::InternalError,
         message: Some(message!(
             "`{name}` is left unchanged: {}; {}",
             changed.to_message(),

@@ -78,7 +78,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         (None, DrawingFormat::Svg) => out.write_source(&text)?,
         (None, _) => out.write_text(text.trim_end_matches('\n'))?,
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Returns the drawings in a text format, with a blank line between two drawings.

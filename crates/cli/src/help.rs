@@ -23,7 +23,8 @@ pub fn localized_command(command: Command) -> Command {
 
 /// Returns the command line with its help pages in Chinese.
 fn to_chinese(mut command: Command) -> Command {
-    // Afterwards the arguments and commands that clap adds exist, such as `--help`.
+    // `build` adds clap's own arguments and commands, such as `--help`, so that they are translated
+    // too.
     command.build();
     chinese_page(command)
 }
@@ -59,7 +60,8 @@ fn chinese_page(command: Command) -> Command {
         .mut_subcommands(chinese_page)
 }
 
-/// Translates the text of an argument, and adds its default and its possible values.
+/// Translates the help text of an argument. Appends the argument's default and possible values to
+/// the text.
 fn chinese_argument(arg: Arg) -> Arg {
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let mut short = chinese(&text).map_or(text, str::to_owned);
@@ -86,8 +88,8 @@ fn chinese_argument(arg: Arg) -> Arg {
     arg.help(short).long_help(long).hide_default_value(true).hide_possible_values(true)
 }
 
-/// Returns the examples of a page without their English descriptions, and the paragraphs that have
-/// a translation.
+/// Returns the example commands of a help page, without their English descriptions. Adds the
+/// paragraphs of the page that have a Chinese translation.
 fn chinese_examples(after_help: &str) -> String {
     let mut parts = Vec::new();
     for paragraph in after_help.split("\n\n") {

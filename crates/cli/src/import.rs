@@ -46,7 +46,8 @@ pub struct Args {
     json: bool,
 }
 
-/// Returns the parser of the systems whose documents are rules. A payload context is data.
+/// Returns the clap parser for the names of systems whose documents contain rules. It leaves out
+/// payload contexts, which contain data only.
 pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
     let names = System::ALL.into_iter().filter(|system| *system != System::Context).map(System::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<System>())
@@ -57,7 +58,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let options = if args.strict { Options::default().strict() } else { Options::default() };
     let imported = match std::str::from_utf8(&bytes) {
         Ok(text) => args.system.import(text, options),
-        // The JSON parser reports the position of the invalid bytes and what to do.
+        // The text is not UTF-8. The JSON parser reports the position of the invalid bytes and a
+        // remedy.
         Err(_) => Err(json::parse_bytes(&bytes).map_or_else(ImportError::from, |_| {
             ImportError::Internal(message!("the JSON parser accepted a text that is not UTF-8"))
         })),
@@ -70,10 +72,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         // Serializing texts and numbers cannot fail.
         let report = serde_json::to_string(&imported.report).unwrap_or_default();
         term.print(&Message::verbatim(report));
-        return Ok(Status::Fine);
+        return Ok(Status::Success);
     }
     for note in imported.report.messages() {
         term.print_note(&note);
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }

@@ -18,7 +18,7 @@ const MAX_REFERENCE_DEPTH: usize = 16;
 /// An object type with more keys than this is a dict, if each key occurs in less than half of the
 /// samples.
 const MAX_RECORD_KEYS: usize = 12;
-/// Minimum number of sample objects for treating any key as rare. A JSON Schema counts as one
+/// Minimum number of sample objects before a key can count as rare. A JSON Schema counts as one
 /// sample, because the schema names its properties.
 const MIN_SAMPLES_FOR_RARE: usize = 3;
 /// A text field is an enumeration if it has at most this number of values in all samples.
@@ -49,13 +49,14 @@ enum InferredType {
     Any,
 }
 
-/// Texts of which there are few so far.
+/// Sample texts that may be the values of an enumeration, because few different texts occurred so
+/// far.
 #[derive(Clone, Debug, PartialEq)]
 struct InferredTexts {
     values: BTreeSet<String>,
     /// Number of sample texts.
     samples: usize,
-    /// Whether a JSON Schema lists the values, so that there are no others.
+    /// Whether the values come from a JSON Schema, which lists all possible values.
     listed: bool,
 }
 
@@ -132,7 +133,7 @@ fn type_of_sample(value: &Json) -> InferredType {
         Json::Number(number) if number.is_f64() => InferredType::Plain("float"),
         Json::Number(_) => InferredType::Plain("int"),
         Json::String(text) if parse_datetime(text).is_some() => InferredType::Plain("datetime"),
-        Json::String(text) => InferredTexts::of_sample(text),
+        Json::String(text) => InferredTexts::from_sample(text),
         Json::Array(items) => InferredType::List(Box::new(
             items.iter().map(type_of_sample).fold(InferredType::Unknown, join_types),
         )),
@@ -148,7 +149,7 @@ fn type_of_sample(value: &Json) -> InferredType {
     }
 }
 
-/// Returns a type that covers the values of both types.
+/// Returns a type that includes all values of both types, such as `number` for `int` and `float`.
 fn join_types(left: InferredType, right: InferredType) -> InferredType {
     match (left, right) {
         (InferredType::Unknown, ty) | (ty, InferredType::Unknown) => ty,
@@ -237,8 +238,8 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
     }
 }
 
-/// True for the schema of an exact decimal. Its format says so, or it allows a number and a text
-/// with a pattern, as pydantic writes a `Decimal`.
+/// True for the JSON Schema of an exact decimal. Such a schema has a format that says so. Or it
+/// allows a number or a text with a pattern, as pydantic writes a `Decimal`.
 fn is_decimal_schema(schema: &Json) -> bool {
     let has_type = |part: &Json, names: &[&str]| {
         part.get("type").and_then(Json::as_str).is_some_and(|name| names.contains(&name))
@@ -303,7 +304,7 @@ fn type_of_constant(value: &Json) -> InferredType {
 }
 
 impl InferredTexts {
-    fn of_sample(text: &str) -> InferredType {
+    fn from_sample(text: &str) -> InferredType {
         let is_value = !text.is_empty()
             && text.chars().count() <= MAX_ENUMERATION_CHARACTERS
             && !text.contains(char::is_whitespace);
@@ -330,7 +331,8 @@ impl InferredTexts {
     fn to_source(&self) -> String {
         let count = self.values.len();
         let is_enumeration = match self.listed {
-            // A type name in quotes is an error, because it is a slip.
+            // The compiler rejects an enumeration value that is the name of a type, such as
+            // `"string"`.
             true => {
                 count <= MAX_LISTED_VALUES && !self.values.iter().any(|value| Ty::builtin(value).is_some())
             }

@@ -77,5 +77,5 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     out.flush()?;
     let rules = args.folder.join("rules");
     term.print_note(&message!("next, run `rulec test {}`", rules.display()));
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }

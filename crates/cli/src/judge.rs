@@ -35,7 +35,8 @@ pub struct JudgeArgs {
 
 impl JudgeArgs {
     /// Creates the validator for payloads of one kind, with the context and options from the given
-    /// files. `loaded` is the context that was loaded with the rules; a given file replaces it.
+    /// files. `loaded` is the context that was loaded with the rules. If a context file is given,
+    /// it is used instead.
     pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
@@ -93,8 +94,8 @@ impl StreamJudges {
         }
     }
 
-    /// Masks the private keys that an error names. If the kind is not known, each kind masks its
-    /// own.
+    /// Masks the names of private fields that an error message quotes. If the payload's kind is
+    /// unknown, the private fields of all kinds are masked.
     fn masked_error(&self, error: JsonError) -> JsonError {
         match self {
             StreamJudges::One(judge) => judge.masked_error(error),
@@ -147,7 +148,7 @@ pub fn run(
         }
         term.print(&text);
     }
-    Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
+    Ok(if unreadable > 0 { Status::Errors } else { Status::Success })
 }
 
 /// Validates payloads if the input or the output is columnar.
@@ -180,7 +181,7 @@ struct JudgingWorker<'j> {
     judges: &'j StreamJudges,
     /// Numbers of accepted, corrected and rejected payloads.
     counts: [usize; 3],
-    /// Number of payloads that exceeded a limit.
+    /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
     exceeded: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The command line. Only this crate reads files, prints, and handles terminals. The subcommands
-//! are thin: the library returns the data that they print.
+//! The command line program. Of all crates, only this one prints and handles terminals. The
+//! subcommands are thin: the library returns the data that they print.
 //!
 //! | module | contents |
 //! |---|---|
@@ -126,7 +126,7 @@ struct Cli {
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,
     #[command(subcommand)]
-    verb: CliCommand,
+    command: CliCommand,
 }
 
 #[derive(Subcommand)]
@@ -165,13 +165,13 @@ enum CliCommand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     /// Exit status 0: success.
-    Fine = 0,
+    Success = 0,
     /// Exit status 1: errors were found in rules or messages, or a test failed.
     Errors = 1,
     /// Exit status 2: wrong usage, or a file that cannot be read or written.
     Usage = 2,
     /// Exit status 3: an internal error of the program.
-    Broken = 3,
+    InternalError = 3,
 }
 
 #[derive(Debug)]
@@ -211,7 +211,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     let outcome = panic::catch_panic(|| match parse() {
         Ok(cli) => {
             let (term, mut out) = (Term::new(cli.color), Out::new());
-            let result = run_command(cli.verb, &term, &mut out);
+            let result = run_command(cli.command, &term, &mut out);
             let status = finish_run(result, &term, &mut out);
             if let Some(signal) = signals::caught_signal() {
                 term.print_note(&message!(
@@ -228,7 +228,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
             panic::BUG_REPORT_HINT,
             what = panic_text
         ));
-        Status::Broken
+        Status::InternalError
     });
     match signals::caught_signal() {
         Some(signal) if status < Status::Usage => 128 + signal,
@@ -236,8 +236,8 @@ pub fn main(args: Vec<OsString>) -> u8 {
     }
 }
 
-fn run_command(verb: CliCommand, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    match verb {
+fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    match command {
         CliCommand::Build(args) => build::run(&args, term, out),
         CliCommand::Check(args) => check::run(&args, term, out),
         CliCommand::Fmt(args) => fmt::run(&args, term, out),
@@ -301,7 +301,7 @@ fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
         return Status::Usage;
     }
     let result = out.write_styled(rendered(term.is_stdout_colored()).trim_end_matches('\n'));
-    finish_run(result.map(|()| Status::Fine), &term, &mut out)
+    finish_run(result.map(|()| Status::Success), &term, &mut out)
 }
 
 #[cfg(test)]

@@ -37,14 +37,15 @@ impl LineChunk {
 
     /// True if these are the first lines of the input, and their beginning is JSON that continues
     /// on the next line.
-    pub fn begins_with_open_json(&self) -> bool {
+    pub fn begins_with_incomplete_json(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
         let (Some(first), Some(second)) = (lines.next().filter(|_| self.first == 1), lines.next()) else {
             return false;
         };
         match first {
-            // If the next line is a message, the first line is a damaged one.
+            // If the second line is a message of its own, the first line is not the start of a
+            // longer JSON value but a damaged message.
             b"{" => !second.starts_with(b"{"),
             _ => first.starts_with(b"[") && !first.ends_with(b"]"),
         }

@@ -25,6 +25,6 @@ pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
         ));
     }
     rulec_lsp::stdio(language::selected_language())
-        .map(|()| Status::Fine)
+        .map(|()| Status::Success)
         .map_err(|error| CliError::usage(error.to_message()))
 }

@@ -41,7 +41,7 @@ pub fn write_completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
     out.write(&script)?;
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -55,7 +55,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             files::replace_file(&folder.join(format!("{name}.1")), &render_page(as_program(verb, &name))?)?;
         }
         term.print(&message!("{} pages written to {}", verbs.len() + 1, folder.display()));
-        return Ok(Status::Fine);
+        return Ok(Status::Success);
     }
     let page = match &args.verb {
         None => render_page(program.clone())?,
@@ -71,7 +71,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
     };
     out.write(&page)?;
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Renames a subcommand to a program of its own, such as `rulec-check`, because manual pages are

@@ -1,6 +1,6 @@
 //! Decisions by the meaning of a text instead of by conditions. The built-in classifier finds
-//! intent flows. A language model may decide a choice; the model's answer is a field of the
-//! message.
+//! intent flows, which are flows without keyword patterns. A language model may decide a `choice`
+//! statement; the model's answer is a field of the message.
 
 use super::term::Term;
 use rulec::choice::Question;
@@ -67,7 +67,8 @@ pub fn find_intent<'a>(
 ) -> IntentLine<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let (selection, classifier_exceeded) = matcher.search_intent(text);
-    // Keyword patterns and the classifier have different limits.
+    // The decision reports the limits that the keyword patterns exceeded; the classifier adds the
+    // limits that it exceeded itself.
     let mut exceeded = decision.exceeded().to_vec();
     exceeded.extend(classifier_exceeded);
     let (intent, nearest) = match selection {
@@ -92,8 +93,8 @@ pub fn find_intent<'a>(
     }
 }
 
-/// Returns a note that says where the model's answer to a question is read from. This program calls
-/// no language model.
+/// Returns a note that names the message field from which the language model's answer is read. The
+/// note is needed because this program calls no language model.
 pub fn model_question_note(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
     message!(

@@ -62,7 +62,7 @@ pub fn run_ordered<J: Send, A: Send, W: Send, R>(
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
             match thread.spawn_scoped(scope, move || run_jobs(worker, queue, work)) {
                 Err(error) if number == 0 => return Err(start_error(error)),
-                // The run works with fewer threads, but takes longer.
+                // No further thread can be started. The jobs run on fewer threads, and take longer.
                 Err(_) => break,
                 Ok(_) => {}
             }

@@ -38,7 +38,7 @@ fn describe_panic(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
-/// Runs `work`. If it panics, returns a message about the panic.
+/// Runs `work`. If `work` panics, returns a message about the panic.
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let panic_text = LAST_PANIC.with(RefCell::take);

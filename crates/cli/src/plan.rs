@@ -1,5 +1,5 @@
-//! `rulec plan`: shows how each rule is found (by an index key, by bits, or by trying it always),
-//! and why.
+//! `rulec plan`: shows how the engine finds each rule, and why. A rule is found by an index key, by
+//! bits of a bitmap index, or by trying the rule for every message.
 
 use super::files::RulesArgs;
 use super::language::{localized, singular_or_plural};
@@ -106,7 +106,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 fn report_table<'a>(

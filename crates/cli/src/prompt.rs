@@ -1,5 +1,5 @@
-//! `rulec prompt`: prints prompt sections and tool definitions that describe intent flows and
-//! choices to a language model.
+//! `rulec prompt`: prints prompt sections and tool definitions for a language model. They describe
+//! the choices and the intent flows (flows that are chosen by the meaning of a text).
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
@@ -96,7 +96,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.write_json(&output)?;
         }
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Combines the texts about the intent flows and about the choices into one JSON object.

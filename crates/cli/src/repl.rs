@@ -121,7 +121,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         session.read_line(&line, term, out)?;
     }
     session.finish_input(term, out)?;
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 impl ReplSession {
@@ -152,7 +152,7 @@ impl ReplSession {
         self.process_line(text.trim(), term, out)
     }
 
-    /// Returns the places in messages where numbers keep their digits.
+    /// Returns the paths of decimals in messages: the numbers there keep all their digits.
     fn exact_places(&self) -> &ExactPlaces {
         self.rules.as_ref().map_or(ExactPlaces::none(), Rules::exact_places)
     }

@@ -38,7 +38,7 @@ pub struct Args {
 
 #[cfg(not(feature = "studio"))]
 pub fn run(_: &Args, _: &Term) -> Result<Status, CliError> {
-    Err(super::studio::missing())
+    Err(super::studio::unsupported_error())
 }
 
 #[cfg(feature = "studio")]
@@ -59,5 +59,5 @@ pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
     let page = report(&options).map_err(|error| CliError::error(error.to_message()))?;
     files::replace_file(&args.output, page.as_bytes())?;
     term.print(&message!("wrote {}", args.output.display()));
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }

@@ -132,11 +132,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if !out.is_closed() {
         term.print(&summary.render(&rules, errors));
     }
-    Ok(if errors > 0 { Status::Errors } else { Status::Fine })
+    Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Decides all messages of a run whose input or output is columnar. Plain decisions are made
-/// directly on the columns.
+/// Decides all messages of a run whose input or output is columnar. Plain decisions (without
+/// explanation or intent flow) are made directly on the columns, without conversion to JSON.
 #[cfg(feature = "columns")]
 fn decide_columns<W: Worker>(
     args: &Args,
@@ -169,8 +169,8 @@ struct DecidingWorker<'a> {
     rules: &'a Rules,
     entry: Entry<'a>,
     session: Session,
-    /// Finds the intent flow if no keyword pattern matches; `None` if the rules have no intent
-    /// flows.
+    /// The classifier that finds an intent flow (a flow chosen by meaning) if no keyword pattern
+    /// matches. `None` if the rules have no intent flows.
     matcher: Option<&'a FlowMatcher>,
     /// The question for a language model; `None` if the entry asks no model.
     question: Option<&'a Question>,
@@ -225,8 +225,8 @@ impl Worker for DecidingWorker<'_> {
     }
 }
 
-/// Writes the output line of a plain decision. The line is the same as a serialized
-/// [`DecidedLine`], but is written faster.
+/// Writes the output line of a plain decision (without explanation or intent flow). The line is the
+/// same as a serialized [`DecidedLine`], but is written faster.
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"{\"line\":");
     out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());

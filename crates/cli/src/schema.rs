@@ -44,7 +44,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if let Some(samples_path) = &args.from {
         let (input, rejected_lines) = infer::infer_input_block(samples_path, term)?;
         out.write_text(input.trim_end_matches('\n'))?;
-        return Ok(if rejected_lines == 0 { Status::Fine } else { Status::Errors });
+        return Ok(if rejected_lines == 0 { Status::Success } else { Status::Errors });
     }
     let rules_args = RulesArgs::new(args.rules.clone().unwrap_or_default(), args.root.clone());
     let rules = &rules_args.load(term)?;
@@ -74,7 +74,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
     };
     out.write_json(&json)?;
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Prints the changes that may make the new rules reject a payload that the old rules accepted.
@@ -93,5 +93,5 @@ fn print_breaking_changes(
     for change in &shown_changes {
         out.write_message(&change.to_message())?;
     }
-    Ok(if shown_changes.is_empty() { Status::Fine } else { Status::Errors })
+    Ok(if shown_changes.is_empty() { Status::Success } else { Status::Errors })
 }

@@ -56,17 +56,21 @@ pub fn output_files() -> Vec<Metadata> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
-        let own = |stream: std::os::fd::BorrowedFd<'_>| {
+        let metadata_of = |stream: std::os::fd::BorrowedFd<'_>| {
             std::fs::File::from(stream.try_clone_to_owned().ok()?).metadata().ok()
         };
         let (output, errors) = (io::stdout(), io::stderr());
-        [own(output.as_fd()), own(errors.as_fd())].into_iter().flatten().filter(Metadata::is_file).collect()
+        [metadata_of(output.as_fd()), metadata_of(errors.as_fd())]
+            .into_iter()
+            .flatten()
+            .filter(Metadata::is_file)
+            .collect()
     }
     #[cfg(not(unix))]
     Vec::new()
 }
 
-/// True if the metadata describe one file, by whatever paths it was found.
+/// True if both metadata belong to the same file, even if the file was found under different paths.
 pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]
     {

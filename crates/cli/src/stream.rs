@@ -123,21 +123,22 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
 
 /// Reads the JSON objects of a JSON lines file, or of standard input, and passes each with its line
 /// number to `on_object`. Lines that are not objects are reported and skipped. Returns the number
-/// of skipped lines. Blank lines are ignored. `masked` masks the private keys that an error names.
+/// of skipped lines. Blank lines are ignored. `mask_error` masks the names of private fields that
+/// an error message quotes.
 pub fn read_objects(
     input: &Path,
     term: &Term,
-    masked: impl Fn(JsonError) -> JsonError,
+    mask_error: impl Fn(JsonError) -> JsonError,
     mut on_object: impl FnMut(u64, Map<String, Json>),
 ) -> Result<usize, CliError> {
     let (input, name, _) = open_input(Some(input), term)?;
     let (mut lines, mut skipped_lines) = (LineReader::new(name.clone(), input), 0);
     while let Some(chunk) = lines.next_chunk()? {
-        refuse_open_json(Some(&chunk), &name)?;
+        refuse_multiline_json(Some(&chunk), &name)?;
         for (number, line) in chunk.lines() {
             let result = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
-                Some(line) => json::parse_object_bytes(line).map_err(|error| masked(error).to_message()),
+                Some(line) => json::parse_object_bytes(line).map_err(|error| mask_error(error).to_message()),
                 None => Err(message!("the line is too long")),
             };
             match result {
@@ -152,11 +153,11 @@ pub fn read_objects(
     Ok(skipped_lines)
 }
 
-/// Returns an error if the input begins with JSON over several lines. Otherwise each of its lines
-/// would be an error.
-fn refuse_open_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
+/// Returns an error if the input begins with a JSON value over several lines. One error is clearer
+/// than an error for each line of the value.
+fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
     match chunk {
-        Some(chunk) if chunk.begins_with_open_json() => Err(CliError::error(message!(
+        Some(chunk) if chunk.begins_with_incomplete_json() => Err(CliError::error(message!(
             "`{name}` contains JSON over several lines; write one message a line, for example with \
             `jq -c` (`jq -c '.[]'` for a list)"
         ))),
@@ -171,7 +172,7 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 impl StreamArgs {
-    /// Returns the named file, if any.
+    /// Returns the path of the input as named on the command line, if any.
     pub fn input_path(&self) -> Option<&Path> {
         self.input.as_deref()
     }
@@ -196,7 +197,7 @@ impl StreamArgs {
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
         let next_job = || {
             let chunk = lines.next_chunk()?;
-            refuse_open_json(chunk.as_ref(), lines.name())?;
+            refuse_multiline_json(chunk.as_ref(), lines.name())?;
             progress.set_position(lines.bytes_read());
             Ok(chunk)
         };

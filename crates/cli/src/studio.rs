@@ -43,12 +43,12 @@ pub struct Args {
 
 #[cfg(not(feature = "studio"))]
 pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
-    Err(missing())
+    Err(unsupported_error())
 }
 
 /// Returns the error for a program that was built without the studio.
 #[cfg(not(feature = "studio"))]
-pub fn missing() -> CliError {
+pub fn unsupported_error() -> CliError {
     CliError::usage(rulec_base::message!(
         "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"
     ))
@@ -120,7 +120,7 @@ mod with {
         })?;
         // Shutdown does not wait for a running replay.
         runtime.shutdown_background();
-        Ok(Status::Fine)
+        Ok(Status::Success)
     }
 
     /// Opens a browser if possible. The address is printed in any case.

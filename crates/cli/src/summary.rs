@@ -15,11 +15,12 @@ const MAX_SHOWN_COUNTS: usize = 12;
 pub struct Summary {
     /// Number of decisions per chosen rule or default.
     chosen: HashMap<Chosen, usize>,
-    /// Number of messages for which the classifier found an intent flow, by flow name.
+    /// Number of messages for which the classifier found an intent flow (a flow chosen by meaning),
+    /// by flow name.
     intents: HashMap<String, usize>,
     /// Number of messages that matched no statement and no intent flow.
     unmatched: usize,
-    /// Number of decisions whose message violates what the rules declare about the input.
+    /// Number of decisions whose message violates the `input` that the rules declare.
     breaches: usize,
     /// Number of decisions that exceeded a limit.
     exceeded: usize,
@@ -67,7 +68,8 @@ impl Summary {
         let mut counts: Vec<(Message, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
             let rules = table.order.iter().map(|id| Chosen::Rule(*id));
-            // All keyword patterns of a flow are rules with the name of the flow.
+            // Each keyword pattern of a flow is a rule with the flow's name. Their counts are added
+            // up.
             let mut count_indexes: HashMap<&str, usize> = HashMap::new();
             for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
                 let Some(&count) = self.chosen.get(&chosen) else { continue };
@@ -93,7 +95,7 @@ impl Summary {
         }
         let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
         let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
-        let removed = keep_greatest(&mut counts);
+        let removed = keep_largest(&mut counts);
         let mut parts: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
         if let Some((others, count)) = removed {
             parts.push(message!("{others} others {count}"));
@@ -122,7 +124,7 @@ impl Summary {
 
 /// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in unchanged order. Returns the number and the
 /// sum of the removed counts; `None` if nothing was removed.
-fn keep_greatest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
+fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= MAX_SHOWN_COUNTS {
         return None;
     }

@@ -57,8 +57,8 @@ impl Term {
             Color::Never => false,
             Color::Auto => {
                 let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-                terminal && !no_color && !dumb
+                let is_dumb_terminal = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+                terminal && !no_color && !is_dumb_terminal
             }
         }
     }

@@ -136,7 +136,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         term.print_note(&message!("waiting for a file to change; ctrl-c ends it"));
         watch.wait_for_change();
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Runs the tests of all files once, and reports the results.
@@ -190,7 +190,7 @@ fn run_once(
     let problems = usize::from(too_little) + usize::from(is_without_tests);
     Ok(match (tally.unreadable, tally.failed + tally.broken + problems) {
         (true, _) => Status::Usage,
-        (false, 0) => Status::Fine,
+        (false, 0) => Status::Success,
         (false, _) => Status::Errors,
     })
 }
@@ -228,8 +228,9 @@ fn write_outcomes(
     Ok(())
 }
 
-/// Reports the coverage of the tests if requested. Returns true if it is below a minimum. If the
-/// output format is for programs, the coverage text is printed on standard error instead.
+/// Reports the coverage of the tests if requested. Returns true if the coverage is below a minimum
+/// of `--fail-under`. If the output format is for programs, the coverage text is printed on
+/// standard error instead.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -289,7 +290,7 @@ impl TestTally {
         let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
         (self.passed, self.failed) = (self.passed + outcomes.len() - failed, self.failed + failed);
         let cases =
-            outcomes.iter().map(|outcome| Case { name: outcome.name.clone(), ending: case_result(outcome) });
+            outcomes.iter().map(|outcome| Case { name: outcome.name.clone(), result: case_result(outcome) });
         self.suites.push((compiled.target.display_name(), cases.collect()));
     }
 
@@ -323,7 +324,7 @@ fn compile_error_case(compiled: &Compiled) -> Case {
     let message = localized(&message!("the rules do not compile")).into_owned();
     Case {
         name: "compile".to_owned(),
-        ending: CaseResult::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
+        result: CaseResult::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
     }
 }
 

@@ -38,7 +38,7 @@ impl<'a> FileWatch<'a> {
         self.recorded = self.current_stamps();
     }
 
-    /// Also watches the files that were read, and the files that were looked for.
+    /// Also watches the files that the compiler read or looked for, such as imports.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
         self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }
@@ -51,7 +51,8 @@ impl<'a> FileWatch<'a> {
             self.recorded.keys().all(|path| stamps.get(path) == self.recorded.get(path))
         };
         let first = current.clone();
-        // At least one pause, so that files that change all the time do not start a run each time.
+        // Sleeps at least once. So files that change all the time do not cause one run after
+        // another without a pause.
         loop {
             let is_changed = !is_unchanged(&current) || current != first;
             thread::sleep(POLL_INTERVAL);
@@ -81,6 +82,7 @@ impl<'a> FileWatch<'a> {
 /// True if two paths are equal except for a leading `./`, or lead to one file.
 fn is_same_path(left: &Path, right: &Path) -> bool {
     let without_dot = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
-    let real = |path: &Path| path.canonicalize().ok();
-    without_dot(left) == without_dot(right) || real(left).is_some_and(|left| real(right) == Some(left))
+    let canonical = |path: &Path| path.canonicalize().ok();
+    without_dot(left) == without_dot(right)
+        || canonical(left).is_some_and(|left| canonical(right) == Some(left))
 }

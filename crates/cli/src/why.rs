@@ -139,7 +139,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Prints which rules a payload violates.
@@ -168,7 +168,7 @@ fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Sta
             }
         }
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Returns the options for rendering an explanation on standard output.
@@ -182,15 +182,17 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options. Numbers at the given places keep their digits. `masked`
-    /// masks the private keys that an error names.
+    /// Builds the message from the options. `places` are the paths of decimals: the numbers there
+    /// keep all their digits. `mask_error` masks the names of private fields that an error message
+    /// quotes.
     pub fn read_message(
         &self,
         places: &ExactPlaces,
-        masked: impl Fn(JsonError) -> JsonError,
+        mask_error: impl Fn(JsonError) -> JsonError,
     ) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
-            let refused = |what: &str, error: &JsonError| invalid_message_error(what, &masked(error.clone()));
+            let refused =
+                |what: &str, error: &JsonError| invalid_message_error(what, &mask_error(error.clone()));
             return files::parse_input_object(text, places, refused).map(Json::Object);
         }
         let mut map = Map::new();
@@ -200,9 +202,10 @@ impl MessageArgs {
         if let Some(ctx) = &self.ctx {
             let places = places.field("ctx").unwrap_or(ExactPlaces::none());
             let ctx = json::parse_exact(ctx, places).map_err(|error| {
-                // The path in the error begins inside `ctx`.
+                // The path in the error starts inside the value of `ctx`, so `ctx` is added as the
+                // first key.
                 let error = error.with_keys_added("ctx");
-                let error = masked(error);
+                let error = mask_error(error);
                 CliError::error(message!(
                     "`--ctx` is not JSON: {} ({})",
                     error.to_message(),

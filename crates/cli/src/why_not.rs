@@ -50,7 +50,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Format::Json => out.write_json(&result)?,
         Format::Human => result_lines(&result).iter().try_for_each(|line| out.write_message(line))?,
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }
 
 /// Formats the result as lines: the route that the message takes, and the change of the message

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    verb: WorkflowCommand,
+    command: WorkflowCommand,
 }
 
 #[derive(Subcommand)]
@@ -71,7 +71,7 @@ struct RunArgs {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let WorkflowCommand::Run(args) = &args.verb;
+    let WorkflowCommand::Run(args) = &args.command;
     let rules = args.rules.load(term)?;
     let declared = select_workflow(&rules, args.name.as_deref())?;
     let workflow = build_workflow(&rules, declared, args)?;
@@ -95,7 +95,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Format::Json => out.write_json(&report)?,
         Format::Human => print_report(&report, out)?,
     }
-    Ok(if report.is_complete() { Status::Fine } else { Status::Errors })
+    Ok(if report.is_complete() { Status::Success } else { Status::Errors })
 }
 
 /// Returns the workflow with this name, or the only workflow if no name is given.

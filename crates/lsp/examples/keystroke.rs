@@ -18,16 +18,16 @@ fn main() {
     }
     let (server, client) = Connection::memory();
     std::thread::spawn(move || rulec_lsp::serve(&server, None));
-    let tell = |method: &str, params: Json| {
+    let notify = |method: &str, params: Json| {
         let message = Notification::new(method.to_owned(), params);
         client.sender.send(Message::Notification(message)).expect("the server is there");
     };
     let start = Request::new(0.into(), "initialize".to_owned(), json!({ "capabilities": {} }));
     client.sender.send(Message::Request(start)).expect("the server is there");
     client.receiver.recv().expect("the server is there");
-    tell("initialized", json!({}));
+    notify("initialized", json!({}));
     let document = json!({ "uri": URI, "languageId": "rules", "version": 0, "text": text });
-    tell("textDocument/didOpen", json!({ "textDocument": document }));
+    notify("textDocument/didOpen", json!({ "textDocument": document }));
     let wait = |version: i32| loop {
         if let Ok(Message::Notification(told)) = client.receiver.recv()
             && told.params["version"] == version
@@ -42,7 +42,7 @@ fn main() {
             let at = json!({ "line": 1_000, "character": 20 });
             let change = json!({ "range": { "start": at, "end": at }, "text": if version % 2 == 1 { " " } else { "  " } });
             let document = json!({ "uri": URI, "version": version });
-            tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [change] }));
+            notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [change] }));
             wait(version);
             began.elapsed().as_millis()
         })

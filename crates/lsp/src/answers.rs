@@ -322,14 +322,14 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         .diagnostics
         .iter()
         .chain(analyzed_file.findings().iter().map(|finding| &finding.diagnostic));
-    let mut offers = Vec::new();
+    let mut quick_fixes = Vec::new();
     for diagnostic in all_diagnostics {
         let overlaps_request = |span: Span| span.file == file && span.start <= end && start <= span.end;
         if !diagnostic.span().is_some_and(overlaps_request) {
             continue;
         }
         for action in actions::for_diagnostic(diagnostic, &analyzed_file.analysis.sources) {
-            offers.push(CodeActionOrCommand::CodeAction(CodeAction {
+            quick_fixes.push(CodeActionOrCommand::CodeAction(CodeAction {
                 title: action.title.localized(analyzed_file.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
                 diagnostics: Some(vec![findings::to_lsp_diagnostic(&analyzed_file, diagnostic)]),
@@ -339,7 +339,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
             }));
         }
     }
-    Ok(Some(offers))
+    Ok(Some(quick_fixes))
 }
 
 pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {
@@ -365,7 +365,7 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
     let to_lsp_lens = |lens: rulec_ide::hints::CodeLens| {
-        // The lens of a hidden route only shows text. Its command is empty.
+        // A code lens about a hidden route only shows text, so its command is empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),

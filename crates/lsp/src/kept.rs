@@ -1,6 +1,6 @@
-//! The findings of the last analysis, which are shown until the next analysis is complete. An
-//! analysis takes longer than compiling. If old findings were not kept, they would disappear after
-//! each edit or save and reappear a moment later.
+//! Keeps the findings of the last analysis, which are shown until the next analysis is complete.
+//! Without this, findings would disappear after each edit and reappear a moment later, because an
+//! analysis takes longer than compiling.
 
 use ls_types::{Diagnostic, Uri};
 
@@ -17,7 +17,7 @@ struct CommonLines {
     /// Number of the first of the equal lines at the end. The number counts lines of the earlier
     /// version, from 0.
     suffix_start: u32,
-    /// Number of lines of the later version minus number of lines of the earlier version.
+    /// Number of lines in the later version minus number of lines in the earlier version.
     line_delta: i64,
 }
 

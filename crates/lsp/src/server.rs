@@ -100,7 +100,8 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     server.run()
 }
 
-/// Returns the language of the editor if messages exist in that language, otherwise the default.
+/// Returns the language for messages: the editor's language if translations exist, otherwise
+/// English.
 fn language_of(locale: Option<&str>) -> Language {
     locale.and_then(Language::of_locale).unwrap_or_default()
 }
@@ -144,8 +145,8 @@ struct Server<'c> {
     workspace: Workspace,
     /// The diagnostics that were last sent to the editor, by document URI.
     sent: BTreeMap<String, SentDiagnostics>,
-    /// The findings of the last analysis, by document URI. They are shown until the next analysis
-    /// ends.
+    /// The findings of the last analysis, by document URI. These findings are shown until the next
+    /// analysis ends.
     last_findings: BTreeMap<String, KeptFindings>,
     /// Whether the editor accepts the server's request to refresh its code lenses.
     refreshes_lenses: bool,

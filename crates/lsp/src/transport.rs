@@ -1,5 +1,5 @@
-//! Reads the messages of an editor from standard input. A message that cannot be read is an error
-//! of that message only: the reader reports it, skips to the next header and goes on.
+//! Reads the messages of an editor from standard input. After a message that cannot be read, the
+//! reader reports an error to the editor, skips to the next header, and continues.
 
 use ls_types::notification::{LogMessage, Notification as _};
 use lsp_server::{Connection, Message, Notification};
@@ -13,17 +13,17 @@ use std::thread::{self, JoinHandle};
 const MAX_MESSAGE_BYTES: u64 = 64 << 20;
 /// The longest line of a header in bytes.
 const MAX_LINE_BYTES: u64 = 4 << 10;
-/// The header field with the length of a message, in lower case.
+/// The name of the header field that contains the length of a message, in lower case.
 const LENGTH_FIELD: &[u8] = b"content-length:";
 
 /// The threads that move messages between the standard streams and a connection.
-pub(super) struct Threads {
+pub(super) struct StdioThreads {
     reader: JoinHandle<io::Result<()>>,
     writer: JoinHandle<io::Result<()>>,
 }
 
-impl Threads {
-    /// Waits for the end of the threads. Returns the error that ended the connection.
+impl StdioThreads {
+    /// Waits until both threads have ended. Returns the error that ended the connection, if any.
     pub(super) fn join(self) -> io::Result<()> {
         let joined = |thread: JoinHandle<io::Result<()>>| {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the server panicked")))
@@ -33,9 +33,9 @@ impl Threads {
     }
 }
 
-/// Connects a server with the editor at standard input and output. Errors about messages are in
-/// `language`.
-pub(super) fn connect(language: Language) -> (Connection, Threads) {
+/// Starts the threads that connect a server with the editor at standard input and output. Error
+/// messages about unreadable input are in `language`.
+pub(super) fn connect(language: Language) -> (Connection, StdioThreads) {
     let (server, editor) = Connection::memory();
     let (received, sent, reports) = (editor.sender, editor.receiver, server.sender.clone());
     let writer = thread::spawn(move || {
@@ -43,21 +43,22 @@ pub(super) fn connect(language: Language) -> (Connection, Threads) {
     });
     let reader = thread::spawn(move || {
         let mut input = io::stdin().lock();
-        let mut lost = false;
+        let mut resyncing = false;
         loop {
-            let message = match read_message(&mut input, lost)? {
+            let message = match read_message(&mut input, resyncing)? {
                 Frame::End => return Ok(()),
                 Frame::Message(message) => message,
-                Frame::Unreadable { why, resync } => {
-                    // After a lost frame, one report is enough until a message is read.
-                    if !lost {
-                        let _ = reports.send(report(&why, language));
+                Frame::Unreadable { why, needs_resync } => {
+                    // While the reader searches for the next header, further errors are not
+                    // reported.
+                    if !resyncing {
+                        let _ = reports.send(error_notification(&why, language));
                     }
-                    lost = resync;
+                    resyncing = needs_resync;
                     continue;
                 }
             };
-            lost = false;
+            resyncing = false;
             let exits =
                 matches!(&*message, Message::Notification(notification) if notification.method == "exit");
             if received.send(*message).is_err() || exits {
@@ -65,61 +66,64 @@ pub(super) fn connect(language: Language) -> (Connection, Threads) {
             }
         }
     });
-    (server, Threads { reader, writer })
+    (server, StdioThreads { reader, writer })
 }
 
-/// The result of reading the input.
+/// The result of reading one message from the input.
 enum Frame {
     End,
     Message(Box<Message>),
-    /// A message that cannot be read. With `resync`, the end of the message is not known.
+    /// A message that cannot be read. `needs_resync` is true if the end of the message is unknown,
+    /// so that the reader must search for the next header.
     Unreadable {
         why: rulec::Message,
-        resync: bool,
+        needs_resync: bool,
     },
 }
 
-fn report(why: &rulec::Message, language: Language) -> Message {
+fn error_notification(why: &rulec::Message, language: Language) -> Message {
     let text = message!("a message of the editor is left out: {why}").localized(language).into_owned();
     let params = json!({ "type": 1, "message": text });
     Message::Notification(Notification::new(LogMessage::METHOD.to_owned(), params))
 }
 
-/// Reads one message. After a lost frame, first skips to the next header.
-fn read_message(input: &mut impl BufRead, lost: bool) -> io::Result<Frame> {
-    let Some(length) = read_length(input, lost)? else { return Ok(Frame::End) };
+/// Reads one message. If `resyncing` is true, the position in the input is inside an unreadable
+/// message. The function then first skips to the next header.
+fn read_message(input: &mut impl BufRead, resyncing: bool) -> io::Result<Frame> {
+    let Some(length) = read_length(input, resyncing)? else { return Ok(Frame::End) };
     let length = match length {
         Ok(length) => length,
-        Err(why) => return Ok(Frame::Unreadable { why, resync: true }),
+        Err(why) => return Ok(Frame::Unreadable { why, needs_resync: true }),
     };
-    // Memory grows with the bytes that arrive, not with the length that the header claims.
+    // The buffer grows with the bytes that arrive. So a header with a wrong length allocates no
+    // memory.
     let mut text = Vec::new();
     if input.take(length).read_to_end(&mut text)? as u64 != length {
         return Ok(Frame::End);
     }
     Ok(match serde_json::from_slice(&text) {
         Ok(message) => Frame::Message(Box::new(message)),
-        Err(error) => Frame::Unreadable { why: message!("it is not JSON-RPC: {error}"), resync: false },
+        Err(error) => Frame::Unreadable { why: message!("it is not JSON-RPC: {error}"), needs_resync: false },
     })
 }
 
-/// Reads the header of a message. Returns the length of the message, or why there is none; `None`
-/// at the end of the input.
-fn read_length(input: &mut impl BufRead, lost: bool) -> io::Result<Option<Result<u64, rulec::Message>>> {
+/// Reads the header of a message. Returns the length of the message in bytes, or the reason why the
+/// header is invalid; `None` at the end of the input.
+fn read_length(input: &mut impl BufRead, resyncing: bool) -> io::Result<Option<Result<u64, rulec::Message>>> {
     let mut length = None;
     loop {
         let mut line = Vec::new();
         if input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
-        let whole = line.ends_with(b"\r\n");
-        // The remains of a lost message may precede a header on its line.
-        let start = if lost && length.is_none() { find_length_field(&line) } else { Some(0) };
+        let is_complete_line = line.ends_with(b"\r\n");
+        // The rest of the unreadable message may be on the same line, before the header.
+        let start = if resyncing && length.is_none() { find_length_field(&line) } else { Some(0) };
         let Some(field) = start.and_then(|start| line.get(start..)).map(<[u8]>::trim_ascii) else { continue };
         match (field, length) {
             (b"", Some(length)) => return Ok(Some(Ok(length))),
             (b"", None) => return Ok(Some(Err(message!("its header has no `Content-Length`")))),
-            _ if !whole && !lost => {
+            _ if !is_complete_line && !resyncing => {
                 return Ok(Some(Err(message!("its header has a line without an end"))));
             }
             _ => {}
@@ -136,7 +140,7 @@ fn read_length(input: &mut impl BufRead, lost: bool) -> io::Result<Option<Result
     }
 }
 
-/// Returns where the last header field with a length starts in a line.
+/// Returns the byte offset of the last `Content-Length` field in a line.
 fn find_length_field(line: &[u8]) -> Option<usize> {
     (0..line.len()).rev().find(|&at| strip_length_field(&line[at..]).is_some())
 }
@@ -152,17 +156,17 @@ mod tests {
 
     /// Returns the methods of the messages that are read, and `-` for each error.
     fn read_all(input: &[u8]) -> Vec<String> {
-        let (mut input, mut lost, mut found) = (input, false, Vec::new());
+        let (mut input, mut resyncing, mut found) = (input, false, Vec::new());
         loop {
-            match read_message(&mut input, lost).expect("a slice can be read") {
+            match read_message(&mut input, resyncing).expect("a slice can be read") {
                 Frame::End => return found,
                 Frame::Message(message) => {
-                    lost = false;
+                    resyncing = false;
                     let json = serde_json::to_value(&*message).expect("a message is JSON");
                     found.push(json["method"].as_str().unwrap_or_default().to_owned());
                 }
-                Frame::Unreadable { resync, .. } => {
-                    lost = resync;
+                Frame::Unreadable { needs_resync, .. } => {
+                    resyncing = needs_resync;
                     found.push("-".to_owned());
                 }
             }

@@ -52,8 +52,8 @@ pub struct AnalyzedFile {
     findings: OnceCell<Vec<Finding>>,
     /// The line starts of each file, computed on first use.
     lines: Vec<OnceCell<Rc<[u32]>>>,
-    /// The URI of each file. The URI of an open document is spelled exactly as the editor spells
-    /// it.
+    /// The URI of each file. An open document keeps the exact spelling of the URI that the editor
+    /// sent.
     uris: Vec<Option<Uri>>,
 }
 
@@ -195,9 +195,9 @@ impl Workspace {
     /// Returns the analyses of all main files, for requests about the whole workspace.
     pub fn all_analyses(&self) -> Vec<Rc<AnalyzedFile>> {
         let files: BTreeSet<PathBuf> = self.with_import_graph(|imports| imports.keys().cloned().collect());
-        let mains: BTreeSet<PathBuf> =
+        let main_paths: BTreeSet<PathBuf> =
             files.iter().chain(self.open.keys()).map(|path| self.find_main_file(path)).collect();
-        mains.iter().map(|path| self.analyse_cached(path)).collect()
+        main_paths.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
     fn analyse_cached(&self, path: &Path) -> Rc<AnalyzedFile> {
@@ -233,8 +233,9 @@ impl Workspace {
         analyzed_file
     }
 
-    /// Returns the root folder of a file. Imports are resolved relative to the root folder. It is
-    /// the outermost workspace folder that contains the file, or else the file's own folder.
+    /// Returns the root folder of a file. Imports are resolved relative to the root folder. The
+    /// root folder is the outermost workspace folder that contains the file, or else the file's own
+    /// folder.
     fn find_root(&self, path: &Path) -> PathBuf {
         let containing_folders = self.folders.iter().filter(|folder| path.starts_with(folder));
         let outermost = containing_folders.min_by_key(|folder| folder.components().count());

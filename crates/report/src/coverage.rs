@@ -49,8 +49,8 @@ pub struct Coverage<'r> {
 struct RouteCounts {
     tried: usize,
     chosen: usize,
-    /// How often another route was chosen first, so that this route was not tried. The key is the
-    /// name of the other route.
+    /// How often this route was not tried, because another route was chosen before it. The key is
+    /// the name of the other route.
     chosen_before: BTreeMap<String, usize>,
 }
 

@@ -148,7 +148,7 @@ pub fn draw_table(rules: &Rules, name: &str) -> Drawing {
         outcome_nodes: HashMap::new(),
     };
     if let Some(id) = rules.program().table_named(name) {
-        tables.draw_table_head(id);
+        tables.add_table_nodes(id);
     }
     tables.drawing
 }
@@ -164,7 +164,7 @@ struct TableDrawer<'r> {
 }
 
 impl TableDrawer<'_> {
-    fn draw_table_head(&mut self, id: TableId) -> usize {
+    fn add_table_nodes(&mut self, id: TableId) -> usize {
         if let Some(start_node) = self.start_nodes.get(&id) {
             return *start_node;
         }
@@ -219,7 +219,7 @@ impl TableDrawer<'_> {
 
     fn draw_outcome(&mut self, outcome: &Outcome, name: &str) -> usize {
         if let Outcome::Goto(table) = outcome {
-            return self.draw_table_head(*table);
+            return self.add_table_nodes(*table);
         }
         let label = describe_target(self.rules.program(), outcome, name);
         match self.outcome_nodes.get(&label) {

@@ -100,9 +100,9 @@ impl<E> fmt::Debug for BusBuilder<E> {
 }
 
 impl<E: Clone + Send + 'static> BusBuilder<E> {
-    /// Appends a middleware: an async function or closure from an event to a [`Flow`], or to a
-    /// `Result` of one. A middleware that fails or panics stops only the current event. `name`
-    /// identifies the middleware in [`Stopped`].
+    /// Appends a middleware: an async function or closure that converts an event to a [`Flow`], or
+    /// to a `Result` of a `Flow`. A middleware that fails or panics stops only the current event.
+    /// `name` identifies the middleware in [`Stopped`].
     pub fn middleware<F, Fut>(mut self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(E) -> Fut + Send + Sync + 'static,

@@ -1,5 +1,5 @@
-//! Decisions of a language model as events: a proposed decision is validated before subscribers
-//! receive it. A decision is a payload: a JSON object of a kind that the rules declare.
+//! Decisions of a language model as events. A decision is a payload: a JSON object of a kind that
+//! the rules declare. A proposed decision is validated by the rules before subscribers receive it.
 //!
 //! ```text
 //! Proposal ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller only)
@@ -7,15 +7,16 @@
 //! NodeExecutionFailed ──recovery──▶ Proposal (such as error_recovery)
 //! ```
 //!
-//! [`Judges`] are the validators of decisions. They can serve as middleware for any
+//! [`Judges`] are the validators of decisions. These validators can serve as middleware for any
 //! [`Bus`](crate::events::Bus) of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also
 //! reacts to events. When a workflow node fails, the coordinator calls the program's recovery
 //! strategy. When a payload is rejected, the coordinator proposes a payload of the fallback kind.
 //!
 //! A decision may contain a plan, which is a workflow written by the language model. The
 //! coordinator executes plans if the program registers the node types that they use. A [`Session`]
-//! executes the decisions of one conversation one after another. It also asks the agent to replace
-//! rejected decisions, and waits for the user's answers.
+//! executes the decisions of one conversation one after another. The session also asks the agent
+//! (the program's function that asks the language model) to replace rejected decisions, and waits
+//! for the user's answers.
 //!
 //! ```
 //! use rulec::Rules;
@@ -201,7 +202,7 @@ pub struct NodeFailure {
     /// The error code of the failure; `None` if the node reported no code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// Facts about the run up to the failure, such as the outputs of earlier nodes.
+    /// Facts about the run before the failure, such as the outputs of earlier nodes.
     pub execution_context: Map<String, Json>,
 }
 
@@ -230,8 +231,8 @@ pub struct Judges {
     /// The value of the rules' input `context`, such as the known workflows. All judges share this
     /// value.
     context: Option<Arc<Json>>,
-    /// What a coordinator's runs used; added to the context of each decision. `None` outside a
-    /// coordinator.
+    /// Counts of the HTTP requests and costs of a coordinator's plan runs. The counts are added to
+    /// the context of each decision. `None` outside a coordinator.
     usage: Option<Arc<Usage>>,
 }
 
@@ -322,8 +323,9 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Returns the judge with the numbers of the coordinator's usage in its context. Returns it
-    /// unchanged if nothing was used, or if the rules declare these numbers otherwise.
+    /// Returns the judge (validator) with the coordinator's usage counts in the judge's context.
+    /// Returns the unchanged judge if there are no counts to add, or if the context declared by the
+    /// rules does not accept the counts.
     fn with_current_usage<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let context = self.usage.as_ref().and_then(|usage| usage.add_to(self.context.as_deref()));
         let with_usage = context.and_then(|context| judge.clone().context(context).ok());

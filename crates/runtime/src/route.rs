@@ -3,7 +3,7 @@
 //! A message is decided on the caller's task, which takes microseconds. Its handler then runs as a
 //! separate task. Every message returns an [`Outcome`] that names the route, even if the handler
 //! fails. The rule set can be swapped while messages are in flight: each message finishes with the
-//! generation that decided it.
+//! rules that decided it.
 
 mod build;
 mod difference;
@@ -105,7 +105,7 @@ struct RouterShared {
     guard: Arc<Guard>,
     entry: Option<String>,
     /// Function that returns the permissions of a message's sender.
-    grants: Option<PermissionFn>,
+    permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     stats: RouterCounters,
 }
@@ -122,7 +122,7 @@ struct ActiveRules {
 pub struct Swapped {
     /// The rules that were active before this change; swapping them in again undoes the change.
     pub previous: LiveRules,
-    /// The generation number of the new active rules.
+    /// Generation of the new active rules: a version number, which is greater for later rules.
     pub generation: u64,
     /// Warnings about the new rules. The rules are active nevertheless.
     pub warnings: Vec<Warning>,
@@ -354,8 +354,8 @@ impl MessageSender<'_> {
     /// Calls the permission function that the user set. Returns no permissions if no function is
     /// set, or if the function panics.
     fn call_permission_fn(&self) -> Permissions {
-        let Some(grants) = &self.shared.grants else { return Permissions::none() };
-        task::catch_panic(|| grants(self.message)).unwrap_or_else(|_| {
+        let Some(permission_fn) = &self.shared.permission_fn else { return Permissions::none() };
+        task::catch_panic(|| permission_fn(self.message)).unwrap_or_else(|_| {
             // The panic message is left out, because it may contain private data.
             tracing::warn!(target: "rulec::router", "the function that tells the permissions of a sender panicked");
             Permissions::none()

@@ -17,7 +17,7 @@ use crate::api::EntryKind;
 use crate::error::{Answer, RequestError};
 use rulec::{Entry, Rules, TableKind};
 
-/// Converts a table's kind to the entry kind that the API uses.
+/// Converts a table's kind in the compiled program to the kind that API responses use.
 pub(crate) fn to_entry_kind(kind: TableKind) -> EntryKind {
     match kind {
         TableKind::Routes => EntryKind::Routes,

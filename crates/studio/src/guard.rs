@@ -1,7 +1,7 @@
-//! Access control for every request; only the user of this machine may use the studio. A web page
-//! of another site in the same browser may know the port, but not the token, and its `Origin`
-//! differs. In a DNS rebinding attack, the name of another site resolves to this machine, but the
-//! `Host` header shows the name.
+//! Access control for every request: only the user of this machine may use the studio. A page of
+//! another website in the same browser may know the port, but not the token. Also, its `Origin`
+//! header differs. In a DNS rebinding attack, the name of another site resolves to this machine,
+//! but the `Host` header shows the name.
 
 use crate::error::RequestError;
 use crate::language::with_language;
@@ -19,7 +19,7 @@ pub(crate) const TOKEN_HEADER: &str = "x-rulec-token";
 
 /// Content security policy: the page may load its own scripts and styles, and send requests to this
 /// server only.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+const SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Access control of a studio that listens on a port.
@@ -42,7 +42,7 @@ pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Reque
     .await;
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CONTENT_SECURITY_POLICY, SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),

@@ -1,5 +1,6 @@
-//! Keys: stable names of statements, such as `routes/refunds`. Counts, rows, maps and decisions use
-//! the same keys, and so do two versions of the rules.
+//! Keys: stable names of statements, such as `routes/refunds`. API responses with counts, rows,
+//! maps and decisions use the same keys. A statement also has the same key in every version of the
+//! rules.
 
 use rulec_eval::decision::Chosen;
 use rulec_report::drawing;
@@ -95,7 +96,7 @@ impl StatementKeys {
         self.by_key.get(key).map(|index| &self.statements[*index])
     }
 
-    /// Returns the key of the statement that an entry chose.
+    /// Returns the key of the statement that an entry (such as a table) chose.
     pub fn chosen_key(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
         match chosen {
             None => key(entry, NO_STATEMENT),

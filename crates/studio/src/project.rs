@@ -17,7 +17,7 @@ pub(crate) struct Project {
     /// Name of the rule set as the user gave it.
     pub name: String,
     origin: TextOrigin,
-    state: Mutex<State>,
+    state: Mutex<ProjectState>,
 }
 
 /// Where the texts of a rule set come from.
@@ -29,7 +29,7 @@ enum TextOrigin {
 }
 
 #[derive(Default)]
-struct State {
+struct ProjectState {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
     saved_snapshot: Option<(Arc<ProjectSnapshot>, Vec<FileStamp>)>,
@@ -64,7 +64,7 @@ impl Project {
         Project { id, name, origin: TextOrigin::Uploaded(text), state: Mutex::default() }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, ProjectState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -152,7 +152,8 @@ impl Project {
         let mut state = self.lock_state();
         if id.is_err() && !state.drafts.contains_key(file) {
             drop(state);
-            // The saved texts do not import this file, so the drafts must import it.
+            // The file is not part of the rule set on disk. So it must be part of the rule set with
+            // the drafts, otherwise the request is refused.
             self.snapshot(true).find_file(file)?;
             state = self.lock_state();
         }
@@ -235,7 +236,7 @@ impl Project {
     }
 }
 
-/// Returns a fingerprint of a text, with which a change of the text is detected.
+/// Returns a fingerprint (hash) of a text. A different fingerprint means that the text has changed.
 pub(crate) fn text_fingerprint(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

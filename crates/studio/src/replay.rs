@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 /// A file of messages or logged decisions.
 pub(crate) struct MessageFile {
-    pub about: Source,
+    pub description: Source,
     pub path: PathBuf,
     /// Whether every line is known to be a logged decision.
     pub is_log: bool,
@@ -118,7 +118,7 @@ impl Replay {
         (snapshot, older_snapshot): (Arc<ProjectSnapshot>, Option<Arc<ProjectSnapshot>>),
         show_private: bool,
     ) -> Replay {
-        let bytes = source.about.bytes;
+        let bytes = source.description.bytes;
         let progress = Progress { state: ReplayState::Running, read: 0, bytes, messages: 0, flipped: 0 };
         Replay {
             id,

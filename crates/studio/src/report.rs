@@ -37,7 +37,7 @@ const MAX_SLOWEST: usize = 10;
 /// Options of a report: the rules, and optionally a log or messages.
 pub type ReportOptions = Options;
 
-/// Error that prevents the report, as a message.
+/// The reason why the report cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct ReportError(Message);
@@ -67,7 +67,7 @@ fn write_report(options: &ReportOptions) -> Result<String, ReportError> {
     let version = Version { rules: 0, draft: false };
     let replay = match studio.message_files().first() {
         Some(source) => {
-            let request = StartReplay { version, source: source.about.id, entry: None, against: None };
+            let request = StartReplay { version, source: source.description.id, entry: None, against: None };
             let replay = replays::run_replay(&studio, &request).map_err(to_report_error)?;
             if let Some(failure) = replay.sums().failure {
                 return Err(ReportError(Message::verbatim(failure)));

@@ -27,7 +27,7 @@ pub struct Server {
     port: u16,
 }
 
-/// Error that prevents the studio from starting, as a message.
+/// The reason why the studio cannot start.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct StartError(Message);

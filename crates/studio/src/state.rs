@@ -136,8 +136,8 @@ impl Studio {
 
     pub fn add_messages(&self, name: String, path: PathBuf, bytes: u64, origin: &str) -> Arc<MessageFile> {
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
-        let about = Source { id: sources.len(), name, bytes, from: origin.to_owned() };
-        let source = Arc::new(MessageFile { about, path, is_log: origin == "log" });
+        let description = Source { id: sources.len(), name, bytes, from: origin.to_owned() };
+        let source = Arc::new(MessageFile { description, path, is_log: origin == "log" });
         sources.push(source.clone());
         source
     }
@@ -198,7 +198,7 @@ impl Studio {
             show_private: self.show_private,
             language: self.language.map(language_tag),
             rules: self.projects().iter().map(|project| project.describe()).collect(),
-            sources: self.message_files().iter().map(|source| source.about.clone()).collect(),
+            sources: self.message_files().iter().map(|source| source.description.clone()).collect(),
             token_classes: TOKEN_CLASSES.iter().map(|(_, name)| (*name).to_owned()).collect(),
         }
     }

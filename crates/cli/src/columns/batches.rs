@@ -26,9 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Selects how the results of messages are computed: as plain decisions directly on columns, or by
 /// workers. Also creates the output columns.
 pub struct AnswerMode<'a> {
-    /// The rules and the entry (a table or router), if each result is a plain decision. Plain
-    /// decisions are made directly on columns, without conversion to JSON. `None` if workers
-    /// compute the results.
+    /// The rules and the entry (a table or router), if each result is a plain decision (without
+    /// explanation, intent flow or payload). Plain decisions are made directly on columns, without
+    /// conversion to JSON. `None` if workers compute the results.
     decisions: Option<(&'a Rules, Entry<'a>)>,
     /// Whether a result also lists all matching routes.
     matched: bool,
@@ -275,7 +275,7 @@ impl ColumnArgs {
         format_name: &str,
         stream: &StreamArgs,
         term: &Term,
-    ) -> Result<WatchedSource, CliError> {
+    ) -> Result<ProgressSource, CliError> {
         let format = parse_format(format_name)?;
         let read_error =
             |error: FormatError| files::unreadable_error(&stream_name(stream), &error.to_message());
@@ -290,7 +290,7 @@ impl ColumnArgs {
             None => formats::open_stream(format, input, size),
         };
         let (source, progress) = (source.map_err(read_error)?, InputProgress::new(size));
-        Ok(WatchedSource { source, progress, size, name: stream_name(stream), rows: 0 })
+        Ok(ProgressSource { source, progress, size, name: stream_name(stream), rows: 0 })
     }
 
     fn create_output<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<ResultOutput<'o>, CliError> {
@@ -362,7 +362,7 @@ fn stream_name(stream: &StreamArgs) -> String {
 }
 
 /// A source of rows, with a progress bar.
-struct WatchedSource {
+struct ProgressSource {
     source: Box<dyn Source>,
     progress: InputProgress,
     size: Option<u64>,
@@ -371,7 +371,7 @@ struct WatchedSource {
     rows: u64,
 }
 
-impl WatchedSource {
+impl ProgressSource {
     /// Reads the next batch of rows; `None` at the end of the input or after a signal.
     #[allow(
         clippy::cast_possible_truncation,

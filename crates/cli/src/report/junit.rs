@@ -8,7 +8,7 @@ use rulec::Severity;
 /// A test case of a JUnit suite.
 pub struct Case {
     pub name: String,
-    pub ending: CaseResult,
+    pub result: CaseResult,
 }
 
 /// The result of a JUnit test case.
@@ -36,7 +36,7 @@ pub fn build_suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Ve
         suites[index].1.push(build_case(reported));
     }
     for (_, cases) in suites.iter_mut().filter(|(_, cases)| cases.is_empty()) {
-        cases.push(Case { name: "check".to_owned(), ending: CaseResult::Passed });
+        cases.push(Case { name: "check".to_owned(), result: CaseResult::Passed });
     }
     suites
 }
@@ -48,17 +48,17 @@ fn build_case(reported: &ReportedDiagnostic<'_>) -> Case {
         _ => String::new(),
     };
     let (code, text) = (diagnostic.code, format_concise(reported));
-    let ending = match reported.denied || diagnostic.severity() == Severity::Error {
+    let result = match reported.denied || diagnostic.severity() == Severity::Error {
         true => CaseResult::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
         false => CaseResult::Noted(text),
     };
-    Case { name: format!("{code}{position}"), ending }
+    Case { name: format!("{code}{position}"), result }
 }
 
 /// Formats suites as a JUnit XML document.
 pub fn render_document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
     let count_failed =
-        |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, CaseResult::Failed { .. })).count();
+        |cases: &[Case]| cases.iter().filter(|case| matches!(case.result, CaseResult::Failed { .. })).count();
     let tests: usize = suites.iter().map(|(_, cases)| cases.len()).sum();
     let failures: usize = suites.iter().map(|(_, cases)| count_failed(cases)).sum();
     let mut out = format!(
@@ -71,7 +71,7 @@ pub fn render_document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
         );
         for case in cases {
             out += &format!("    <testcase classname=\"{name}\" name=\"{}\"", escape_xml(&case.name));
-            out += &match &case.ending {
+            out += &match &case.result {
                 CaseResult::Passed => "/>\n".to_owned(),
                 CaseResult::Noted(text) => {
                     format!("><system-out>{}</system-out></testcase>\n", escape_xml(text))

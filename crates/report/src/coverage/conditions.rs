@@ -34,7 +34,7 @@ pub struct ConditionIndex {
     pub truths: ConditionCoverage,
 }
 
-/// Traversal that collects the conditions that one owner (such as a rule) uses.
+/// Traversal of one owner (such as a rule) that collects all conditions which the owner uses.
 struct OwnerWalk<'c, 'p> {
     conditions: &'c mut ConditionIndex,
     program: &'p Program,
@@ -46,8 +46,8 @@ struct OwnerWalk<'c, 'p> {
 }
 
 impl ConditionIndex {
-    /// Collects the conditions of a program. `statements` are the parsed statements of all its
-    /// files.
+    /// Collects all conditions of a program. `statements` are the parsed statements of the
+    /// program's files.
     pub fn new(program: &Program, statements: &[Statement]) -> ConditionIndex {
         let mut conditions = ConditionIndex::default();
         for (index, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {

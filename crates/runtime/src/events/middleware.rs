@@ -15,7 +15,7 @@ pub enum Flow<E> {
     Stop(String),
 }
 
-/// A type that a middleware can return: a [`Flow`], or a `Result` of one with any error type.
+/// A type that a middleware can return: a [`Flow`], or a `Result` of a `Flow` with any error type.
 pub trait MiddlewareResult<E> {
     /// Converts the middleware's return value to a [`Flow`] or an error.
     ///

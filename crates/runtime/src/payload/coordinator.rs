@@ -34,17 +34,18 @@ pub(super) struct CoordinatorInner {
     bus: Bus<DecisionEvent>,
     pub(super) judges: ArcSwap<Judges>,
     recovery: Option<RecoveryStrategy>,
-    limit: Option<Duration>,
+    recovery_limit: Option<Duration>,
     fallback: Option<FallbackFn>,
     pub(super) agent: Option<UserFunction<RetryRequest, Vec<Proposal>>>,
     pub(super) tries: u32,
     pub(super) handlers: HashMap<String, UserFunction<Validated, Json>>,
     pub(super) run_settings: Arc<RunSettings>,
-    /// The workflows created from plans, by id.
+    /// The workflows that were created from plans of the language model, by workflow id.
     pub(super) workflows: Mutex<HashMap<String, Arc<PlanRun>>>,
 }
 
-/// A request to the agent to replace a decision that was rejected.
+/// A request to the agent to replace a rejected decision. The agent is the program's function that
+/// asks the language model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RetryRequest {
@@ -109,7 +110,7 @@ impl CoordinatorBuilder {
 
     /// Sets the time limit of the recovery strategy. Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
-        self.inner.limit = Some(limit);
+        self.inner.recovery_limit = Some(limit);
         self
     }
 
@@ -160,9 +161,10 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Registers a node type for plans. The factory creates the processor of a node. It is called
-    /// for every attempt, after the placeholders in the node's config are filled. `START` and `END`
-    /// are built in: they pass their input on.
+    /// Registers a node type that plans (workflows written by a language model) may use. `factory`
+    /// creates the processor of a node. The function is called for every attempt to run the node,
+    /// after the placeholders in the node's config are filled. `START` and `END` are built in: they
+    /// pass their input on.
     pub fn node_kind(
         mut self,
         kind: impl Into<String>,
@@ -186,7 +188,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the maximum number of recovery requests in one run of a plan. Default: 10.
+    /// Sets how many recovery decisions one run of a plan may request after failures of its nodes.
+    /// Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
         self.settings_mut().recoveries = max_requests;
         self
@@ -227,7 +230,7 @@ impl Coordinator {
             bus: Bus::builder().build(),
             judges: ArcSwap::from_pointee(judges),
             recovery: None,
-            limit: None,
+            recovery_limit: None,
             fallback: None,
             agent: None,
             tries: 3,
@@ -302,7 +305,7 @@ impl Coordinator {
         let RecoveryStrategy { kind, strategy } = self.inner.recovery.as_ref()?;
         let mut decision = Proposal::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
-        let reason = match task::call_function(self.inner.limit, strategy, failure.clone()).await {
+        let reason = match task::call_function(self.inner.recovery_limit, strategy, failure.clone()).await {
             Ok(payload) => {
                 if let Some(payload_kind) =
                     payload["action_type"].as_str().filter(|payload_kind| judges.get(payload_kind).is_some())
@@ -361,8 +364,8 @@ fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     }
     let is_declared = |name: &String| kind.object.fields.iter().any(|field| *field.name == **name);
     fields.retain(|name, _| is_declared(name));
-    // The field `action_type` contains the kind of the rejected decision, so it is wrong for the
-    // fallback.
+    // The field `action_type` contains the kind of the rejected decision, so its value would be
+    // wrong for the fallback.
     fields.remove("action_type");
     Json::Object(fields)
 }

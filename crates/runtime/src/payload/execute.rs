@@ -1,7 +1,8 @@
-//! Runs plans. A plan becomes a [`Workflow`] whose nodes read and update the progress of the run. A
-//! node that already has an output is not run again, so a run can resume where it stopped, even
-//! under a changed plan. When a node fails, it requests a recovery decision and applies it. The
-//! workflow receives the failure only if no recovery helps.
+//! Runs plans, which are workflows that a language model writes. A plan is converted to a
+//! [`Workflow`] whose nodes read and update the progress of the run. A node that already has an
+//! output is not run again, so a run can resume where it stopped, even under a changed plan. When a
+//! node fails, it requests a recovery decision and applies it. The workflow receives the failure
+//! only if no recovery helps.
 
 mod step;
 
@@ -21,8 +22,8 @@ use std::time::Duration;
 use step::PlanStep;
 use tokio::time::Instant;
 
-/// Creates the processor that does the work of a node. Called for every attempt, after the
-/// placeholders in the node's config are filled.
+/// A function that creates the processor of a node. It is called for every attempt to run the node,
+/// after the placeholders in the node's config are filled.
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
@@ -36,7 +37,7 @@ pub(super) struct RunSettings {
     pub node_limit: Duration,
     /// Maximum number of recovery requests per run.
     pub recoveries: u64,
-    /// What all runs used.
+    /// Counts of the HTTP requests and costs of all runs.
     pub usage: Arc<Usage>,
     /// Called after each node with the serialized run.
     pub saving: Option<SaveCallback>,
@@ -59,7 +60,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Returns the status as the rules' input `context` shows it, such as `COMPLETED`.
+    /// Returns the name of the status in the rules' input `context`, such as `COMPLETED`.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Completed => "COMPLETED",
@@ -90,7 +91,7 @@ pub struct RunReport {
     pub unreached: Vec<String>,
 }
 
-/// The reason why a run stopped before its end.
+/// The reason why a run stopped before all its nodes had run.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
     Stopped(RunStatus, String),
@@ -101,7 +102,7 @@ enum EarlyEnd {
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,
-    /// The run's status as the payload validators' context shows it, such as `RUNNING`.
+    /// Name of the run's status in the context of the payload validators, such as `RUNNING`.
     status: Mutex<&'static str>,
     /// Lock that a node holds while it requests a recovery, so that requests happen one after
     /// another.
@@ -123,8 +124,8 @@ pub(super) struct RunState {
 /// A function that requests a recovery for a node's failure. Returns `None` if there is no
 /// recovery.
 pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
-/// A function that validates a plan and returns it with corrections. The error is feedback for a
-/// language model.
+/// A function that validates a plan by the rules, and returns the plan with the rules' corrections.
+/// The error is feedback for a language model.
 pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
 impl PlanRun {
@@ -150,7 +151,7 @@ impl PlanRun {
     }
 
     pub fn lock_state(&self) -> MutexGuard<'_, RunState> {
-        // Code under this lock keeps the state consistent even if it panics.
+        // A panic under this lock leaves the state consistent, so a poisoned lock is still usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

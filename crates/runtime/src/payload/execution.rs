@@ -146,7 +146,8 @@ impl Coordinator {
     /// payload validators' context.
     async fn run_workflow(&self, run: &Arc<PlanRun>) -> RunReport {
         self.set_run_status(run, "RUNNING");
-        // This status is reported if the future is dropped. It is replaced when the run ends.
+        // The status that is reported if the future is dropped. At the end of the run, another
+        // status replaces it.
         let mut final_report = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let plan_validator: PlanValidator = Arc::new(move |plan: &Plan| {
@@ -261,8 +262,8 @@ impl Judges {
 
 /// Validates a changed plan by the rules, and returns the plan with the rules' corrections. The
 /// error is feedback for a language model. If the rules declare no payload kind for plans, every
-/// plan is accepted. The usage of the runs does not count, since the plan contains the nodes that
-/// already ran.
+/// plan is accepted. The counts of HTTP requests and costs are left out of this validation, because
+/// the plan contains the nodes that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());

@@ -16,26 +16,26 @@ use thiserror::Error;
 
 /// A plan whose node ids are unique and whose edges connect existing nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "PlanPayload", into = "PlanPayload")]
 pub(super) struct Plan {
     /// The payload that the plan was read from.
-    written: Written,
+    plan_payload: PlanPayload,
     pub nodes: Vec<PlanNode>,
     pub edges: Vec<PlanEdge>,
 }
 
 /// The fields of a plan's payload that this module uses; other fields are preserved.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Written {
+struct PlanPayload {
     #[serde(default)]
     nodes: Vec<PlanNode>,
     #[serde(default)]
-    edges: Vec<WrittenEdge>,
+    edges: Vec<PlanPayloadEdge>,
     #[serde(flatten)]
-    others: Map<String, Json>,
+    other_fields: Map<String, Json>,
 }
 
-/// A node of a plan.
+/// A node of a plan, with the fields of the node's JSON object.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PlanNode {
     #[serde(rename = "node_id")]
@@ -49,18 +49,18 @@ pub(super) struct PlanNode {
     #[serde(default)]
     pub output_mapping: Option<Map<String, Json>>,
     #[serde(flatten)]
-    others: Map<String, Json>,
+    other_fields: Map<String, Json>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct WrittenEdge {
+struct PlanPayloadEdge {
     source: String,
     target: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     condition: Option<String>,
 }
 
-/// An edge of a plan.
+/// An edge of a plan, with its compiled condition.
 #[derive(Clone, Debug)]
 pub(super) struct PlanEdge {
     pub from: String,
@@ -80,20 +80,20 @@ impl PlanError {
     }
 }
 
-impl TryFrom<Written> for Plan {
+impl TryFrom<PlanPayload> for Plan {
     type Error = PlanError;
 
-    fn try_from(written: Written) -> Result<Plan, PlanError> {
+    fn try_from(plan_payload: PlanPayload) -> Result<Plan, PlanError> {
         let mut ids = HashSet::new();
-        for node in &written.nodes {
+        for node in &plan_payload.nodes {
             if !ids.insert(node.id.as_str()) {
                 return Err(PlanError(message!("two nodes are called `{}`; rename one of them", node.id)));
             }
         }
-        if written.nodes.is_empty() {
+        if plan_payload.nodes.is_empty() {
             return Err(PlanError(message!("the plan has no nodes; add one")));
         }
-        let edge = |(at, edge): (usize, &WrittenEdge)| {
+        let edge = |(at, edge): (usize, &PlanPayloadEdge)| {
             for end in [&edge.source, &edge.target] {
                 if !ids.contains(end.as_str()) {
                     return Err(PlanError(message!(
@@ -110,14 +110,14 @@ impl TryFrom<Written> for Plan {
             let condition = edge.condition.as_ref().map(compile).transpose()?;
             Ok(PlanEdge { from: edge.source.clone(), to: edge.target.clone(), condition })
         };
-        let edges = written.edges.iter().enumerate().map(edge).collect::<Result<_, _>>()?;
-        Ok(Plan { nodes: written.nodes.clone(), edges, written })
+        let edges = plan_payload.edges.iter().enumerate().map(edge).collect::<Result<_, _>>()?;
+        Ok(Plan { nodes: plan_payload.nodes.clone(), edges, plan_payload })
     }
 }
 
-impl From<Plan> for Written {
-    fn from(plan: Plan) -> Written {
-        Written { nodes: plan.nodes, ..plan.written }
+impl From<Plan> for PlanPayload {
+    fn from(plan: Plan) -> PlanPayload {
+        PlanPayload { nodes: plan.nodes, ..plan.plan_payload }
     }
 }
 
@@ -125,9 +125,9 @@ impl Plan {
     /// Reads a plan from a payload that was validated.
     pub fn from_payload(payload: &Json) -> Result<Plan, PlanError> {
         let to_error = |why: Message| PlanError(message!("this is no plan: {why}"));
-        let written: Written = serde_json::from_value(payload.clone())
+        let plan_payload: PlanPayload = serde_json::from_value(payload.clone())
             .map_err(|error| to_error(Message::verbatim(error.to_string())))?;
-        Plan::try_from(written).map_err(|error| to_error(error.to_message()))
+        Plan::try_from(plan_payload).map_err(|error| to_error(error.to_message()))
     }
 
     /// Makes a plan of one node from a `create_node` payload.
@@ -147,8 +147,8 @@ impl Plan {
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
-            if let Some(retry) = other.node(&node.id).and_then(|node| node.others.get(RETRY_FIELD)) {
-                node.others.insert(RETRY_FIELD.to_owned(), retry.clone());
+            if let Some(retry) = other.node(&node.id).and_then(|node| node.other_fields.get(RETRY_FIELD)) {
+                node.other_fields.insert(RETRY_FIELD.to_owned(), retry.clone());
             }
         }
         self
@@ -210,12 +210,12 @@ impl Plan {
 
     /// Returns the time limit of a whole run; `None` if the plan sets no limit.
     pub fn time_limit(&self) -> Option<Duration> {
-        parse_seconds(&self.written.others.get("global_config")?["timeout"])
+        parse_seconds(&self.plan_payload.other_fields.get("global_config")?["timeout"])
     }
 
     /// Returns the named values for placeholders that the plan sets in `global_config.env`.
     pub fn placeholder_values(&self) -> Option<&Map<String, Json>> {
-        self.written.others.get("global_config")?["env"].as_object()
+        self.plan_payload.other_fields.get("global_config")?["env"].as_object()
     }
 
     /// Changes fields of a node. A key of `changes` is the name of a field, or a dotted path such
@@ -247,29 +247,29 @@ impl Plan {
     pub fn with_changes(&self, payload: &Json) -> Result<Plan, PlanError> {
         let changes = &payload["suggested_changes"];
         let list_of = |key: &str| changes[key].as_array().cloned().unwrap_or_default();
-        let mut written = Written::from(self.clone());
+        let mut plan_payload = PlanPayload::from(self.clone());
         let removed: HashSet<String> =
             list_of("remove_nodes").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect();
-        written.nodes.retain(|node| !removed.contains(&node.id));
-        written.edges.retain(|edge| !removed.contains(&edge.source) && !removed.contains(&edge.target));
+        plan_payload.nodes.retain(|node| !removed.contains(&node.id));
+        plan_payload.edges.retain(|edge| !removed.contains(&edge.source) && !removed.contains(&edge.target));
         for mut node in list_of("add_nodes") {
             if node["node_id"].is_null() {
                 node["node_id"] = node["name"].clone();
             }
             let to_error = |error| PlanError(message!("a node of `add_nodes` is none: {error}"));
             let node: PlanNode = serde_json::from_value(node).map_err(to_error)?;
-            written.nodes.retain(|existing| existing.id != node.id);
-            written.nodes.push(node);
+            plan_payload.nodes.retain(|existing| existing.id != node.id);
+            plan_payload.nodes.push(node);
         }
         for edge in list_of("update_edges") {
             let to_error = |error| PlanError(message!("an edge of `update_edges` is none: {error}"));
-            let edge: WrittenEdge = serde_json::from_value(edge).map_err(to_error)?;
-            written
+            let edge: PlanPayloadEdge = serde_json::from_value(edge).map_err(to_error)?;
+            plan_payload
                 .edges
                 .retain(|existing| (&existing.source, &existing.target) != (&edge.source, &edge.target));
-            written.edges.push(edge);
+            plan_payload.edges.push(edge);
         }
-        Plan::try_from(written)
+        Plan::try_from(plan_payload)
     }
 }
 
@@ -282,7 +282,7 @@ impl PlanNode {
     /// Returns the number of retries before a recovery is requested, and the pause between two
     /// retries.
     pub fn retries(&self) -> (u64, Duration) {
-        let retry = self.others.get(RETRY_FIELD).unwrap_or(&Json::Null);
+        let retry = self.other_fields.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
         (max_retries, parse_seconds(&retry["retry_delay"]).unwrap_or_default())
     }
@@ -360,8 +360,8 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Builds the failure of a node. It includes facts about the run, for the rules and for the
-    /// recovery strategy.
+    /// Builds the failure of a node. The failure includes facts about the run, for the rules and
+    /// for the recovery strategy.
     pub fn node_failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let no_failure = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&no_failure);

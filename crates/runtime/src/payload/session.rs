@@ -1,6 +1,6 @@
-//! A conversation with an agent. The session executes accepted decisions one after another, in the
-//! order of the ranks that the rules give their kinds. It stops when no decision is left, or when a
-//! decision waits for the user's answer.
+//! A conversation with an agent. The session executes accepted decisions one after another, the
+//! lowest rank first. The rules declare a rank for each payload kind. The session stops when no
+//! decision is left, or when a decision waits for the user's answer.
 
 use super::coordinator::{Coordinator, RetryRequest};
 use super::execute::RunReport;
@@ -102,7 +102,7 @@ enum NextStep {
 }
 
 impl Session {
-    /// Returns a sender for decisions. It can send decisions while the session executes other
+    /// Returns a sender for decisions. The sender can be used while the session executes other
     /// decisions.
     pub fn inbox(&self) -> Inbox {
         Inbox(self.sender.clone())
@@ -130,8 +130,8 @@ impl Session {
         Ok(self.run_waiting(turn).await)
     }
 
-    /// Validates a decision. If it is accepted, adds it to the waiting decisions. If it is
-    /// rejected, calls the agent for replacements, up to the configured number of times.
+    /// Validates a decision. An accepted decision is added to the waiting decisions. For a rejected
+    /// decision, the agent is called for replacements, up to the configured number of times.
     async fn admit_decision(&mut self, decision: Proposal, turn: &mut Turn) {
         let inner = self.coordinator.inner.clone();
         let mut pending = VecDeque::from([(decision, 0)]);

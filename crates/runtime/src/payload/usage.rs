@@ -1,5 +1,6 @@
-//! Counts what the runs of a coordinator use. So rules about rates and budgets see the truth, even
-//! if the program gives no numbers, or old ones.
+//! Counts the HTTP requests and costs of all plan runs of a coordinator. Rules that limit rates or
+//! costs read these counts. So such rules work even if the program sets no counts in the context,
+//! or outdated ones.
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;
@@ -7,29 +8,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The type of the nodes that make requests.
-const REQUEST_KIND: &str = "HTTP";
+/// The type of the nodes that make HTTP requests.
+const HTTP_NODE_KIND: &str = "HTTP";
 
-/// For how long a request counts in `requests_last_minute`.
+/// How long a request is counted in the context field `requests_last_minute`.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What the nodes of all runs used, those that failed included.
+/// Counts of the HTTP requests and costs of the nodes of all runs, including failed nodes.
 #[derive(Debug, Default)]
 pub(super) struct Usage(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// When each request of the last minute began, oldest first.
+    /// Start time of each request in the last minute, oldest first.
     requests: VecDeque<Instant>,
     api_calls: u64,
-    /// The sum of the `cost` fields of all outputs, in the unit of the nodes.
+    /// Sum of the `cost` fields of all node outputs. The nodes choose the unit, such as a currency.
     cost: f64,
 }
 
 impl Usage {
-    /// Counts one attempt at a node of this type.
+    /// Counts one attempt to run a node of this type, if nodes of this type make HTTP requests.
     pub fn count_attempt(&self, kind: &str) {
-        if kind == REQUEST_KIND {
+        if kind == HTTP_NODE_KIND {
             let mut counts = self.lock();
             counts.api_calls += 1;
             counts.requests.push_back(Instant::now());
@@ -37,14 +38,14 @@ impl Usage {
         }
     }
 
-    /// Adds the `cost` that an output states. A negative cost is ignored.
+    /// Adds the number in the field `cost` of a node's output. A negative number is ignored.
     pub fn count_cost(&self, output: &Json) {
         let cost = output["cost"].as_f64().filter(|cost| *cost > 0.0);
         self.lock().cost += cost.unwrap_or(0.0);
     }
 
-    /// Returns a context with the counted numbers. A number of the context stays if it is greater.
-    /// Returns `None` if nothing was counted yet.
+    /// Returns a copy of `context` with the counts as fields. A field keeps its value if that value
+    /// is greater than the count. Returns `None` if no field would change.
     pub fn add_to(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock();
         counts.forget_old_requests();
@@ -70,7 +71,7 @@ impl Usage {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        // Code under this lock keeps the counts consistent even if it panics.
+        // A panic under this lock leaves the counts consistent, so a poisoned lock is still usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

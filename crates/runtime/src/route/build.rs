@@ -23,13 +23,13 @@ use std::time::Duration;
 pub(super) struct HandlerMap {
     by_name: HashMap<String, RegisteredHandler>,
     /// The handler of all targets that have no handler of their own.
-    otherwise: Option<RegisteredHandler>,
+    default_handler: Option<RegisteredHandler>,
 }
 
 impl HandlerMap {
     /// Returns the handler of a target.
     pub fn get(&self, target: &str) -> Option<&RegisteredHandler> {
-        self.by_name.get(target).or(self.otherwise.as_ref())
+        self.by_name.get(target).or(self.default_handler.as_ref())
     }
 
     /// Returns the handlers that are registered by name.
@@ -66,7 +66,7 @@ pub struct RouterBuilder {
     handlers: HandlerMap,
     policies: BTreeMap<String, Policy>,
     limit: Option<Duration>,
-    grants: Option<PermissionFn>,
+    permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     max_previous: usize,
     problems: Vec<Problem>,
@@ -80,16 +80,17 @@ impl RouterBuilder {
             handlers: HandlerMap::default(),
             policies: BTreeMap::new(),
             limit: None,
-            grants: None,
+            permission_fn: None,
             log: None,
             max_previous: 1,
             problems: Vec::new(),
         }
     }
 
-    /// Registers the handler of a target: an `async fn(Request)`, or a closure that returns a
-    /// future. The future's output is a JSON value, a [`Reply`](super::Reply) of any `Serialize`,
-    /// or a `Result` of one. `rulec_http::handler` makes a handler that calls a service.
+    /// Registers the handler for the route target `name`: an `async fn(Request)`, or a closure that
+    /// returns a future. The future's output is a JSON value, a [`Reply`](super::Reply) of any
+    /// `Serialize`, or a `Result` of any `Serialize`. `rulec_http::handler` makes a handler that
+    /// calls a service.
     pub fn handler<F, Fut>(self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -157,7 +158,7 @@ impl RouterBuilder {
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
         let handler = RegisteredHandler::new(box_function(function, HandlerResult::into_result));
-        if self.handlers.otherwise.replace(handler).is_some() {
+        if self.handlers.default_handler.replace(handler).is_some() {
             self.problems.push(Problem::OtherwiseTwice);
         }
         self
@@ -189,7 +190,7 @@ impl RouterBuilder {
         mut self,
         permission_fn: impl Fn(&Json) -> Permissions + Send + Sync + 'static,
     ) -> Self {
-        self.grants = Some(Box::new(permission_fn));
+        self.permission_fn = Some(Box::new(permission_fn));
         self
     }
 
@@ -234,7 +235,7 @@ impl RouterBuilder {
                     self.problems.push(Problem::NoFallback { name: name.clone(), fallback, near });
                 }
             }
-            let function = self.handlers.otherwise.as_ref().map(|otherwise| otherwise.function.clone());
+            let function = self.handlers.default_handler.as_ref().map(|handler| handler.function.clone());
             match (self.handlers.by_name.get_mut(&name), function) {
                 (Some(registered), _) => registered.policy = policy,
                 (None, Some(function)) => {
@@ -247,7 +248,7 @@ impl RouterBuilder {
                 }
             }
         }
-        self.handlers.otherwise.iter_mut().for_each(|otherwise| otherwise.policy.time_limit = self.limit);
+        self.handlers.default_handler.iter_mut().for_each(|handler| handler.policy.time_limit = self.limit);
         for (name, RegisteredHandler { policy, circuit, .. }) in &mut self.handlers.by_name {
             policy.time_limit = policy.time_limit.or(self.limit);
             *circuit = policy.circuit.map(|(failures, open_for)| Circuit::new(name, failures, open_for));
@@ -263,7 +264,7 @@ impl RouterBuilder {
                     handlers,
                     guard,
                     entry: self.entry,
-                    grants: self.grants,
+                    permission_fn: self.permission_fn,
                     log: self.log,
                     stats: RouterCounters::default(),
                 }),
@@ -380,13 +381,13 @@ pub enum Problem {
         /// The name that was registered twice.
         name: String,
     },
-    /// Two handlers are registered for all other targets.
+    /// Two handlers are registered for the targets that have no handler of their own.
     OtherwiseTwice,
     /// The arguments in the rules do not fit the type of a handler.
     Args {
         /// Name of the handler.
         handler: String,
-        /// What does not fit.
+        /// The reason why the arguments do not fit the type.
         error: ArgsError,
     },
     /// A policy or time limit is set for an unregistered handler.

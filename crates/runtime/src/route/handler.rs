@@ -20,7 +20,8 @@ pub struct Request {
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.
     pub args: Arc<Map<String, Json>>,
-    /// The places in the arguments whose values are decimals. Unstable.
+    /// Paths of the values in `args` that are decimals, so that their digits are kept exactly. Not
+    /// part of the stable API.
     #[doc(hidden)]
     pub exact_args: ExactPlaces,
     /// The constant metadata from the route.
@@ -32,17 +33,17 @@ pub struct Request {
     /// Number of this call of the handler for the message, from 1; greater than 1 for a retry. The
     /// number is 0 in a request from `Request::default()`.
     pub attempt: u32,
-    /// Generation of the rules that decided.
+    /// Generation (version number) of the rules that decided.
     pub generation: u64,
 }
 
 impl Request {
-    /// Returns the message's `text`; empty if it has none.
+    /// Returns the field `text` of the message; empty if the message has no such text.
     pub fn text(&self) -> &str {
         self.message.get("text").and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// Returns the message's `ctx`; null if it has none.
+    /// Returns the field `ctx` of the message; null if the message has no such field.
     pub fn context(&self) -> &Json {
         self.message.get("ctx").unwrap_or(&Json::Null)
     }

@@ -21,7 +21,8 @@ impl PreviousRules {
         }
     }
 
-    /// Returns the rule set of this generation; `None` if the rule set is not kept.
+    /// Returns the rule set of this generation (version number); `None` if the rule set is not
+    /// kept.
     pub fn get(&self, generation: u64) -> Option<LiveRules> {
         self.rules.iter().find(|rules| rules.generation() == generation).cloned()
     }

@@ -41,8 +41,8 @@ const DROP_GRACE_PERIOD: Duration = Duration::from_secs(1);
 ///
 /// `route` and `handler` are null if no route matched. `result` is the kind of the
 /// [`super::HandlerOutcome`], `cancelled` if the caller stopped waiting, or `decided` for a route
-/// that `WatchedRules` chose. Empty lists and parts
-/// that the log's settings exclude are omitted.
+/// that `WatchedRules` chose. Empty lists are omitted, and also the fields that the log's settings
+/// exclude.
 ///
 /// Values of `@private` fields are masked in arguments, message and explanation. If a message
 /// contains such values, error texts are masked too, because a handler may have quoted them.

@@ -24,11 +24,12 @@ pub struct Outcome {
     pub handler: Option<String>,
     /// The tables from the entry table to the table of the selected route, both included.
     pub path: Vec<String>,
-    /// Generation of the rules that decided.
+    /// Generation (version number) of the rules that decided.
     pub generation: u64,
     /// Violations of the `input` contract in the message.
     pub breaches: Vec<InputViolation>,
-    /// Names of the required arguments that had no value. The handler receives null for them.
+    /// Names of the required arguments that had no value. The handler receives null for these
+    /// arguments.
     pub missing_args: Vec<String>,
     /// The permissions that the handler requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]

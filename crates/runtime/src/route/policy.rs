@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// Maximum pause between attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Maximum duration in a policy. It is practically unlimited, but small enough that adding it to
-/// the current time cannot overflow.
+/// Maximum duration in a policy. This duration has no practical effect, but is small enough that
+/// the current time plus this duration cannot overflow.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The policy for a handler that is slow or fails. Without a policy, the handler is called once and
@@ -171,7 +171,8 @@ impl Drop for CallPermit<'_> {
     }
 }
 
-/// A listener of the circuit breaker. It stores each new state for [`Circuit::state`] and logs it.
+/// A listener of the circuit breaker. The listener stores each new state for [`Circuit::state`],
+/// and logs the state.
 struct CircuitListener {
     handler: Arc<str>,
     state: Arc<AtomicU8>,

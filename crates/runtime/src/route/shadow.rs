@@ -70,7 +70,8 @@ pub struct ShadowStats {
     pub pairs: Vec<PairStats>,
 }
 
-/// The active generation of a router, and the generations that can become active.
+/// The generations (version numbers) of a router's active rules, and of the rules that can become
+/// active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
     /// The active generation.
@@ -96,8 +97,8 @@ pub enum SwitchError {
         /// The generation of the current shadow rules.
         is: u64,
     },
-    /// No kept rule set has this generation. It was never active, is no longer kept, or was edited
-    /// since.
+    /// No kept rule set has this generation. The rule set was never active, is no longer kept, or
+    /// was edited since.
     NotKept {
         /// The generation that the caller named.
         asked: u64,

@@ -39,10 +39,9 @@ impl Latencies {
         self.counts.iter().sum()
     }
 
-    /// Returns an upper bound of a percentile: at least the fraction `share` of the latencies does
-    /// not exceed the result. For `share` 0.99, the result is an upper bound of the 99th
-    /// percentile. It is the upper bound of a bucket. `None` if there are no latencies, or if the
-    /// percentile is above the last bound.
+    /// Returns an upper bound of a quantile, such as the 99th percentile for a `share` of 0.99. The
+    /// result is the upper bound of the bucket that contains the quantile. `None` if there are no
+    /// latencies, or if the quantile is above the last bound.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let rank = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut cumulative_count = 0;
@@ -70,8 +69,8 @@ pub struct Counts {
     /// Number of messages or calls for which the handler was not called, because its circuit was
     /// open.
     pub circuit_open: u64,
-    /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. They call
-    /// no handler.
+    /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. Such
+    /// messages call no handler.
     pub decided: u64,
     /// Number of messages that were not decided, because they are not objects.
     pub invalid: u64,
@@ -145,7 +144,7 @@ pub struct RouterStats {
 /// The counters of a running router. Each message and each handler call updates them.
 #[derive(Default)]
 pub(super) struct RouterCounters {
-    numbers: Mutex<CounterState>,
+    state: Mutex<CounterState>,
 }
 
 #[derive(Default)]
@@ -158,7 +157,7 @@ struct CounterState {
 
 impl RouterCounters {
     fn lock_counters(&self) -> MutexGuard<'_, CounterState> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts one message by its route and its result. `result` is a word that

@@ -63,7 +63,7 @@ impl WatchError {
 /// The state of watched rule files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchStatus {
-    /// Generation of the last version that became active.
+    /// Generation (version number) of the rules that became active last.
     pub generation: u64,
     /// Number of versions that became active, including the first.
     pub loaded: u64,
@@ -94,15 +94,16 @@ impl Watch {
         next_status(&mut self.status).await
     }
 
-    /// Returns a channel of the states, for a reader of its own.
+    /// Returns a new receiver of the states, independent of all other receivers.
     pub(super) fn statuses(&self) -> watch::Receiver<WatchStatus> {
         self.status.clone()
     }
 }
 
-/// Waits for a state that this channel has not returned yet.
+/// Waits for a state that this receiver has not returned yet, and returns the state.
 pub(super) async fn next_status(statuses: &mut watch::Receiver<WatchStatus>) -> WatchStatus {
-    // The sender lives as long as the task, which the drop of `Watch` aborts.
+    // An error would mean that the sender was dropped. The task owns the sender, and the task ends
+    // only when the `Watch` is dropped.
     let _ = statuses.changed().await;
     statuses.borrow_and_update().clone()
 }
@@ -136,9 +137,9 @@ impl Router {
     }
 }
 
-/// What new versions of watched files are loaded into.
+/// The receiver of new versions of watched rule files, such as a router.
 pub(super) trait WatchTarget: Send + 'static {
-    /// Makes a new version active. Returns its generation.
+    /// Makes a new version of the rules active. Returns the version's generation (version number).
     fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError>;
     /// Returns the generation of the active rules.
     fn active_generation(&self) -> u64;

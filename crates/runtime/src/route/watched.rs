@@ -40,7 +40,8 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct WatchedRules {
     shared: Arc<WatchedShared>,
-    /// The watch, shared by the clones. The task of the watch holds only `shared`.
+    /// The watch of the rule files. The files are watched until all clones are dropped, because the
+    /// watching task itself holds only `shared`.
     watch: Arc<Watch>,
     statuses: watch::Receiver<WatchStatus>,
 }
@@ -126,14 +127,16 @@ impl WatchedRules {
         WatchedRules::builder(compiler, path).open().await
     }
 
-    /// Decides with the top-level routes of the active version. Counts and logs the decision.
+    /// Decides a message by the routes outside any table, in the active version of the rules.
+    /// Counts and logs the decision.
     pub fn decide(&self, message: &Json) -> Decision {
         let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
         let decision = rules.decide(message);
         self.record(rules, message, decision, time, start)
     }
 
-    /// Decides with the entry of this name of the active version. Counts and logs the decision.
+    /// Decides a message by the entry (such as a table) of this name, in the active version of the
+    /// rules. Counts and logs the decision.
     ///
     /// # Errors
     /// If the active version has no such entry.
@@ -150,7 +153,8 @@ impl WatchedRules {
         self.record(rules, message, decision, time, start)
     }
 
-    /// Returns the active version. Decisions with it are neither counted nor logged.
+    /// Returns the active version of the rules. Decisions by the returned rules are neither counted
+    /// nor logged.
     pub fn rules(&self) -> LiveRules {
         LiveRules::clone(&self.shared.rules.load())
     }
@@ -177,7 +181,7 @@ impl WatchedRules {
         self.shared.log.as_ref()
     }
 
-    /// Counts and logs a decision. A chosen route has the result `decided`.
+    /// Counts and logs a decision. If a route was chosen, the result is `decided`.
     fn record(
         &self,
         rules: LiveRules,

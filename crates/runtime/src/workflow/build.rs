@@ -13,11 +13,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-const STEP_LIMIT: usize = 10_000;
+const DEFAULT_STEP_LIMIT: usize = 10_000;
 
-/// Bytes of one input or output of a node, as JSON. Far more than a model reads, and little of the
-/// memory of a service.
-const BYTE_LIMIT: usize = 16 << 20;
+/// Default limit for one input or output of a node, in bytes of JSON. The limit is far above the
+/// text that a language model can read, and small compared with a server's memory.
+const DEFAULT_BYTE_LIMIT: usize = 16 << 20;
 
 type ProcessorFactory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
@@ -39,8 +39,8 @@ impl Workflow {
             processors: HashMap::new(),
             routers: HashMap::new(),
             merge: Arc::new(FirstValues),
-            step_limit: STEP_LIMIT,
-            byte_limit: BYTE_LIMIT,
+            step_limit: DEFAULT_STEP_LIMIT,
+            byte_limit: DEFAULT_BYTE_LIMIT,
             passthrough: Vec::new(),
             runs_when_ready: false,
         }
@@ -191,8 +191,8 @@ impl WorkflowBuilder {
                 continue;
             }
             step_indices.insert(node.id.clone(), steps.len());
-            // If a step is missing, the workflow is not built. So the wrong indices of later steps
-            // do not matter.
+            // If a step cannot be built, later steps get wrong indices. The indices do not matter,
+            // because the whole workflow is then not built.
             match self.build_step(node) {
                 Ok(step) => steps.push(step),
                 Err(finding) => findings.push(finding),

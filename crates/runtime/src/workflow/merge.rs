@@ -4,7 +4,7 @@ use super::node::NodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// An input that has arrived at a node.
+/// An input that was delivered to a node, with the node that delivered the input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
     /// The node that delivered the input.
@@ -90,7 +90,8 @@ impl MergeStrategy for ByNode {
     }
 }
 
-/// Returns the fields of all inputs, in order of arrival. An input that is no object has none.
+/// Returns the fields of all inputs, in order of arrival. An input that is not an object has no
+/// fields.
 fn fields_of(inputs: Vec<Arrival>) -> impl Iterator<Item = (String, Value)> {
     inputs.into_iter().flat_map(|Arrival { value, .. }| match value {
         Value::Object(fields) => fields,
@@ -136,7 +137,8 @@ mod tests {
         );
     }
 
-    /// Before, the branches of a loop contained the branches of all earlier rounds.
+    /// Regression test: the branches of a join in a loop contained the branches of all earlier
+    /// rounds.
     #[test]
     fn branches_of_an_earlier_merge_are_left_out() {
         let earlier = FirstValues.merge(&"j".into(), arrivals(vec![json!({"x": 1}), json!({"y": 2})]));

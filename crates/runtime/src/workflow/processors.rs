@@ -27,7 +27,7 @@ const EXIT_REASON_FIELD: &str = "exit_reason";
 const VOTE_FIELD: &str = "vote";
 
 /// Maximum drop of a score between two rounds of a loop. A larger drop is reported as a regression.
-const MIN_SCORE_REGRESSION: f64 = 10.0;
+const MAX_SCORE_DROP: f64 = 10.0;
 
 /// A processor that decides after each round whether a loop exits. The exit conditions are read
 /// from the node's `config`.
@@ -102,7 +102,7 @@ impl LoopState {
             decision.should_exit = true;
             decision.exit_reason = Some(LoopReason::MaxRoundsReached);
         }
-        if previous.is_some_and(|previous| previous - score > MIN_SCORE_REGRESSION) {
+        if previous.is_some_and(|previous| previous - score > MAX_SCORE_DROP) {
             decision.exit_reason = Some(LoopReason::RegressionDetected);
         }
         if settings.exit_on_score > 0.0 && score >= settings.exit_on_score {

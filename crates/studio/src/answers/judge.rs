@@ -1,4 +1,5 @@
-//! Validates a payload: returns violations with their text ranges, and corrections as a diff.
+//! Validates a payload. The response contains the violated rules with the text ranges of the
+//! violations, and the corrections as a diff.
 
 use super::message::to_mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 const MAX_SEARCHED: usize = 12;
 /// Maximum number of near misses that are returned.
 const MAX_RETURNED: usize = 6;
-/// Time limit of the search, because a user waits for the result. After this time, the remaining
-/// statements are not searched.
+/// Time limit of the search, because a user waits for the result. Statements that the search has
+/// not reached by then are left out.
 const SEARCH_TIME_LIMIT: Duration = Duration::from_secs(2);
 
 pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<Near>> {

@@ -1,4 +1,5 @@
-//! Answers requests about the entries of a rule set, and about messages that are saved by name.
+//! Answers requests about the entries of a rule set (its tables, payload kinds and workflows). Also
+//! answers requests about messages that the user saved under a name.
 
 use super::form::{self, ComparedTexts};
 use super::to_entry_kind;
@@ -51,8 +52,8 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
             kind: to_entry_kind(table.kind),
             docs: table.docs.to_string(),
             statements: statement_names(program, table),
-            // All tables get the same form fields, because the table of a `goto` decides on the
-            // same message.
+            // All tables get the same form fields, because a `goto` passes the same message on to
+            // another table.
             fields: fields.clone(),
         });
     }

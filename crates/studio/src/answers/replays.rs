@@ -106,7 +106,7 @@ async fn upload(
     }
     output.flush().await.map_err(storage_error)?;
     let name = if query.name.is_empty() { "messages.jsonl".to_owned() } else { query.name };
-    Ok(Json(studio.add_messages(name, path, bytes, "upload").about.clone()))
+    Ok(Json(studio.add_messages(name, path, bytes, "upload").description.clone()))
 }
 
 async fn replay_sums(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {

@@ -179,7 +179,7 @@ fn row_cells(
     (cells, others)
 }
 
-/// Returns the gaps of the routes outside any table: messages that no route matches.
+/// Returns the gaps (messages that no route matches) of the routes that are outside any table.
 fn find_gaps(snapshot: &ProjectSnapshot) -> Vec<Gap> {
     let no_default_findings = snapshot
         .findings()

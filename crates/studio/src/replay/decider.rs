@@ -28,7 +28,7 @@ enum EntryDecider {
 pub(crate) struct MessageResult {
     /// Key of the chosen statement, such as `routes/refunds`.
     pub key: String,
-    /// The parts of the decision that a service acts on, such as the target. Null if the caller did
+    /// The parts of the decision that a program acts on, such as the target. Null if the caller did
     /// not request these parts.
     pub answer: Json,
 }
@@ -64,7 +64,7 @@ impl<'k> ReplayDecider<'k> {
     }
 
     /// Decides a message by the named entry; `None` if there is no such entry. With `with_answer`,
-    /// the result includes the parts of the decision that a service acts on.
+    /// the result includes the parts of the decision that a program acts on, such as the target.
     pub fn decide(&mut self, entry: &str, message: &Json, with_answer: bool) -> Option<MessageResult> {
         let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
         match self.entry_decider(entry)? {

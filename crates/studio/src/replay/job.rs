@@ -26,8 +26,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 const TIME_FIELDS: [&str; 3] = ["now", "time", "timestamp"];
 
 impl Replay {
-    /// Decides every line of the file; a line without an entry of its own is decided by `entry`.
-    /// Returns when the replay has ended.
+    /// Decides every line of the file. A line of a decision log names the entry (such as a table)
+    /// that decides it; `entry` decides all other lines. Returns when the replay has ended.
     pub fn run(&self, entry: &str) {
         let result = catch_unwind(AssertUnwindSafe(|| ReplayJob::run(self, entry)));
         match result {
@@ -56,7 +56,7 @@ impl Replay {
     }
 }
 
-/// Length of a line that was read, and whether it exceeds the limit.
+/// Length of a line that was read, and whether the line is longer than a message may be.
 struct LineRead {
     /// Number of bytes of the line in the file, including the line break.
     bytes: u64,
@@ -100,7 +100,8 @@ impl<'r> ReplayJob<'r> {
         let decider = to_decider(&replay.snapshot)?;
         let older_decider = replay.older_snapshot.as_deref().map(to_decider).transpose()?;
         let job = ReplayJob { replay, entry, decider, older_decider, batch: ReplayResults::default() };
-        job.run_lines().map_err(|error| message!("`{}` cannot be read: {error}", replay.source.about.name))
+        job.run_lines()
+            .map_err(|error| message!("`{}` cannot be read: {error}", replay.source.description.name))
     }
 
     fn run_lines(mut self) -> io::Result<bool> {
@@ -207,14 +208,14 @@ impl<'r> ReplayJob<'r> {
             self.batch.masked_messages += 1;
         }
         let Some(result) = self.decider.decide(entry, message, self.older_decider.is_some()) else { return };
-        let otherwise = result.key != logged_key;
-        self.batch.changed_from_log += usize::from(otherwise);
+        let differs_from_log = result.key != logged_key;
+        self.batch.changed_from_log += usize::from(differs_from_log);
         let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
         let (older_key, flipped) = match &older_result {
             Some(older) => {
                 (older.as_ref().map_or("", |older| &*older.key), is_different_result(older.as_ref(), &result))
             }
-            None => (&*logged_key, otherwise),
+            None => (&*logged_key, differs_from_log),
         };
         self.add_row(DecidedMessage {
             offset,

@@ -104,14 +104,16 @@ impl Replay {
     }
 
     fn open_file(&self) -> Answer<BufReader<File>> {
-        let to_error =
-            |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
+        let to_error = |error| {
+            RequestError::missing(message!("`{}` cannot be read: {error}", self.source.description.name))
+        };
         File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(to_error)
     }
 
     fn read_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
-        let to_error =
-            |error| RequestError::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
+        let to_error = |error| {
+            RequestError::missing(message!("`{}` cannot be read: {error}", self.source.description.name))
+        };
         // Consecutive lines need no seek, which would discard the buffer.
         let position = file.stream_position().map_err(to_error)?;
         file.seek_relative(offset as i64 - position as i64).map_err(to_error)?;
@@ -127,7 +129,7 @@ impl Replay {
         let file_changed = |_| {
             RequestError::changed_file(message!(
                 "`{}` has changed since it was replayed; replay it again",
-                self.source.about.name
+                self.source.description.name
             ))
         };
         let bytes = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
@@ -148,7 +150,8 @@ impl Replay {
         }
     }
 
-    /// Masks the private keys that an error names, unless the replay shows private values.
+    /// Masks the names of private fields that an error message quotes, unless the replay shows
+    /// private values.
     pub(super) fn masked_error(&self, error: JsonError) -> JsonError {
         match &self.snapshot.analysis.rules {
             Some(rules) if !self.show_private => rules.masked_error(error),

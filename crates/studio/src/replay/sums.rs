@@ -25,7 +25,7 @@ impl Replay {
             .iter()
             .map(|(line, message)| LineMistake { line: *line, message: localized(message) });
         ReplaySums {
-            source: self.source.about.name.clone(),
+            source: self.source.description.name.clone(),
             is_log: results.is_log,
             failure: results.failure.as_ref().map(localized),
             refused: results.invalid_lines,
@@ -194,16 +194,17 @@ pub(super) fn has_times(rows: &[Row]) -> bool {
 
 fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
     let by_time = has_times(&results.rows);
-    let moments = || {
+    let row_positions = || {
         results
             .rows
             .iter()
             .map(|row| (row_time(row, by_time), row.key))
             .filter(|(position, _)| !position.is_nan())
     };
-    let (first, last) = moments().fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (position, _)| {
-        (position.min(first), position.max(last))
-    });
+    let (first, last) = row_positions()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (position, _)| {
+            (position.min(first), position.max(last))
+        });
     if first > last {
         return Timeline::default();
     }
@@ -215,7 +216,7 @@ fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
     let mut series_indexes = vec![top_keys.len(); counts.len()];
     top_keys.iter().enumerate().for_each(|(index, number)| series_indexes[*number] = index);
     let mut sums = vec![vec![0; buckets]; top_keys.len() + 1];
-    for (position, key) in moments() {
+    for (position, key) in row_positions() {
         let bucket = (((position - first) / width) as usize).min(buckets - 1);
         sums[series_indexes[key as usize]][bucket] += 1;
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 
 /// Maximum number of lines written between two flushes, however busy the log is.
-const FLUSH_EVERY: u64 = 256;
+const MAX_UNFLUSHED_LINES: u64 = 256;
 
 pub(super) struct LogWriter<W> {
     output: W,
@@ -49,7 +49,7 @@ impl<W: Write> LogWriter<W> {
                     if let Err(error) = self.write_entry(&entry) {
                         self.report_error(&error);
                     }
-                    if tasks.is_empty() || self.unflushed >= FLUSH_EVERY {
+                    if tasks.is_empty() || self.unflushed >= MAX_UNFLUSHED_LINES {
                         self.flush();
                     }
                 }
