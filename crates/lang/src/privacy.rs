@@ -1,5 +1,5 @@
-//! Values of `@private` fields: where they are in a JSON value of a declared type, and their
-//! masks. Each text that shows a value or a key of a message must first pass through here.
+//! Values of `@private` fields: where they are in a JSON value of a declared type, and their masks.
+//! Every value or key of a message must be masked here before a text shows it.
 
 use crate::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_base::diag::nearest;

@@ -171,7 +171,8 @@ fn find_record_violations<'r>(
 }
 
 const MISSING_KIND: &str = "missing";
-/// What a violation of an enumeration finds. The text itself may be private.
+/// The field `found` of a violation if a text is not in the declared enumeration. The actual text
+/// is not shown, because it may be private.
 const OTHER_TEXT: &str = "another text";
 /// Maximum number of undeclared keys of an object that are compared with a missing field.
 const MAX_SUGGESTION_KEYS: usize = 64;

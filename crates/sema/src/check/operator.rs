@@ -414,7 +414,7 @@ fn right_kinds(
             .then_some((form.left, KindSet::LIST)),
         },
         RightOperand::Element => {
-            let element_kinds_found = element_kinds(left).comparable_kinds_beside(right.kinds);
+            let element_kinds_found = element_kinds(left).comparable_kinds_with(right.kinds);
             match quantity {
                 Some(_) => (right.kinds.overlaps(KindSet::LIST)
                     && element_kinds(right).overlaps(element_kinds_found))
