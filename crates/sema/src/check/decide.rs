@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
         self.fields.begin_statement();
         let id = TableId(self.program.tables.len() as u32);
         let (name, docs): (Arc<str>, _) = (name.into(), docs.into());
-        // Requirements are not an entry point.
+        // A table of requirements is not an entry point: no decision starts with it.
         if kind != TableKind::Requirements {
             self.entries.entry(name.clone()).or_insert(id);
         }

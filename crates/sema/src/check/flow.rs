@@ -200,7 +200,7 @@ impl<'a> Checker<'a> {
         Json::Null
     }
 
-    /// Reports the keys that are not in `known`.
+    /// Reports the keys that are not in `known_keys`.
     fn report_unknown_keys(&mut self, what: Message, entries: &[(Ident, ast::Expr)], known_keys: &[&str]) {
         for (key, _) in entries.iter().filter(|(key, _)| !known_keys.contains(&key.node.as_str())) {
             let message = message!("unknown key `{}` in {what}", key.node);

@@ -1,7 +1,7 @@
 //! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::constant_json_of;
-use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, meant_function};
+use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};
 use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
                     message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
                 let mut diagnostic = Diagnostic::new(Code::UnknownField, path.segment_spans[at].0, message)
                     .label_declaration(self.fields.declared_at(&names[..at]));
-                if let Some(function) = meant_function(names[at]) {
+                if let Some(function) = function_for_property(names[at]) {
                     diagnostic = diagnostic.help(message!("write `{function}({parent})`"));
                 } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
@@ -196,7 +196,7 @@ impl<'a> Checker<'a> {
     fn warn_near_name(&mut self, name: &str, span: Span) {
         // Each name is checked only once. A search through all definitions at every use would be
         // quadratic.
-        if !self.fields.is_first_look(name) {
+        if !self.fields.is_first_check_of_name(name) {
             return;
         }
         if self.payload.fields.iter().any(|field| **field == *name) {
@@ -255,7 +255,8 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds an expression that reads the same field as the slot `id`, but as the type `wanted`.
+    /// Builds an expression that reads the same field as the slot `id`, but as the type
+    /// `wanted_type`.
     fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);
@@ -336,7 +337,7 @@ impl<'a> Checker<'a> {
                 matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.private);
             let slot = self.fields.intern_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
-            // The read protects the slot: other uses cannot narrow its type.
+            // The read node remains around the slot, so that other uses cannot narrow the type.
             return Ok(read_typed(value, wanted));
         }
         let value = self.check_value(operand)?;
@@ -347,8 +348,8 @@ impl<'a> Checker<'a> {
             return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
-            // A slot with the wanted type replaces a read of a slot. A payload field may be read as
-            // its actual kind instead of its declared type.
+            // If a slot is read, the wanted type becomes the type of the slot. A payload field may
+            // be read as its actual kind instead of its declared type.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
@@ -363,8 +364,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A path into the message with constant names. `segment_spans` has the span of each name, and true
-/// for a plain name or false for a key in brackets.
+/// A path into the message that consists of constant names. `segment_spans` has the span of each
+/// name, and whether it is a plain name (true) or a key in brackets (false).
 #[derive(Default)]
 pub(super) struct ConstantPath<'p> {
     pub(super) names: PathNames<'p>,

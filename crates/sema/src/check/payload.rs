@@ -82,7 +82,7 @@ const MAX_ITEMS: usize = 100_000;
 /// over a payload count.
 const MAX_COPIES: usize = 100_000;
 
-/// How the rule of a requirement reports a violation.
+/// The data with which a violation of a requirement is reported.
 struct ViolationReport<'a> {
     place: ObjectPath,
     /// The span of the violated condition or clause.
@@ -93,7 +93,7 @@ struct ViolationReport<'a> {
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
-    /// Whether the correction completes the payload without a violation.
+    /// Whether a violation only applies the correction and is not reported, as for a default value.
     completes: bool,
 }
 
@@ -425,8 +425,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the condition that the names used since the last call have values of their declared
-    /// types. `None` if no name needs this condition.
+    /// Returns the condition that the names that were used since the last call have values of their
+    /// declared types. `None` if no name needs the test.
     fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
         let pending_type_tests = std::mem::take(&mut self.pending_type_tests);
         (!pending_type_tests.is_empty()).then(|| all_of(pending_type_tests, span))

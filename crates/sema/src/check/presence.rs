@@ -19,7 +19,7 @@ use rulec_lang::ty::{KindSet, Ty};
 use rulec_lang::value::Value;
 use std::sync::Arc;
 
-/// The greatest number of steps of one proof. After it, nothing more is proven.
+/// Maximum number of steps of one proof. After that, the proof gives up: the value may be missing.
 const MAX_STEPS: u64 = 2 * MAX_NODES;
 
 impl Checker<'_> {
@@ -41,21 +41,22 @@ struct PresenceProof<'p> {
     steps: u64,
 }
 
-/// What a proof must show to be present.
+/// The value whose presence must be proven.
 #[derive(Clone, Copy)]
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
-    /// The value of an equal expression.
+    /// The value of an expression, which is present if an equal expression is present.
     Value(&'g Expr),
     /// A match of this regular expression in this text.
     Match(&'g Expr, &'g str),
 }
 
 impl<'p> PresenceProof<'p> {
-    /// True if neither the `input` contract nor the known conditions make the value present.
+    /// True if the value may be missing even if the message satisfies the `input` contract and all
+    /// known conditions are true.
     fn may_be_missing(&mut self, value: &'p Expr) -> bool {
-        if !self.takes_step() {
+        if !self.count_step() {
             return true;
         }
         match &value.kind {
@@ -80,7 +81,8 @@ impl<'p> PresenceProof<'p> {
                 ExprKind::Field(base, name) => {
                     self.may_be_missing(base) || member_is_optional(&base.ty, name, *kinds)
                 }
-                // `read_as_declared` added this read. Elements have their declared types.
+                // `read_as_declared` added this read. An element is assumed to have its declared
+                // type.
                 ExprKind::Call(function, _) if function.info().returns_elements() => {
                     self.may_be_missing(inner)
                 }
@@ -118,7 +120,7 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True for a call of `capture` whose expression matches because a known condition tests it.
+    /// True for a call of `capture` if a known condition tests that the regular expression matches.
     fn surely_captures(&mut self, function: Function, args: &[Expr]) -> bool {
         let [text, pattern, group @ ..] = args else { return false };
         let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());
@@ -127,8 +129,8 @@ impl<'p> PresenceProof<'p> {
         always_captures(pattern, group) && self.is_proven(Goal::Match(text, pattern))
     }
 
-    /// Counts a step; false if the proof has taken too many.
-    fn takes_step(&mut self) -> bool {
+    /// Counts a step; false if the proof has taken too many steps.
+    fn count_step(&mut self) -> bool {
         self.steps += 1;
         self.steps <= MAX_STEPS
     }
@@ -141,8 +143,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if neither the `input` contract nor the known conditions make the condition true or
-    /// false.
+    /// True if the condition may be unknown even if the message satisfies the `input` contract and
+    /// all known conditions are true.
     fn may_be_unknown(&mut self, cond: &'p Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test) if is_presence_test(test));
         let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));
@@ -174,7 +176,7 @@ impl<'p> PresenceProof<'p> {
 
     /// True if the goal is present whenever the condition has the truth value `truth`.
     fn proves(&mut self, cond: &'p Cond, truth: bool, goal: Goal<'_>) -> bool {
-        if !self.takes_step() {
+        if !self.count_step() {
             return false;
         }
         match &cond.kind {
@@ -227,10 +229,10 @@ impl<'p> PresenceProof<'p> {
 
     /// True if the goal is present whenever this value is present.
     fn presence_proves(&mut self, value: &'p Expr, goal: Goal<'_>) -> bool {
-        if !self.takes_step() {
+        if !self.count_step() {
             return false;
         }
-        if self.reaches(value, goal) {
+        if self.is_goal_or_inside(value, goal) {
             return true;
         }
         match &value.kind {
@@ -263,8 +265,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the value is the goal, or is read from the goal.
-    fn reaches(&self, value: &Expr, goal: Goal<'_>) -> bool {
+    /// True if the value equals the goal or is a field inside the goal.
+    fn is_goal_or_inside(&self, value: &Expr, goal: Goal<'_>) -> bool {
         match goal {
             Goal::Value(wanted) => same_value(value, wanted),
             Goal::Match(..) => false,
@@ -308,7 +310,7 @@ fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
         .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
 }
 
-/// True for a test of the goal, which is a match, by `matches` with one constant expression.
+/// True if a predicate tests by `matches` that the text of the goal matches its regular expression.
 fn is_match_test(test: &Predicate, goal: Goal<'_>) -> bool {
     let (Goal::Match(text, pattern), Operand::Value(written)) = (goal, &test.right) else { return false };
     let written = written.as_const().and_then(|written| written.value().as_str());
@@ -321,7 +323,7 @@ fn is_presence_test(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
 }
 
-/// True for a constant divisor, by which every number can be divided.
+/// True for a nonzero constant, by which every number can be divided.
 pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
     match divisor.as_const().map(Const::value) {
         Some(Value::Decimal(number)) => number != Decimal::ZERO,

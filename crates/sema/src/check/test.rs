@@ -205,7 +205,7 @@ impl<'a> Checker<'a> {
             }
         };
         let names = || payload.rule_names(&self.program).into_iter().map(Arc::from).collect();
-        let rules = name_tables.judged.entry(kind).or_insert_with(names);
+        let rules = name_tables.payload_rules.entry(kind).or_insert_with(names);
         let mut expected_violations = expect.breaks.iter().map(|(rule, _)| rule);
         if let Some(rule) = expected_violations.find(|rule| !rules.contains(rule.node.as_str())) {
             let message = message!("`{}` has no rule `{}`", payload.name, rule.node);
@@ -383,7 +383,7 @@ struct NameTables {
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.
-    judged: HashMap<usize, BTreeSet<Arc<str>>>,
+    payload_rules: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
 /// Writes a value at a path; returns false if the path already has a value or is not an object.

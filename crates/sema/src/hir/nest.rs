@@ -16,7 +16,7 @@ pub struct QuantifierFacts {
     facts_by_address: HashMap<(usize, bool), NodeFacts>,
 }
 
-/// The quantifiers on which one node depends.
+/// How one node depends on quantifiers.
 #[derive(Clone, Debug, Default)]
 struct NodeFacts {
     /// The variables of enclosing quantifiers that the node reads.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The binding of the whole payload.
 const PAYLOAD_BINDING: BindingId = BindingId(0);
 
-/// Decides whether expressions read private values.
+/// An analysis that decides whether expressions read private values.
 pub struct PrivateReads<'p> {
     slots: &'p [Slot],
     lets: &'p [Let],
@@ -101,7 +101,8 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True for a list or dict of unknown type in the value of a binding, if anything is private.
+    /// True for a list or dict in a binding, whose element type is unknown, if the program declares
+    /// any private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -135,7 +136,7 @@ impl<'p> PrivateReads<'p> {
                     None => (Ty::ANY, false),
                 }
             }
-            // Payload kinds share the slots of equal paths.
+            // All payload kinds share a slot for the same path, so each kind is checked.
             Some(root) if root.id == PAYLOAD_BINDING => {
                 let mut found = self.payloads.iter().map(in_record);
                 found.find(|(ty, private)| *private || may_contain_private(ty)).unwrap_or((Ty::ANY, false))
@@ -144,8 +145,9 @@ impl<'p> PrivateReads<'p> {
         }
     }
 
-    /// Returns the type from which the private parts of the expression's value follow. The type
-    /// that the checker gave the expression may lack the fields, such as for a typed read.
+    /// Returns the type that decides which parts of the expression's value are private. The
+    /// checker's type of the expression may lack this information: a typed read, for example, drops
+    /// the fields.
     pub fn expr_type(&self, expr: &Expr) -> Ty {
         let derived = match &expr.kind {
             ExprKind::Var(id) => {
@@ -181,8 +183,8 @@ impl Program {
 }
 
 impl Payload {
-    /// Returns the fields from which the private parts of a payload follow; `None` if nothing is
-    /// private.
+    /// Returns the record type that decides which parts of a payload are private; `None` if nothing
+    /// is private.
     pub fn private_fields(&self) -> Option<Arc<RecordType>> {
         if !has_private_field(&self.object) {
             return None;

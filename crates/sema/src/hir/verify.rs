@@ -28,9 +28,9 @@ impl Program {
     }
 }
 
-/// Verifies a whole program. `table_limits` and `value_limits` contain a number of bindings for
-/// each table and each value. Only bindings with smaller ids may be read. If the number is 0, only
-/// the message may be read.
+/// Verifies a whole program. A payload rule may read only bindings (named values) that are computed
+/// earlier. `table_limits` and `value_limits` contain, for each table and each value, the number of
+/// such bindings: only smaller ids may be read. With 0, only the message may be read.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,

@@ -95,7 +95,8 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
         }
         builder.normal.tables.push(routes);
     }
-    // A value may be missing, so an always-missing value gets no warning.
+    // A value outside a condition may be missing, so the warnings about always-missing operands
+    // are dropped.
     let earlier_diagnostics = builder.diagnostics.len();
     builder.normal.values = program.values.iter().map(|value| builder.build_expr(value)).collect();
     builder.diagnostics.truncate(earlier_diagnostics);
