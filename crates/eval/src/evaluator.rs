@@ -47,8 +47,8 @@ pub struct Evaluator<'a, O = ()> {
     /// The quantifier variables in scope with their current elements, innermost last. The elements
     /// are not converted to the kinds that the rules expect.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// Number of entries at the start of `elements` that the current loop-invariant part must not
-    /// read. The quantifiers of these entries enclose the part.
+    /// Number of entries at the start of `elements` that are out of scope, because a loop-invariant
+    /// part is being evaluated.
     hidden_elements: usize,
     quantifier_facts: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,

@@ -87,7 +87,7 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    /// Masks the private keys that an error about the JSON text of this value names.
+    /// Masks the private keys in a JSON error: the keys on the error's path, and a duplicate key.
     #[must_use]
     pub fn mask_error(self, error: JsonError) -> JsonError {
         error.with_keys_changed(|steps, duplicate| {

@@ -122,8 +122,8 @@ impl KindSet {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Returns the set extended by the kinds that are accepted as its kinds. An int is accepted as
-    /// a float and as a decimal, and a decimal as a value of any kind.
+    /// Returns the set extended by the kinds that are accepted in addition: an int where floats or
+    /// decimals are accepted, and a decimal where all kinds of messages are accepted.
     #[must_use]
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
@@ -284,8 +284,8 @@ impl Ty {
         }
     }
 
-    /// Returns the positions of decimals inside values of this type. Where JSON is read, numbers at
-    /// these positions must keep all their digits.
+    /// Returns the positions of decimals inside values of this type. A JSON reader must keep all
+    /// digits of the numbers at these positions.
     pub fn exact_places(&self) -> ExactPlaces {
         let mut places = ExactPlaces::default();
         if self.kinds.has(Kind::Decimal) {

@@ -159,7 +159,7 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of name comparisons for suggestions. Then names get no suggestion, to stay fast.
+/// Maximum number of name comparisons for suggestions. After that, no suggestion is made.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;

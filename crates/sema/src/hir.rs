@@ -103,7 +103,7 @@ pub struct Program {
     pub inferred: Vec<InferredField>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
-    /// The payload kinds, in source order.
+    /// The payload kinds (declared `payload`s), in source order.
     pub payloads: Vec<Payload>,
     /// The requirements of all payloads, in the order of their rules.
     pub requirements: Vec<Requirement>,

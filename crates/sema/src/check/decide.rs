@@ -1,4 +1,5 @@
-//! Lowers choices and routers to tables of rules. Flows are lowered with some of the same helper
+//! Lowers choices and routers to tables of rules. A `choice` selects one of its branches; a
+//! `router` selects the next nodes of a workflow. Flows are lowered with some of the same
 //! functions.
 
 use super::constant::constant_expr;

@@ -392,8 +392,8 @@ impl MessageFields {
         self.statement += 1;
     }
 
-    /// Returns the slot that reads a path as these kinds; adds the slot if it is new. The path
-    /// starts at the message, or at the value of the binding `root`.
+    /// Returns the slot (a field, and the kinds as which it is read) for a path; adds the slot if
+    /// it is new. The path starts at the message, or at the value of the binding `root`.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,

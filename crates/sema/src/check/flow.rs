@@ -1,5 +1,6 @@
-//! Lowers flows. Each keyword pattern becomes a rule of one table that all flows share, in source
-//! order.
+//! Lowers flows. A `flow` is a task of an assistant, which is selected by keyword patterns or by
+//! the intent of the message. Each keyword pattern becomes a rule of one table that all flows
+//! share, in source order.
 
 use super::constant::constant_expr;
 use super::{AlreadyReported, Checked, Checker};

@@ -264,8 +264,9 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted_type, optional, span }
     }
 
-    /// Returns a slot for the field `key` of `base`, if `base` is a slot of a binding; otherwise
-    /// `None`. Reading one slot is faster than reading a slot and looking up a field.
+    /// If `base` reads a slot of a binding (a named value), returns a slot for the field `key` of
+    /// this value; otherwise `None`. Reading one slot is faster than reading a slot and looking up
+    /// a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);

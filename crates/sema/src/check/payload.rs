@@ -1,5 +1,6 @@
-//! Lowers payloads. Each requirement becomes a rule of a table; the rule's condition is true if a
-//! payload violates the requirement. A group is inlined where it is included.
+//! Lowers payloads. A `payload` declares the requirements on an object, such as a proposal of a
+//! language model. Each requirement becomes a rule of a table; the rule's condition is true if an
+//! object violates the requirement. A `group` of requirements is inlined where it is included.
 
 mod each;
 mod field;

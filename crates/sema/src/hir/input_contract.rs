@@ -47,8 +47,8 @@ impl Program {
         Cow::Owned(record)
     }
 
-    /// Returns the places in messages where numbers keep their digits, because the rules read
-    /// decimals.
+    /// Returns the positions in messages where the rules read decimals. A JSON reader must keep all
+    /// digits of the numbers at these positions.
     pub fn exact_places(&self) -> ExactPlaces {
         let mut places = ExactPlaces::default();
         if let Some(input) = &self.input {

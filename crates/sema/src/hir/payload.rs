@@ -1,6 +1,7 @@
-//! Checked payloads. Each requirement is a rule of a table; its condition is true when the
-//! requirement is violated. The types here describe which objects each table is evaluated for, and
-//! how a violation is reported and corrected.
+//! Checked payloads. A payload kind is a declared set of requirements on an object, such as a
+//! proposal of a language model. Each requirement is a rule of a table; its condition is true when
+//! the requirement is violated. The types here describe which objects each table is evaluated for,
+//! and how a violation is reported and corrected.
 
 use super::{Program, RuleId, TableId, ValueId, define_ids};
 use rulec_base::codec::impl_codec;
