@@ -117,7 +117,7 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
 }
 
 impl InputViolation {
-    /// Creates the violation of a message that is not an object. It is the only one with an empty
+    /// Creates the violation of a message that is not an object. Only this violation has an empty
     /// path.
     #[doc(hidden)]
     pub fn not_an_object(message: &Json) -> InputViolation {

@@ -186,7 +186,7 @@ struct Checker<'a> {
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The remaining budget of name comparisons for suggestions.
     remaining_comparisons: Cell<usize>,
-    /// For each `goto`, the indices of its source table and its target table, and its span.
+    /// For each `goto`, the index of the source table, the index of the target table, and the span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// True while a choice is checked. Operands that cannot be compared then cause only a warning.

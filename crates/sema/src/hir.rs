@@ -299,7 +299,7 @@ pub enum Outcome {
     /// The nodes of a workflow that run next, selected by a router.
     Next {
         destinations: Vec<Destination>,
-        /// The value that reads the ids of all next nodes from the message.
+        /// The expression that reads the ids of all next nodes from the message.
         next: ValueId,
         /// Whether the edge to these nodes is a back edge (a loop in the workflow).
         loopback: bool,
@@ -418,7 +418,7 @@ pub struct Then {
     /// The next nodes that a router should select, and whether the edge to these nodes is a back
     /// edge.
     pub next: Option<(Vec<Arc<str>>, bool)>,
-    /// The expected bound on the score of an intent flow: one of `>=`, `>`, `<=`, `<`, and a
+    /// The expected bound on the score of an intent flow: an operator (`>=`, `>`, `<=`, `<`) and a
     /// number.
     pub score: Option<(Arc<str>, f64)>,
 }

@@ -105,8 +105,8 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
     }
 }
 
-/// Describes the conditions of the chosen branch that a choice skipped. Without them, the branch
-/// might not have been chosen.
+/// Describes the conditions that a choice skipped in the chosen branch. If they had been evaluated,
+/// the branch might not have been chosen.
 fn skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message> {
     let chosen = chosen_routes(trace);
     let nodes = chosen.iter().flat_map(|route| &route.when.children);

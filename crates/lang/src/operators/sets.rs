@@ -131,7 +131,8 @@ impl ConstantSet {
         (found || !self.others).then_some(found)
     }
 
-    /// Evaluates `left contains any LIST` for a list on the left.
+    /// Evaluates `left contains any LIST` (or `all`, `none`) for a list on the left. `None` if the
+    /// values must be compared one by one.
     fn test_elements(&self, left: Value<'_>, quantity: Quantity) -> Option<Tri> {
         let elements = left.elements()?;
         if self.others {
@@ -152,7 +153,8 @@ impl ConstantSet {
         }
     }
 
-    /// Reports whether each constant equals one of the elements.
+    /// Reports whether each constant of the set equals one of the elements; `None` if the values
+    /// must be compared one by one.
     fn are_all_in<'v>(&self, elements: impl Iterator<Item = Value<'v>>) -> Option<Tri> {
         let mut texts: FastSet<&str> = FastSet::default();
         let (mut ints, mut floats): (FastSet<i64>, FastSet<u64>) = Default::default();

@@ -75,7 +75,8 @@ pub(super) enum NarrowingReason {
 }
 
 impl NarrowingReason {
-    /// Returns the reason "a field of the value is read", so the value must be a record.
+    /// Returns the reason that the rules read the field `name` of a value, so that the value must
+    /// be a record.
     pub(super) fn for_field(name: &str) -> NarrowingReason {
         NarrowingReason::Field(name.into())
     }

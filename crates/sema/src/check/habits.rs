@@ -28,7 +28,8 @@ impl<'a> Checker<'a> {
         has_hyphen.then_some((span, written))
     }
 
-    /// Returns the remedy for a name with hyphens around a span. `None` if there is no such name.
+    /// Returns a help text and a fix for a name with hyphens around a span. `None` if there is no
+    /// such name.
     pub(super) fn hyphen_help(&self, span: Span) -> Option<(Message, Span, String)> {
         let (span, written) = self.hyphenated_text(span)?;
         let name = match written.rsplit_once('.') {
@@ -61,8 +62,9 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.likely_fix(span, replacement));
     }
 
-    /// Warns of `ctx.items.length`: a field that is a function here. A message may have such a
-    /// field, so there is no warning if `input` declares the fields.
+    /// Warns of properties that are functions in this language, such as `ctx.items.length` for
+    /// `len(ctx.items)`. There is no warning if `input` declares the fields, because a message may
+    /// really have such a field.
     pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {
         let Some((name, name_span)) = path.segment(path.names.len() - 1) else { return };
         if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_check_of_name(name) {
@@ -130,8 +132,8 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
     }
 
-    /// Replaces the help of a type mismatch by the remedy for a name with hyphens, if an operand is
-    /// such a name. The separate warning about the name is then superfluous.
+    /// If an operand is a name with hyphens, replaces the help text of a type mismatch by the help
+    /// text for such a name. The separate warning about the name is then superfluous.
     pub(super) fn with_hyphen_help(&mut self, diagnostic: Diagnostic, operands: [&Expr; 2]) -> Diagnostic {
         let is_difference = |operand: &&Expr| matches!(operand.kind, ExprKind::Op(Op::Sub, ..));
         let Some(operand) = operands.into_iter().find(is_difference) else { return diagnostic };

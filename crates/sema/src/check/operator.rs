@@ -1,6 +1,6 @@
-//! Checks operators. A form of an operator is a pair of operand kinds that the operator accepts,
-//! from a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
-//! operands, and reports a mismatch if there are none.
+//! Checks operators. A *form* of an operator is a pair of operand kinds that the operator accepts,
+//! in a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
+//! operands, and reports a mismatch if no form fits.
 
 use super::constant::NULL_HELP;
 use super::decimal::elements_as_decimals;
@@ -242,7 +242,7 @@ impl<'a> Checker<'a> {
             .forms
             .iter()
             .filter(|form| left.ty.kinds.overlaps(form.left))
-            .filter_map(|form| right_kinds(form, &left.ty, &right.ty, quantity))
+            .filter_map(|form| kinds_in_form(form, &left.ty, &right.ty, quantity))
             .collect();
         if fitting.is_empty() {
             let mismatch = self.mismatch_error(row, binary, &left, &right);
@@ -311,7 +311,7 @@ impl<'a> Checker<'a> {
             .filter_map(|form| match right_ty {
                 None => Some((form, form.left, KindSet::EMPTY)),
                 Some(right) => {
-                    right_kinds(form, &left.ty, right, None).map(|(left, right)| (form, left, right))
+                    kinds_in_form(form, &left.ty, right, None).map(|(left, right)| (form, left, right))
                 }
             })
             .collect();
@@ -386,7 +386,7 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
 
 /// Returns the kinds that the left and the right operand may have in this form of an operator.
 /// `None` if the type of the right operand does not fit.
-fn right_kinds(
+fn kinds_in_form(
     form: &OperatorForm,
     left: &Ty,
     right: &Ty,

@@ -2,7 +2,8 @@
 //! computed only after the condition of the route was true, so such a value needs no `??`.
 //!
 //! The proof follows the three-valued logic. A comparison that is true or false has all its
-//! operands, because a missing operand makes it unknown.
+//! operands, because a missing operand makes it unknown. The value that must be proven present is
+//! the *goal*.
 
 use super::Checker;
 use super::capture::{always_captures, effective_pattern};
@@ -174,7 +175,8 @@ impl<'p> PresenceProof<'p> {
         (0..self.known.len()).any(|index| self.proves(self.known[index], true, goal))
     }
 
-    /// True if the goal is present whenever the condition has the truth value `truth`.
+    /// True if the goal (the value to prove present) is present whenever the condition has the
+    /// truth value `truth`.
     fn proves(&mut self, cond: &'p Cond, truth: bool, goal: Goal<'_>) -> bool {
         if !self.count_step() {
             return false;
@@ -185,8 +187,9 @@ impl<'p> PresenceProof<'p> {
             CondKind::Not(inner) => self.proves(inner, !truth, goal),
             CondKind::NotTrue(inner) => !truth && self.proves(inner, true, goal),
             CondKind::And(parts) | CondKind::Or(parts) => {
-                // One operand that is false makes a conjunction false, and one that is true makes
-                // a disjunction true. It is not known which operand it is.
+                // One false operand makes a conjunction false, and one true operand makes a
+                // disjunction true. The deciding operand is unknown, so the proof must hold for
+                // each operand.
                 let all_have_the_truth = matches!(cond.kind, CondKind::And(_)) == truth;
                 let mut parts = parts.iter();
                 match all_have_the_truth {
@@ -217,8 +220,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the goal is present whenever the `let` has the truth value `truth`. `None` means
-    /// any truth value.
+    /// True if the goal (the value to prove present) is present whenever the `let` has the truth
+    /// value `truth`. If `truth` is `None`, the `let` may have any truth value.
     fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: Goal<'_>) -> bool {
         match (self.program.let_body(id), truth) {
             (Term::Expr(value), _) => self.presence_proves(value, goal),
@@ -227,7 +230,7 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the goal is present whenever this value is present.
+    /// True if the goal (the value to prove present) is present whenever `value` is present.
     fn presence_proves(&mut self, value: &'p Expr, goal: Goal<'_>) -> bool {
         if !self.count_step() {
             return false;
@@ -265,7 +268,7 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the value equals the goal or is a field inside the goal.
+    /// True if `value` equals the goal (the value to prove present) or is a field inside it.
     fn is_goal_or_inside(&self, value: &Expr, goal: Goal<'_>) -> bool {
         match goal {
             Goal::Value(wanted) => same_value(value, wanted),
@@ -310,7 +313,7 @@ fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
         .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
 }
 
-/// True if a predicate tests by `matches` that the text of the goal matches its regular expression.
+/// True if the goal is a match, and the predicate tests this match by the operator `matches`.
 fn is_match_test(test: &Predicate, goal: Goal<'_>) -> bool {
     let (Goal::Match(text, pattern), Operand::Value(written)) = (goal, &test.right) else { return false };
     let written = written.as_const().and_then(|written| written.value().as_str());

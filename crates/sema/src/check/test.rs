@@ -102,9 +102,9 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the declared type of a field for which a test gives a value; `None` if the field has
-    /// no declared type. `is_judged` is true if the test validates a payload. The fields of the
-    /// payload have no type here.
+    /// Returns the declared type of a field to which a test gives a value; `None` if the field has
+    /// no declared type. If `is_judged`, the test validates a payload, whose fields have no
+    /// declared type here.
     fn declared_type_of_given(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
         let Some(first) = path.first() else {

@@ -45,8 +45,8 @@ impl<'p> PrivateReads<'p> {
         self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
     }
 
-    /// True if the value of the expression is private as a whole. If it is not, its type may still
-    /// contain private fields.
+    /// True if the value of the expression is private as a whole. A value that is not private as a
+    /// whole may still contain private fields.
     pub fn is_private(&mut self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Slot(id) => self.slots.get(id.index()).is_none_or(|slot| {

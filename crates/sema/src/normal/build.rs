@@ -373,7 +373,7 @@ impl<'a> NormalBuilder<'a> {
         polarities
     }
 
-    /// Runs `build` with this value of the flag `needs_both_polarities`, and then restores the flag.
+    /// Runs `build` with the flag `needs_both_polarities` as given, and then restores the flag.
     fn with_needs_both_polarities<T>(
         &mut self,
         needs_both_polarities: bool,
