@@ -145,7 +145,8 @@ pub enum UnusedDeclaration {
     Import(Arc<str>, Span),
 }
 
-/// A field of the message or of a binding, and the kinds of value that a read of the field accepts.
+/// A field that the program reads, and the accepted kinds. It is a field of the message, or of a
+/// binding (a named value in payload rules).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The binding whose value contains the field; `None` for a field of the message.

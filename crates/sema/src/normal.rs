@@ -150,7 +150,7 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message or of a binding, read as the kinds of the slot.
+    /// A field of the message or of a binding (a named value), read as the kinds of the slot.
     Slot(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),

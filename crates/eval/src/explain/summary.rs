@@ -146,7 +146,7 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
         let (mut true_conditions, mut failed_conditions) = (Vec::new(), Vec::new());
         collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
         collect_conditions_with_result(&route.when, Mark::False, &mut failed_conditions);
-        // If no condition of a branch is usable, the skipped conditions decided.
+        // If every condition of a branch reads a missing value, the skipped conditions decided.
         let has_only_skipped = failed_conditions.is_empty();
         let skipped = route.when.children.iter().filter(|node| node.note == Some(Note::LeftOut));
         failed_conditions.extend(skipped.filter(|_| has_only_skipped));

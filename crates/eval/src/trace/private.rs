@@ -21,7 +21,7 @@ pub(super) struct PrivacyMask<'a> {
     program: &'a Program,
     pub(super) show_private: bool,
     reads: PrivateReads<'a>,
-    /// Whether the values of all bindings of payload rules count as private.
+    /// Whether the values of all bindings (named values) of payload rules count as private.
     bindings_are_private: bool,
 }
 
@@ -30,7 +30,7 @@ impl<'a> PrivacyMask<'a> {
         PrivacyMask { program, show_private, reads: program.private_reads(), bindings_are_private: false }
     }
 
-    /// Treats the values of all bindings of payload rules as private.
+    /// Treats the values of all bindings (named values) of payload rules as private.
     pub(super) fn hide_bindings(&mut self) {
         self.bindings_are_private = true;
     }

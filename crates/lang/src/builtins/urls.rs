@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Compares the parts of 250 URLs with those that Node found. `urls/node.js` prints the table:
+    /// Compares the results for 250 URLs with the results of Node. `urls/node.js` prints the table:
     /// `node node.js > node.jsonl`.
     #[test]
     fn parts_agree_with_another_parser() {

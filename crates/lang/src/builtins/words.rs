@@ -1,5 +1,5 @@
-//! Functions on texts: case, parts, replacements, similarity and buckets, and parsing of numbers
-//! and versions.
+//! Functions on texts: change of case, substrings, replacements, similarity and buckets, and
+//! parsing of numbers and versions.
 
 use crate::arena::Arena;
 use crate::limits::Limit;

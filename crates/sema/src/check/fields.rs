@@ -1,5 +1,6 @@
-//! The message's fields: which fields exist, and with which type each field is read. Without a
-//! declared `input`, every use of a field narrows the field's type.
+//! The message's fields: which fields exist, and with which type each field is read. A field that
+//! is read as certain kinds is a *slot* of the program. Without a declared `input`, every use of a
+//! field narrows the field's type.
 
 use super::DeclaredInput;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
@@ -42,7 +43,8 @@ pub(super) struct MessageFields {
     /// likely misspelling.
     compared_names: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
-    /// Hash index that finds the id of a slot by the slot's root, path and kinds.
+    /// Hash index that finds the id of a slot (a field that the program reads) by its root, path
+    /// and kinds.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,

@@ -18,8 +18,8 @@ use smallvec::SmallVec;
 pub(super) type PathNames<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
-    /// Checks `a.b`, `a["b"]` or `a[0]`. A path of constant names into the message becomes one
-    /// slot.
+    /// Checks `a.b`, `a["b"]` or `a[0]`. A path of constant names into the message becomes one slot
+    /// (a field that the program reads).
     pub(super) fn check_path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
         if let Some(path) = self.constant_path(expr) {
             return self.check_message_path(&path, expr.span);
@@ -255,8 +255,8 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds an expression that reads the same field as the slot `id`, but as the type
-    /// `wanted_type`.
+    /// Builds an expression that reads the same field as the slot (field read) `id`, but as the
+    /// type `wanted_type`.
     fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);

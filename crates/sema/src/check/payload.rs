@@ -46,8 +46,8 @@ struct ItemSite {
 #[derive(Default)]
 pub(super) struct PayloadState {
     bindings: u32,
-    /// The block (rules that share bindings) to which rules are added: the payload's block, or the
-    /// block of the innermost `each`.
+    /// The block (rules that share bindings, which are named values) to which rules are added: the
+    /// payload's block, or the block of the innermost `each`.
     block: Block,
     /// Conditions that must be true for each rule to apply, such as the `when` condition of an
     /// enclosing `include`.
@@ -213,14 +213,14 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Adds a binding to the scope. `place` is the path of the binding's value in the validated
-    /// object.
+    /// Adds a binding (a named value) to the scope. `place` is the path of the value in the
+    /// validated object.
     fn bind_path(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
 
-    /// Allocates a binding; returns its id and the expression that reads the binding.
-    /// `private` means that the values of the binding come from private fields.
+    /// Allocates a binding (a named value); returns its id and the expression that reads the
+    /// binding. `private` means that the values of the binding come from private fields.
     fn new_binding(&mut self, name: &str, ty: Ty, private: bool, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;

@@ -33,7 +33,7 @@ impl Binding {
 #[derive(Default)]
 pub(super) struct Scope {
     bindings: Vec<Binding>,
-    /// The indexes of the bindings of each name, innermost last.
+    /// For each name, the indexes of the bindings with this name, innermost last.
     by_name: HashMap<Arc<str>, Vec<usize>>,
 }
 

@@ -119,8 +119,8 @@ impl Program {
 }
 
 /// The nesting depth of quantifiers in each table of requirements and in each value of a program.
-/// In an `each`, unlike in a quantifier, loop-invariant parts are not hoisted, so every level
-/// counts.
+/// In an `each`, unlike in a quantifier, loop-invariant subexpressions are computed for every
+/// element, so every level counts.
 struct QuantifierDepths {
     tables: Vec<u32>,
     values: Vec<u32>,

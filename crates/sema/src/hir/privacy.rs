@@ -101,8 +101,8 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True for a list or dict in a binding, whose element type is unknown, if the program declares
-    /// any private field.
+    /// True for a list or dict of unknown element type in a binding (a named value of payload
+    /// rules), if the program declares any private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -111,7 +111,8 @@ impl<'p> PrivateReads<'p> {
             && exists()
     }
 
-    /// Returns the declared type of a slot, and whether the slot or an enclosing record is private.
+    /// Returns the declared type of the field that a slot reads, and whether the field or an
+    /// enclosing record is private.
     pub fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
         fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {
@@ -136,7 +137,7 @@ impl<'p> PrivateReads<'p> {
                     None => (Ty::ANY, false),
                 }
             }
-            // All payload kinds share a slot for the same path, so each kind is checked.
+            // All payload kinds share the slot of a path, so the path is looked up in each kind.
             Some(root) if root.id == PAYLOAD_BINDING => {
                 let mut found = self.payloads.iter().map(in_record);
                 found.find(|(ty, private)| *private || may_contain_private(ty)).unwrap_or((Ty::ANY, false))
