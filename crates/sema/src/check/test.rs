@@ -29,13 +29,13 @@ impl<'a> Checker<'a> {
     /// Checks a test, or one test per case; an invalid case does not affect the others.
     fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
         self.check_cases(test)?;
-        let is_judged = test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
+        let validates_payload = test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
         let mut shared_fields = Map::new();
         for (path, value) in &test.given {
-            let ty = self.declared_type_of_given(path, is_judged)?;
+            let ty = self.declared_type_of_given(path, validates_payload)?;
             self.write_given_value(&mut shared_fields, path, ty.as_ref(), value)?;
         }
-        let columns = test.columns.iter().map(|path| self.declared_type_of_given(path, is_judged));
+        let columns = test.columns.iter().map(|path| self.declared_type_of_given(path, validates_payload));
         let columns = columns.collect::<Checked<Vec<_>>>()?;
         for expect in &test.expects {
             let mut message = shared_fields.clone();
@@ -103,16 +103,16 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the declared type of a field to which a test gives a value; `None` if the field has
-    /// no declared type. If `is_judged`, the test validates a payload, whose fields have no
+    /// no declared type. If `validates_payload`, the test validates a payload, whose fields have no
     /// declared type here.
-    fn declared_type_of_given(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
+    fn declared_type_of_given(&mut self, path: &'a [Ident], validates_payload: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
         let Some(first) = path.first() else {
             broken_invariant!("a given path has a name");
             return Err(AlreadyReported);
         };
         let path_span = path.iter().fold(first.span, |span, part| span.to(part.span));
-        if self.fields.infers_types() || is_judged && *names[0] == *"payload" {
+        if self.fields.infers_types() || validates_payload && *names[0] == *"payload" {
             return Ok(None);
         }
         match self.fields.resolve_path(&names, path_span) {

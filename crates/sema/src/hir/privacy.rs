@@ -102,7 +102,7 @@ impl<'p> PrivateReads<'p> {
     }
 
     /// True for a list or dict of unknown element type in a binding (a named value of payload
-    /// rules), if the program declares any private field.
+    /// rules). False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
