@@ -315,7 +315,7 @@ pub enum Destination {
     /// next nodes.
     At(u32),
     Node(Arc<str>),
-    /// The nodes whose ids a value of the output contains; no node if the value is missing.
+    /// The nodes whose ids this value reads from the output; no node if the value is missing.
     Named(ValueId),
 }
 

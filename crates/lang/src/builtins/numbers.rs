@@ -1,4 +1,4 @@
-//! Functions on numbers.
+//! Functions on numbers: absolute value, minimum and maximum, rounding, conversion to a decimal.
 
 use crate::arena::Arena;
 use crate::ty::KindSet;

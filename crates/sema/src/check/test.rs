@@ -29,7 +29,8 @@ impl<'a> Checker<'a> {
     /// Checks a test, or one test per case; an invalid case does not affect the others.
     fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
         self.check_cases(test)?;
-        let validates_payload = test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
+        let validates_payload =
+            test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
         let mut shared_fields = Map::new();
         for (path, value) in &test.given {
             let ty = self.declared_type_of_given(path, validates_payload)?;

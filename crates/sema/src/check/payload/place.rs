@@ -1,4 +1,5 @@
-//! Paths in the validated object, from an `at` clause or from the expression of a value.
+//! Lowers paths in the validated object: the path after `at`, and the path that an expression
+//! reads.
 
 use super::super::constant::constant_json_of;
 use super::super::{AlreadyReported, Checked, Checker};
