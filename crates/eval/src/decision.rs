@@ -115,7 +115,8 @@ impl Choice {
     }
 }
 
-/// The tables that a decision searched on its path from the entry table to the chosen statement.
+/// The tables that a decision searched on its path from the entry table (the first one) to the
+/// table of the chosen statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
 /// Returns the tables on the path from `entry` to `last`. `jumps` are the `goto`s of rules, as

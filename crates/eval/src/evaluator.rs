@@ -3,7 +3,8 @@
 //! be read, not to be fast.
 //!
 //! To avoid exponential time, the evaluator caches the results of `let`s and of loop-invariant
-//! parts, and does not search a table twice. Each step is reported to an [`Observer`]; explanations
+//! subexpressions (subexpressions that read no element of the quantifier around them). For the same
+//! reason, it does not search a table twice. Each step is reported to an [`Observer`]; explanations
 //! are built from these reports.
 
 #[cfg(test)]
@@ -38,7 +39,8 @@ use std::collections::HashMap;
 pub struct Evaluator<'a, O = ()> {
     program: &'a Program,
     message: &'a Json,
-    /// Values of the bindings of payload rules, such as an `each` element, indexed by binding id.
+    /// The values of bindings (named values in payload rules, such as the element of an `each`), by
+    /// binding id.
     roots: &'a [Value<'a>],
     arena: &'a Arena,
     /// Cache of host function calls; also lists the failed calls.
@@ -47,13 +49,13 @@ pub struct Evaluator<'a, O = ()> {
     /// The quantifier variables in scope with their current elements, innermost last. The elements
     /// are not converted to the kinds that the rules expect.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// Number of entries at the start of `elements` that the current loop-invariant part must not
-    /// read. The quantifiers of these entries enclose the part.
+    /// Number of entries at the start of `elements` that are out of scope, because a loop-invariant
+    /// subexpression is being evaluated.
     hidden_elements: usize,
     quantifier_facts: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,
-    /// Cached results of loop-invariant parts. The key is the address of the node, and whether the
-    /// node is a condition.
+    /// Cached results of loop-invariant subexpressions. The key is the address of the node, and
+    /// whether the node is a condition.
     invariant_results: HashMap<(usize, bool), CachedResult<'a>>,
     /// The sets of long constant lists, by the address of the predicate.
     sets: HashMap<usize, Option<Box<ConstantSet>>>,
@@ -61,7 +63,7 @@ pub struct Evaluator<'a, O = ()> {
     pub observer: O,
 }
 
-/// The cached result of a `let` or a loop-invariant part.
+/// The cached result of a `let` or a loop-invariant subexpression.
 #[derive(Clone, Copy)]
 enum CachedResult<'a> {
     Cond(Tri),
@@ -110,7 +112,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns this evaluator with values for the bindings of payload rules, indexed by binding id.
+    /// Returns this evaluator with values for the bindings (named values) of payload rules, indexed
+    /// by binding id.
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
@@ -164,7 +167,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         })
     }
 
-    /// Evaluates a condition. Does not use the cache for loop-invariant parts.
+    /// Evaluates a condition. Does not use the cache for loop-invariant subexpressions.
     fn eval_cond_uncached(&mut self, cond: &'a Cond) -> Tri {
         let eval = self;
         match &cond.kind {
@@ -200,7 +203,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.elements.len() > self.hidden_elements && self.quantifier_facts.is_closed(part)
     }
 
-    /// Evaluates a loop-invariant part once and caches the result.
+    /// Evaluates a loop-invariant subexpression once and caches the result.
     fn eval_invariant_once(
         &mut self,
         part: Part<'a>,
@@ -372,7 +375,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression. Does not use the cache for loop-invariant parts.
+    /// Evaluates an expression. Does not use the cache for loop-invariant subexpressions.
     fn eval_expr_uncached(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
@@ -434,8 +437,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.program.slots[id.index()].read(self.raw_slot_value(id))
     }
 
-    /// Returns the value at a slot's path. The value is not converted to the kinds that the rules
-    /// expect.
+    /// Returns the value of the field that a slot reads. The value is not converted to the kinds
+    /// that the rules expect.
     pub fn raw_slot_value(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {

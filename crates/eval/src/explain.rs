@@ -80,7 +80,7 @@ pub struct Explanation {
     /// The permissions that the handler requires.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// Names of the tables from the entry to the table with the chosen statement.
+    /// Names of the tables on the path from the entry table to the table of the chosen statement.
     pub tables: Vec<String>,
     /// Names of the routes whose `goto` led to the chosen statement, outermost first.
     pub path: Vec<String>,

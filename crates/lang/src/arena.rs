@@ -126,9 +126,9 @@ impl Arena {
         Some(SavedRepeats(outer))
     }
 
-    /// Returns the `each` blocks that enclose the contents of an `each` block over a list; `None`
-    /// if the list has too many elements. `nest` is the nesting depth of this block: 1 plus the
-    /// levels of `each` blocks inside it.
+    /// Returns the enclosing `each` blocks as seen from inside a new `each` block over a list with
+    /// `elements` elements; `None` if there are too many elements. `nest` is 1 plus the number of
+    /// levels of `each` blocks inside the new block.
     pub fn blocks_inside_each(&self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let (elements, EachBlocks { depth, repeats }) = (elements as u64, self.blocks.get());
         self.check_quantifier_elements(nest.saturating_add(depth), elements)?;

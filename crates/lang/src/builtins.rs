@@ -67,7 +67,8 @@ pub enum FnResult {
     Decimals,
     /// The result is an int, or a decimal if a number of digits is given.
     Rounded,
-    /// The result is an int, or a number if the hash function of another system is selected.
+    /// The result of `bucket`: an int, or a number if the call selects the hash function of another
+    /// system.
     Bucket,
     /// The result is as in the inner variant, but can be missing although no argument is missing.
     /// The message explains when.
@@ -79,8 +80,8 @@ impl FnInfo {
         self.result.resolve_ty(args)
     }
 
-    /// True if the result is an element of an argument or is computed from elements. No check
-    /// ensures the type of elements.
+    /// True if the result is an element of an argument or is computed from elements. The types of
+    /// elements are not checked when a list is read, so the result may be of any kind.
     pub fn returns_elements(&self) -> bool {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }
@@ -116,7 +117,7 @@ impl FnResult {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
         // If no element can be a number, the result type is `number`.
         let number_type = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
-            // Among decimals, an int is a decimal too.
+            // In a list that contains decimals, an int is read as a decimal.
             _ if kinds.overlaps(KindSet::DECIMAL) && !kinds.overlaps(KindSet::FLOAT) => Ty::DECIMAL,
             _ if kinds.overlaps(KindSet::DECIMAL) => Ty::from_kinds(ANY_NUMBER),
             KindSet::EMPTY => Ty::NUMBER,
@@ -167,7 +168,7 @@ use FnResult::{
 };
 use KindSet as K;
 
-/// The kinds of numbers, with decimals.
+/// The kinds of all numbers: ints, floats and decimals.
 const ANY_NUMBER: K = K::NUMBER.union(K::DECIMAL);
 
 // Each row is a function; parameters after the semicolon are optional.
@@ -409,8 +410,8 @@ impl Function {
                 }
                 _ => args.iter().map(|arg| arg.own_size()).sum(),
             };
-            // Functions of cost `Loop` look up, hash and number the names of records, so their work
-            // counts four times.
+            // Functions of cost `Loop` look up, hash and number the names of records. Each byte
+            // counts as four units of work.
             let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
             if !arena.within_budget(Limit::SearchWork, work) {
                 return Value::Missing;

@@ -1,5 +1,5 @@
-//! Values of `@private` fields: where they are in a JSON value of a declared type, and their
-//! masks. Each text that shows a value or a key of a message must first pass through here.
+//! Values of `@private` fields: where they are in a JSON value of a declared type, and their masks.
+//! Every value or key of a message must be masked here before a text shows it.
 
 use crate::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_base::diag::nearest;
@@ -87,7 +87,7 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    /// Masks the private keys that an error about the JSON text of this value names.
+    /// Masks the private keys in a JSON error: the keys on the error's path, and a duplicate key.
     #[must_use]
     pub fn mask_error(self, error: JsonError) -> JsonError {
         error.with_keys_changed(|steps, duplicate| {

@@ -117,7 +117,7 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
 }
 
 impl InputViolation {
-    /// Creates the violation of a message that is not an object. It is the only one with an empty
+    /// Creates the violation of a message that is not an object. Only this violation has an empty
     /// path.
     #[doc(hidden)]
     pub fn not_an_object(message: &Json) -> InputViolation {
@@ -171,7 +171,8 @@ fn find_record_violations<'r>(
 }
 
 const MISSING_KIND: &str = "missing";
-/// What a violation of an enumeration finds. The text itself may be private.
+/// The field `found` of a violation if a text is not in the declared enumeration. The actual text
+/// is not shown, because it may be private.
 const OTHER_TEXT: &str = "another text";
 /// Maximum number of undeclared keys of an object that are compared with a missing field.
 const MAX_SUGGESTION_KEYS: usize = 64;

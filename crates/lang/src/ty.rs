@@ -32,8 +32,8 @@ pub enum Kind {
     Dict,
     /// A version. Only the function `version` creates one; messages contain none.
     Version,
-    /// An exact decimal number. A number or text of a message is read as one where the rules say
-    /// so.
+    /// An exact decimal number. A number or a text in a message is read as a decimal only where the
+    /// rules ask for a decimal.
     Decimal,
 }
 
@@ -52,8 +52,8 @@ impl Kind {
 }
 
 impl Kind {
-    /// True if values of the two kinds can be equal: if the kinds are the same, if both are of ints
-    /// and floats, or if both are of ints and decimals.
+    /// True if a value of one kind can equal a value of the other. Each kind is comparable with
+    /// itself, and ints are comparable with floats and with decimals.
     #[inline]
     pub const fn is_comparable_with(self, other: Kind) -> bool {
         let both = KindSet::single(self).union(KindSet::single(other));
@@ -68,9 +68,10 @@ pub struct KindSet(u16);
 impl KindSet {
     /// The set without any kind. It results if the uses of a field contradict each other.
     pub const EMPTY: KindSet = KindSet(0);
-    /// The set of all kinds that occur in messages, if the rules do not ask for another kind.
+    /// The kinds that values of messages have by default. Versions and decimals are excluded: a
+    /// value is read as one of them only where the rules ask for it.
     pub const ALL: KindSet = KindSet(0x7f);
-    /// The set of all kinds, including those that only rules ask for.
+    /// The set of all kinds, including versions and decimals.
     pub const EVERY_KIND: KindSet = KindSet(0x1ff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
@@ -82,7 +83,8 @@ impl KindSet {
     pub const DICT: KindSet = KindSet(1 << Kind::Dict as u8);
     pub const VERSION: KindSet = KindSet(1 << Kind::Version as u8);
     pub const DECIMAL: KindSet = KindSet(1 << Kind::Decimal as u8);
-    /// The kinds of exact numbers. An int is converted to a decimal where it meets one.
+    /// The kinds of exact numbers. An int is converted to a decimal if the other operand is a
+    /// decimal.
     pub const EXACT: KindSet = KindSet(Self::INT.0 | Self::DECIMAL.0);
 
     pub const fn single(kind: Kind) -> KindSet {
@@ -120,8 +122,8 @@ impl KindSet {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Returns the set extended by the kinds that are accepted as its kinds. An int is accepted as
-    /// a float and as a decimal, and a decimal as a value of any kind.
+    /// Returns the set extended by the kinds that are accepted in addition: an int where floats or
+    /// decimals are accepted, and a decimal where all kinds of messages are accepted.
     #[must_use]
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
@@ -141,21 +143,21 @@ impl KindSet {
         }
     }
 
-    /// Returns the set extended as in [`KindSet::with_comparable_kinds`], for an operand next to an
-    /// operand of the kinds `other`. Ints next to decimals are comparable with decimals.
+    /// Like [`KindSet::with_comparable_kinds`], for an operand whose other operand has the kinds
+    /// `other`. If `other` includes decimals, ints are extended by decimals instead of floats.
     #[must_use]
-    pub fn comparable_kinds_beside(self, other: KindSet) -> KindSet {
-        let has_ints_beside_decimals = self.overlaps(KindSet::INT) && other.overlaps(KindSet::DECIMAL);
-        match has_ints_beside_decimals {
+    pub fn comparable_kinds_with(self, other: KindSet) -> KindSet {
+        let has_ints_with_decimals = self.overlaps(KindSet::INT) && other.overlaps(KindSet::DECIMAL);
+        match has_ints_with_decimals {
             true => self.union(KindSet::EXACT),
             false => self.with_comparable_kinds(),
         }
     }
 
-    /// Returns the kinds of two operands that are comparable with each other.
+    /// Returns the kinds that both operands may have in a comparison, including comparable kinds.
     #[must_use]
     pub fn shared_comparable_kinds(self, other: KindSet) -> KindSet {
-        self.comparable_kinds_beside(other).intersect(other.comparable_kinds_beside(self))
+        self.comparable_kinds_with(other).intersect(other.comparable_kinds_with(self))
     }
 }
 
@@ -282,8 +284,8 @@ impl Ty {
         }
     }
 
-    /// Returns the places in values of the type where numbers keep their digits, because they are
-    /// decimals.
+    /// Returns the positions of decimals inside values of this type. A JSON reader must keep all
+    /// digits of the numbers at these positions.
     pub fn exact_places(&self) -> ExactPlaces {
         let mut places = ExactPlaces::default();
         if self.kinds.has(Kind::Decimal) {

@@ -432,7 +432,8 @@ pub fn is_identical(left: Value<'_>, right: Value<'_>) -> bool {
         (Value::DateTime(a), Value::Str(b)) | (Value::Str(b), Value::DateTime(a)) => {
             parse_datetime(b) == Some(a)
         }
-        // A float or text in a list or dict may be a decimal, for the same reason.
+        // A float or text in a list or dict may be meant as a decimal, because elements are not
+        // converted to decimals.
         (Value::Decimal(a), b) | (b, Value::Decimal(a)) => b.to_decimal() == Some(a),
         (Value::Dict(_) | Value::Entries(_), Value::Dict(_) | Value::Entries(_)) => {
             left.dict_len() == right.dict_len()

@@ -41,7 +41,7 @@ fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
     for parameter in signature.getattr("parameters").ok()?.call_method0("values").ok()?.try_iter().ok()? {
         let parameter = parameter.ok()?;
         match parameter.getattr("kind").ok()?.extract::<u8>().ok()? {
-            // A positional parameter without a default.
+            // Positional parameters (kinds 0 and 1) without a default value.
             0 | 1 if parameter.getattr("default").ok()?.is(&no_default) => count += 1,
             // A keyword-only parameter does not affect the arity.
             3 => {}

@@ -34,8 +34,8 @@ impl<'a, 'py> DirectValue<'a, 'py> {
 }
 
 /// Returns the error for a value that cannot be read directly. The caller then converts the value
-/// to a JSON tree. That conversion reports an error if the value is invalid.
-fn other<E: Error>() -> E {
+/// to a JSON tree, and that conversion reports an error if the value is invalid.
+fn not_direct_error<E: Error>() -> E {
     E::custom("not plain")
 }
 
@@ -43,14 +43,14 @@ impl Serialize for DirectValue<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = self.value;
         if let Ok(text) = value.cast::<PyString>() {
-            return serializer.serialize_str(text.to_str().map_err(|_| other())?);
+            return serializer.serialize_str(text.to_str().map_err(|_| not_direct_error())?);
         }
         if let Ok(dict) = value.cast::<PyDict>() {
             let depth = self.enter()?;
             let mut map = serializer.serialize_map(None)?;
             for (key, value) in dict {
-                let key = key.cast::<PyString>().map_err(|_| other())?;
-                map.serialize_key(key.to_str().map_err(|_| other())?)?;
+                let key = key.cast::<PyString>().map_err(|_| not_direct_error())?;
+                map.serialize_key(key.to_str().map_err(|_| not_direct_error())?)?;
                 map.serialize_value(&DirectValue { value: &value, depth })?;
             }
             return map.end();
@@ -63,7 +63,7 @@ impl Serialize for DirectValue<'_, '_> {
                 (Ok(int), _) => serializer.serialize_i64(int),
                 (_, Ok(int)) => serializer.serialize_u64(int),
                 // The JSON reader also converts larger integers to floats.
-                _ => serializer.serialize_f64(int.extract::<f64>().map_err(|_| other())?),
+                _ => serializer.serialize_f64(int.extract::<f64>().map_err(|_| not_direct_error())?),
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
@@ -88,7 +88,7 @@ impl Serialize for DirectValue<'_, '_> {
             }
             return seq.end();
         }
-        Err(other())
+        Err(not_direct_error())
     }
 }
 
@@ -96,7 +96,7 @@ impl DirectValue<'_, '_> {
     /// Returns the nesting depth of the values inside this list or dict; an error if the depth
     /// exceeds the limit.
     fn enter<E: Error>(&self) -> Result<usize, E> {
-        if self.depth >= MAX_DEPTH { Err(other()) } else { Ok(self.depth + 1) }
+        if self.depth >= MAX_DEPTH { Err(not_direct_error()) } else { Ok(self.depth + 1) }
     }
 }
 
@@ -119,7 +119,7 @@ fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// Converts a Python value to a JSON tree; `what` names the value in errors.
+/// Converts a Python value to a JSON tree; `value_name` names the value in error messages.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
     TreeConverter { what: value_name, path: Vec::new(), places: ExactPlaces::none() }.value(value)
 }
@@ -236,11 +236,11 @@ impl TreeConverter<'_> {
         if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
             return self.convert_nested(|tree| tree.list(value));
         }
-        self.convert_nested(|tree| tree.other(value))
+        self.convert_nested(|tree| tree.convert_other_type(value))
     }
 
-    /// Calls `work` to convert a value inside the current value. Returns an error if the nesting is
-    /// too deep.
+    /// Calls `convert`, which converts a value inside the current value. Returns an error if the
+    /// nesting is too deep.
     fn convert_nested(&mut self, convert: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
         if self.path.len() >= MAX_DEPTH {
             return Err(self.error_at_path(format!(
@@ -283,7 +283,7 @@ impl TreeConverter<'_> {
     }
 
     /// Converts a value whose type JSON does not have, such as a time or a dataclass.
-    fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+    fn convert_other_type(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         let py = value.py();
         let dumped = dump_model(value)?;
         if !dumped.is(value) {
@@ -338,7 +338,7 @@ impl TreeConverter<'_> {
 /// The conversion of a Python value whose type JSON does not have.
 #[derive(Clone, Copy)]
 enum Conversion {
-    /// A member of a Python enumeration; its value is converted.
+    /// A member of a Python enumeration, converted by its value.
     EnumMember,
     DateTime,
     Date,
@@ -346,14 +346,14 @@ enum Conversion {
     Number,
     /// A decimal number: its text where the rules read decimals, elsewhere the nearest float.
     Decimal,
-    /// A NumPy scalar; the equal Python scalar is converted.
+    /// A NumPy scalar, converted as the equal Python scalar.
     Scalar,
     Mapping,
     List,
 }
 
-/// Classes with a JSON conversion: the module, the class name and the conversion. A value is
-/// converted by the first entry whose class it is an instance of.
+/// Classes whose instances are converted to JSON: the module, the class name and the conversion.
+/// For each value, the first matching entry applies.
 const CLASSES: [(&str, &str, Conversion); 12] = [
     ("enum", "Enum", Conversion::EnumMember),
     ("datetime", "datetime", Conversion::DateTime),

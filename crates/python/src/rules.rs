@@ -388,8 +388,8 @@ impl Rules {
     }
 }
 
-/// Returns a message as a JSON tree. The message may be a prepared message or any other Python
-/// value. Numbers at the given places keep their digits.
+/// Converts a message to a JSON tree. The message may be a prepared message or any other Python
+/// value. Numbers at the given places keep all their digits.
 fn message_to_json(message: &Bound<'_, PyAny>, places: &ExactPlaces) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),

@@ -159,7 +159,7 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of name comparisons for suggestions. Then names get no suggestion, to stay fast.
+/// Maximum number of name comparisons for suggestions. After that, no suggestion is made.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -186,18 +186,20 @@ struct Checker<'a> {
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The remaining budget of name comparisons for suggestions.
     remaining_comparisons: Cell<usize>,
-    /// For each `goto`, the indices of its source table and its target table, and its span.
+    /// For each `goto`, the index of the source table, the index of the target table, and the span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// True while a choice is checked. Operands that cannot be compared then cause only a warning.
     is_in_choice: bool,
-    /// Inside a router: the author's name of the output parameter, and the field that it reads.
+    /// In a router: the author's name for the output of the node, and the message field that holds
+    /// it.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
-    /// Tests that the names in the current payload rule have values of their declared types.
+    /// Conditions which test that the names in the current payload rule have their declared types.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
-    /// For each message path that was read: its slot, its type, and whether it may be missing.
+    /// For each message path that was read: its slot (field id), its type, and whether it is
+    /// optional.
     cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
     /// The handler names so far; rules with the same handler share one allocation.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
@@ -466,7 +468,7 @@ impl<'a> Checker<'a> {
         self.warn_unused_analysis();
     }
 
-    /// Measures a term with every `let` expanded; reports an error if the term is too large.
+    /// Measures a term in which every `let` is expanded; reports an error if the term is too large.
     fn measure_checked(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
         let measure = Measure::new(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {

@@ -103,7 +103,7 @@ pub struct Program {
     pub inferred: Vec<InferredField>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
-    /// The payload kinds, in source order.
+    /// The payload kinds (declared `payload`s), in source order.
     pub payloads: Vec<Payload>,
     /// The requirements of all payloads, in the order of their rules.
     pub requirements: Vec<Requirement>,
@@ -145,7 +145,8 @@ pub enum UnusedDeclaration {
     Import(Arc<str>, Span),
 }
 
-/// A field of the message or of a binding, and the kinds of value that a read of the field accepts.
+/// A field that the program reads, and the accepted kinds. It is a field of the message, or of a
+/// binding (a named value in payload rules).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The binding whose value contains the field; `None` for a field of the message.
@@ -299,7 +300,7 @@ pub enum Outcome {
     /// The nodes of a workflow that run next, selected by a router.
     Next {
         destinations: Vec<Destination>,
-        /// The value that reads the ids of all next nodes from the message.
+        /// The expression that reads the ids of all next nodes from the message.
         next: ValueId,
         /// Whether the edge to these nodes is a back edge (a loop in the workflow).
         loopback: bool,
@@ -314,7 +315,7 @@ pub enum Destination {
     /// next nodes.
     At(u32),
     Node(Arc<str>),
-    /// The nodes whose ids a value of the output contains; no node if the value is missing.
+    /// The nodes whose ids this value reads from the output; no node if the value is missing.
     Named(ValueId),
 }
 
@@ -418,7 +419,7 @@ pub struct Then {
     /// The next nodes that a router should select, and whether the edge to these nodes is a back
     /// edge.
     pub next: Option<(Vec<Arc<str>>, bool)>,
-    /// The expected bound on the score of an intent flow: one of `>=`, `>`, `<=`, `<`, and a
+    /// The expected bound on the score of an intent flow: an operator (`>=`, `>`, `<=`, `<`) and a
     /// number.
     pub score: Option<(Arc<str>, f64)>,
 }

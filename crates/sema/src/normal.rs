@@ -80,7 +80,7 @@ pub enum NCond {
     },
 }
 
-/// How a quantifier of the normal form depends on the quantifiers that enclose it.
+/// How a quantifier of the normal form depends on the quantifiers around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierNesting {
     /// The length of the longest chain of dependent quantifiers that contains this quantifier.
@@ -150,7 +150,7 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message or of a binding, read as the kinds of the slot.
+    /// A field of the message or of a binding (a named value), read as the kinds of the slot.
     Slot(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),

@@ -61,8 +61,8 @@ pub trait Observer<'a>: Sized {
         false
     }
 
-    /// Whether to evaluate loop-invariant parts again for each element, so that their steps are
-    /// reported.
+    /// Whether to evaluate loop-invariant subexpressions again for each element, so that their
+    /// steps are reported.
     fn reevaluates_invariants(&self) -> bool {
         false
     }

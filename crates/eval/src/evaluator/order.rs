@@ -6,7 +6,7 @@ use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
-/// Caches which parts of a program call host functions.
+/// Caches which conditions and values of a program call host functions.
 #[derive(Debug)]
 pub struct HostCallFacts {
     /// Whether the program declares any host function.

@@ -51,7 +51,7 @@ struct TreeLine {
     dim_suffix: String,
     /// The notes in the right column.
     notes: Vec<String>,
-    /// Whether the notes explain why a result is unknown.
+    /// Whether the notes explain why a result is unknown. Such notes are shown in a warning colour.
     warn: bool,
 }
 

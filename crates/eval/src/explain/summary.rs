@@ -105,8 +105,8 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
     }
 }
 
-/// Describes the conditions of the chosen branch that a choice skipped. Without them, the branch
-/// might not have been chosen.
+/// Describes the conditions that a choice skipped in the chosen branch. If they had been evaluated,
+/// the branch might not have been chosen.
 fn skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message> {
     let chosen = chosen_routes(trace);
     let nodes = chosen.iter().flat_map(|route| &route.when.children);
@@ -146,7 +146,7 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
         let (mut true_conditions, mut failed_conditions) = (Vec::new(), Vec::new());
         collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
         collect_conditions_with_result(&route.when, Mark::False, &mut failed_conditions);
-        // If no condition of a branch is usable, the skipped conditions decided.
+        // If every condition of a branch reads a missing value, the skipped conditions decided.
         let has_only_skipped = failed_conditions.is_empty();
         let skipped = route.when.children.iter().filter(|node| node.note == Some(Note::LeftOut));
         failed_conditions.extend(skipped.filter(|_| has_only_skipped));

@@ -1,4 +1,4 @@
-//! Finds entities by their regular expressions.
+//! Finds the entities of a text, such as an order number, by their regular expressions.
 
 use rulec_base::text::LazyRegex;
 use rulec_sema::request::{Entity, WHOLE_MATCH_FIELD};

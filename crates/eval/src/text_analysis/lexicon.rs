@@ -6,8 +6,8 @@ use rulec_sema::request::Lexicon;
 
 #[derive(Debug)]
 pub struct LexiconScorer {
-    /// Searcher for all words of the lexicon. `None` if the words exceed its capacity, which is
-    /// billions of bytes.
+    /// Searcher for all words of the lexicon. `None` if the words are too long for the searcher
+    /// (billions of bytes); the score is then 0.
     words: Option<WordSearcher<'static>>,
     weights: Vec<f64>,
 }

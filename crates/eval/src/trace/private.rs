@@ -21,7 +21,7 @@ pub(super) struct PrivacyMask<'a> {
     program: &'a Program,
     pub(super) show_private: bool,
     reads: PrivateReads<'a>,
-    /// Whether the values of all bindings of payload rules count as private.
+    /// Whether the values of all bindings (named values) of payload rules count as private.
     bindings_are_private: bool,
 }
 
@@ -30,7 +30,7 @@ impl<'a> PrivacyMask<'a> {
         PrivacyMask { program, show_private, reads: program.private_reads(), bindings_are_private: false }
     }
 
-    /// Treats the values of all bindings of payload rules as private.
+    /// Treats the values of all bindings (named values) of payload rules as private.
     pub(super) fn hide_bindings(&mut self) {
         self.bindings_are_private = true;
     }
@@ -71,7 +71,7 @@ impl<'a> PrivacyMask<'a> {
         self.reads.expr_type(expr)
     }
 
-    /// Converts the value of an expression to an operand, masked and truncated.
+    /// Converts the value of an expression to an operand of the trace, masked and truncated.
     pub(super) fn masked_operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
         let private = self.is_private(expr);
         let ty = self.expr_type(expr);
@@ -101,8 +101,8 @@ impl<'a> PrivacyMask<'a> {
         masked.collect()
     }
 
-    /// Converts the value at a slot's path to an operand. The value may have another kind than the
-    /// rules expect.
+    /// Converts the value of a message field to an operand of the trace, masked and truncated. The
+    /// value may have another kind than the rules expect.
     pub(super) fn raw_field_operand(&self, slot: &Slot, value: Value<'_>) -> Operand {
         let (ty, private) = self.reads.declared_type(slot);
         let private = !self.show_private
@@ -110,8 +110,8 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(slot.name(), value, private, &ty)
     }
 
-    /// Converts a value of type `ty` to an operand, and truncates it. Masks the whole value if
-    /// `private`, otherwise its private fields.
+    /// Converts a value of type `ty` to an operand of the trace, and truncates it. Masks the whole
+    /// value if `private`, otherwise its private fields.
     pub(super) fn to_operand(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
         let mut operand = Operand { text, ..Operand::default() };
         if value.is_missing() {

@@ -1,5 +1,5 @@
-//! Functions that read clock and calendar fields of a time, at the time's own UTC offset or in a
-//! named time zone. Other functions read a number as a time.
+//! Functions on times: the year, the hour and other fields, dates and times of day as texts, and
+//! times from epoch numbers. A field is read at the time's own UTC offset or in a named time zone.
 
 use super::Function;
 use crate::arena::Arena;
@@ -28,7 +28,8 @@ pub(super) fn clock_field<'a>(args: &[Value<'a>], field: impl Fn(OffsetDateTime)
     to_local_time(args).map_or(Value::Missing, |time| Value::Int(field(time).into()))
 }
 
-/// A date or a time of day, with its three numbers. Displayed as the functions write it.
+/// A date (year, month, day) or a time of day (hour, minute, second). `Display` writes the form
+/// that the functions `date` and `time` return.
 #[derive(Clone, Copy)]
 enum ClockText {
     Date([u16; 3]),
@@ -45,14 +46,14 @@ impl fmt::Display for ClockText {
 }
 
 impl ClockText {
-    /// Returns the date of a time. A year before 0, to which only a shift of the time zone leads,
-    /// has no date as text.
+    /// Returns a date as text; `None` for a year before 0. Such a year occurs only if a time at the
+    /// start of the year 0 is shifted to another time zone.
     fn of_date(date: Date) -> Option<ClockText> {
         let year = u16::try_from(date.year()).ok()?;
         Some(ClockText::Date([year, u8::from(date.month()).into(), date.day().into()]))
     }
 
-    /// Builds the text in the arena; missing if `text` is `None`.
+    /// Builds the text in the arena; returns missing if `text` is `None`.
     fn build<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
         let Some(text) = text else { return Value::Missing };
         // Writing to a text of the arena never fails.
@@ -62,12 +63,14 @@ impl ClockText {
     }
 }
 
-/// The function `date`, which also reads a text with a date or a whole time.
+/// Implements the function `date`. The argument is a time, or a text that contains a date or a date
+/// with time.
 pub(super) fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     ClockText::build(clock_text(args, read_date, |time| ClockText::of_date(time.date())), arena)
 }
 
-/// The function `time`, which also reads a text with a time of day or a whole time.
+/// Implements the function `time`. The argument is a time, or a text that contains a time of day or
+/// a date with time.
 pub(super) fn time_of_day<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let of_time = |time: OffsetDateTime| {
         Some(ClockText::Time([time.hour(), time.minute(), time.second()].map(u16::from)))
@@ -75,7 +78,8 @@ pub(super) fn time_of_day<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a>
     ClockText::build(clock_text(args, read_time_of_day, of_time), arena)
 }
 
-/// Returns what `read` reads in a text, or the result of `convert` for a whole time.
+/// Returns the result of `convert` if the first argument is a time, or a text with date and time.
+/// Returns the result of `read` for any other text.
 fn clock_text(
     args: &[Value<'_>],
     read: fn(&str) -> Option<ClockText>,
@@ -85,7 +89,7 @@ fn clock_text(
     let Value::Str(text) = *first else { return to_local_time(args).and_then(convert) };
     match (parse_datetime(text), zone) {
         (None, []) => read(text),
-        // A date or a time of day has no zone, but an unknown zone gives a missing value.
+        // The result does not depend on the zone here, but an unknown zone still gives missing.
         (None, [Value::Str(name)]) => read(text).filter(|_| zone::is_zone(name)),
         (Some(time), []) => convert(time),
         (Some(time), [zone]) => to_local_time(&[Value::DateTime(time), *zone]).and_then(convert),
@@ -93,8 +97,8 @@ fn clock_text(
     }
 }
 
-/// Returns the text as `date` or `time` writes it: "9:05" is "09:05:00". `None` if the text is not
-/// a date or a time of day, or if the function is another one.
+/// Returns a date or a time of day in the form that `date` or `time` returns: "09:05:00" for
+/// "9:05". `None` if the text is invalid, or if `function` is neither `date` nor `time`.
 pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
     let text = match function {
         Function::Date => read_date(text),
@@ -104,7 +108,7 @@ pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
     text.map(|text| text.to_string())
 }
 
-/// Reads one of the numbers between separators, which has a number of digits in `lengths`.
+/// Parses one number of a date or a time of day. `lengths` are the allowed numbers of digits.
 fn read_number(part: &str, lengths: RangeInclusive<usize>) -> Option<u16> {
     let are_digits = lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     part.parse().ok().filter(|_| are_digits)
@@ -119,7 +123,7 @@ fn read_date(text: &str) -> Option<ClockText> {
     parts.next().is_none().then_some(date).and_then(ClockText::of_date)
 }
 
-/// Reads a time of day from 0:00 to 24:00. The last one is the end of the day.
+/// Parses a time of day from 0:00 to 24:00. 24:00 is the end of the day.
 fn read_time_of_day(text: &str) -> Option<ClockText> {
     let mut parts = text.trim().split(':');
     let (hour, minute) = (read_number(parts.next()?, 1..=2)?, read_number(parts.next()?, 2..=2)?);
@@ -128,8 +132,8 @@ fn read_time_of_day(text: &str) -> Option<ClockText> {
     (is_valid && parts.next().is_none()).then_some(ClockText::Time([hour, minute, second]))
 }
 
-/// Returns the days before and after a date, or the seconds before and after a time of day. Returns
-/// nothing for a text that `date` and `time` do not give.
+/// Returns the days before and after a date, or the seconds before and after a time of day. Empty
+/// for a text that is not in the form that `date` and `time` return.
 pub fn neighbouring_clock_texts(text: &str) -> Vec<String> {
     let clock_text = read_date(text).or_else(|| read_time_of_day(text));
     let neighbours = match clock_text.filter(|clock_text| clock_text.to_string() == text) {
@@ -158,7 +162,7 @@ pub(super) fn from_epoch<'a>(args: &[Value<'a>], units_per_second: i64) -> Value
     let nanoseconds = match *args {
         [Value::Int(units)] => Some(i128::from(units) * nanoseconds_per_unit),
         [Value::Wide(units)] => Some(i128::from(units) * nanoseconds_per_unit),
-        // A cast of a float outside the range of integers gives the nearest one.
+        // A float outside the range of `i128` is converted to the nearest integer in the range.
         [Value::Float(units)] => Some((units * nanoseconds_per_unit as f64).round() as i128),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! Functions on numbers.
+//! Functions on numbers: absolute value, minimum and maximum, rounding, conversion to a decimal.
 
 use crate::arena::Arena;
 use crate::ty::KindSet;
@@ -29,11 +29,11 @@ pub(super) fn min_or_max<'a>(args: &[Value<'a>], better_order: Ordering) -> Valu
             None => return Value::Missing,
         }
     }
-    // Among decimals, an int is a decimal too.
+    // If an argument is a decimal, an int result becomes a decimal too.
     if has_decimals { extreme.read_as(KindSet::DECIMAL) } else { extreme }
 }
 
-/// Rounds a number to an int: a float with `of_float`, a decimal with `of_decimal`.
+/// Rounds a number to an int: a float by `of_float`, a decimal by `of_decimal`.
 pub(super) fn round_with<'a>(
     args: &[Value<'a>],
     of_float: fn(f64) -> f64,
@@ -49,7 +49,8 @@ pub(super) fn round_with<'a>(
     }
 }
 
-/// Rounds a number to an int, or a decimal to a number of digits after its point.
+/// Rounds a number to an int. With a second argument, rounds a decimal to that number of digits
+/// after the decimal point.
 pub(super) fn round<'a>(args: &[Value<'a>]) -> Value<'a> {
     match args {
         [number, Value::Int(places)] => {

@@ -66,7 +66,7 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     })
 }
 
-/// Returns the elements of a list as decimals; an element that is not one becomes null.
+/// Converts the elements of a list to decimals; an element that is no decimal becomes null.
 pub(super) fn decimals<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let decimal = |value: Value<'a>| value.to_decimal().map_or(Value::Missing, Value::Decimal);
@@ -108,7 +108,8 @@ fn json_text_size(text: &str) -> u64 {
         for byte in text.bytes().filter(|byte| !is_plain(*byte)) {
             escaped += match byte {
                 b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
-                // The escape sequence has six characters, as in `\u001f`.
+                // The escape sequence has six characters, as in `\u001f`: five more than the
+                // original.
                 _ => 5,
             };
         }
@@ -133,7 +134,8 @@ fn json_dict_size(map: &Map<String, Json>) -> u64 {
 
 pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if arena.is_repeated() {
-        // Nested values are read too and numbers are formatted, so the work counts four times.
+        // Nested values are read too and numbers are formatted, so each byte counts as four units
+        // of work.
         let weight =
             args.first().map_or(0, |value| value.deep_size(arena.limit_per_repetition(Limit::SearchWork)));
         if !arena.within_budget(Limit::SearchWork, weight.saturating_mul(4)) {

@@ -1,8 +1,9 @@
 //! Functions on URLs. Every URL is parsed by the WHATWG URL standard, so that a rule sees the URL
 //! that a browser would open. If a text is not a valid URL, the functions return missing.
 //!
-//! One case is stricter: `https:example.com` has no parts. Only browsers read a host from a web
-//! address without a slash after the colon; other programs find none.
+//! One case is stricter than the standard: for `https:example.com` the functions return missing.
+//! Only browsers find a host in a web address without a slash after the colon; other programs find
+//! none.
 
 use crate::arena::Arena;
 use crate::value::Value;
@@ -69,7 +70,8 @@ fn has_slash_after_scheme(url: &str) -> bool {
 }
 
 /// Decodes the percent-encoded characters of a path. Separators (`%2F`, `%5C`), control characters
-/// and bytes that are not UTF-8 stay encoded, because decoding them would change the path's parts.
+/// and bytes that are not UTF-8 stay encoded, because decoding them would change the path's
+/// segments.
 fn decode_path(path: &str) -> String {
     let mut decoded = String::with_capacity(path.len());
     for (position, segment) in path.split('/').enumerate() {
@@ -145,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Compares the parts of 250 URLs with those that Node found. `urls/node.js` prints the table:
+    /// Compares the results for 250 URLs with the results of Node. `urls/node.js` prints the table:
     /// `node node.js > node.jsonl`.
     #[test]
     fn parts_agree_with_another_parser() {

@@ -1,5 +1,5 @@
-//! Functions on texts: case, parts, replacements, similarity and buckets, and parsing of numbers
-//! and versions.
+//! Functions on texts: change of case, substrings, replacements, similarity and buckets, and
+//! parsing of numbers and versions.
 
 use crate::arena::Arena;
 use crate::limits::Limit;
@@ -228,7 +228,8 @@ pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         [key] => (key, "", Some(BucketHash::Rulec), None),
         [key, Value::Str(seed)] => (key, seed, Some(BucketHash::Rulec), None),
         [key, Value::Str(seed), Value::Str(hash)] => (key, seed, BucketHash::from_name(hash), None),
-        // The number of buckets is for the own method, so the name of a method is omitted.
+        // A number of buckets is possible only with the default hash function, for which the third
+        // argument is omitted or empty.
         [key, Value::Str(seed), Value::Str(""), Value::Int(count)] => {
             (key, seed, Some(BucketHash::Rulec), Some(count))
         }

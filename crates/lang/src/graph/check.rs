@@ -1,4 +1,7 @@
 //! Checks a workflow before it runs, and reports each fault with the nodes concerned.
+//!
+//! A *join* is a node with several incoming edges; it waits for an input over each edge. A
+//! *loop-back* is an edge that leads back to an earlier node; joins do not wait for loop-backs.
 
 mod edges;
 mod joins;
@@ -225,8 +228,8 @@ pub fn check_graph(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: us
         let message = message!("no path leads from `{}` to `{id}`", graph.id(start));
         findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
     }
-    // In a cycle that waits for itself, no join ever receives all inputs, and one finding is
-    // enough.
+    // If a cycle waits for itself, its joins never receive all inputs. The finding about the cycle
+    // is enough, so joins are not checked.
     if !waits_for_itself {
         joins::check_joins(&graph, &mut findings);
     }
@@ -290,7 +293,7 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
             let message = message!("every route of the loop `{id}` loops back");
             add(FindingKind::LoopWithoutExit, message);
         }
-        if let Some(slot) = first_missing_slot(routes, step.next.len()) {
+        if let Some(slot) = first_index_out_of_range(routes, step.next.len()) {
             let has = step.next.len();
             let message =
                 message!("a route of `{id}` leads to `next[{slot}]`, but there are only {has} next nodes");
@@ -334,11 +337,11 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the first index in `next` that a route names but the node does not have; `slots` is the
-/// number of next nodes.
-fn first_missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
+/// Returns the first index that a route names but that is outside the list of next nodes.
+/// `next_count` is the length of the list.
+fn first_index_out_of_range(routes: &[Route], next_count: usize) -> Option<usize> {
     let targets = routes.iter().flat_map(|route| &route.targets);
     targets
         .filter_map(|target| if let Target::Next(slot) = target { Some(*slot) } else { None })
-        .find(|index| *index >= slots)
+        .find(|index| *index >= next_count)
 }

@@ -135,7 +135,8 @@ pub struct Route {
     pub loopback: bool,
 }
 
-/// A target of a route, in the form in which the route names it.
+/// A target of a route: a next node by index, every next node, a node by name, or the nodes that
+/// the output names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {

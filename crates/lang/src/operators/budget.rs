@@ -1,4 +1,5 @@
-//! Evaluates predicates with their modifiers and within the limits, for both evaluators.
+//! Evaluates predicates with their modifiers, for the reference evaluator and the VM. The result is
+//! unknown if the work exceeds a limit.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -54,8 +55,9 @@ pub fn test_predicate<'a>(
     }
 }
 
-/// Evaluates a predicate like [`test_predicate`]. The right operand is a constant; if it is a long
-/// list, `set` returns its set. The set is used if many values are looked up.
+/// Evaluates a predicate like [`test_predicate`], with a constant right operand. If the operand is
+/// a long list, `set` returns the list prepared for fast lookups. The set is used only if many
+/// values are looked up.
 pub fn test_constant<'s>(
     op: Op,
     left: Value<'_>,
@@ -92,13 +94,13 @@ pub fn within_budget(
         (Some(Search::Glob), Value::Str(_)) if !context.constant && !within_budget_globs(right, arena) => {
             return false;
         }
-        // A search for constants of the rules counts as one pass.
+        // A search for constants of the rules counts as one pass over the text.
         (Some(_), _) if context.constant => 1,
         (Some(search), Value::Str(_)) => max_text_passes(search, right, mode),
         // Each element of the right list is searched for in the left list.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
         (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
-        // Each network of a message is read again for each address.
+        // Networks that come from the message are parsed again for each address.
         (None, _) if op == Op::InNetwork && !context.constant => right.deep_size(u64::MAX),
         (None, _) if op == Op::InNetwork => right.list_len().map_or(1, |len| len as u64),
         _ => return true,

@@ -42,8 +42,8 @@ fn compare_texts(
     }
 }
 
-/// Returns whether two values are equal; never unknown. Texts are first prepared according to the
-/// mode.
+/// Returns whether two values are equal; never unknown. Texts are first prepared as `mode` says,
+/// such as by case folding.
 fn is_identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
     match (left, right) {
         (Value::Str(a), Value::Str(b)) if !mode.text.is_plain() => {
@@ -212,7 +212,7 @@ fn to_float(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// Returns an int as an integer that has room for both [`Value::Int`] and [`Value::Wide`].
+/// Converts an int to `i128`, which has room for both [`Value::Int`] and [`Value::Wide`].
 fn to_integer(value: Value<'_>) -> Option<i128> {
     match value {
         Value::Int(int) => Some(int.into()),
@@ -224,7 +224,8 @@ fn to_integer(value: Value<'_>) -> Option<i128> {
 /// An operator on two decimals; `None` if the result has too many digits.
 type DecimalOperator = fn(Decimal, Decimal) -> Option<Decimal>;
 
-/// Computes an operator on two numbers. The result of two ints is an int of 64 signed bits.
+/// Computes an operator on two numbers. If both are ints, the result is an int, or missing if it
+/// does not fit into a signed 64-bit integer.
 fn arithmetic<'a>(
     left: Value<'a>,
     right: Value<'a>,
@@ -288,7 +289,7 @@ pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     arithmetic(left, right, i128::checked_mul, |a, b| a * b, Decimal::checked_mul)
 }
 
-/// The operator `/`, which returns a decimal if an operand is one, and else a float.
+/// The operator `/`: returns a decimal if an operand is a decimal, otherwise a float.
 pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (to_float(left), to_float(right)) {
         (Some(a), Some(b)) => finite_or_missing(a / b),

@@ -24,18 +24,18 @@ pub struct ConstantSet {
     texts: FastSet<Box<str>>,
     /// The numbers without a fraction that fit into 64 bits. `1` and `1.0` are equal.
     ints: FastSet<i64>,
-    /// The bits of all other numbers.
+    /// The other numbers, as the bits of 64-bit floats.
     floats: FastSet<u64>,
     /// The texts that are times, in nanoseconds since the epoch.
     times: FastSet<i128>,
     bools: [bool; 2],
     /// Whether an element is null, a list or a dict.
     others: bool,
-    /// The networks; `None` if an element is no network.
+    /// The networks; `None` if an element is not a valid network.
     networks: OnceLock<Option<NetworkSet>>,
 }
 
-/// The form of a value in which equal values are equal.
+/// A lookup key: equal values have equal keys.
 enum Key<'v> {
     Text(&'v str),
     Int(i64),
@@ -83,7 +83,8 @@ impl ConstantSet {
                 Key::Int(int) => drop(set.ints.insert(int)),
                 Key::Float(bits) => drop(set.floats.insert(bits)),
                 Key::Bool(bool) => set.bools[usize::from(bool)] = true,
-                // A constant time may equal a text, which only a comparison shows.
+                // A constant time may equal a text. The key does not show such an equality, so the
+                // elements must be compared.
                 Key::Time(_) | Key::Decimal | Key::Other => set.others = true,
             }
         }
@@ -130,7 +131,8 @@ impl ConstantSet {
         (found || !self.others).then_some(found)
     }
 
-    /// Evaluates `left contains any LIST` for a list on the left.
+    /// Evaluates `left contains any LIST` (or `all`, `none`) for a list on the left. `None` if the
+    /// values must be compared one by one.
     fn test_elements(&self, left: Value<'_>, quantity: Quantity) -> Option<Tri> {
         let elements = left.elements()?;
         if self.others {
@@ -151,7 +153,8 @@ impl ConstantSet {
         }
     }
 
-    /// Reports whether each constant equals one of the elements.
+    /// Reports whether each constant of the set equals one of the elements; `None` if the values
+    /// must be compared one by one.
     fn are_all_in<'v>(&self, elements: impl Iterator<Item = Value<'v>>) -> Option<Tri> {
         let mut texts: FastSet<&str> = FastSet::default();
         let (mut ints, mut floats): (FastSet<i64>, FastSet<u64>) = Default::default();

@@ -1,4 +1,4 @@
-//! Decimals and great ints among the values: conversions and comparisons.
+//! Conversions and comparisons of decimals, and of ints beyond `i64::MAX`.
 
 use super::{Value, compare_wide_float};
 use rulec_base::decimal::Decimal;
@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 
 impl Value<'_> {
-    /// Returns the decimal that a number is, or that a text writes. A float is the decimal that its
-    /// shortest spelling writes. `None` for other values, or if there are too many digits.
+    /// Converts a number, or a text that contains a number, to a decimal. A float is converted by
+    /// its shortest decimal notation. `None` for other values, or if there are too many digits.
     #[must_use]
     pub fn to_decimal(self) -> Option<Decimal> {
         match self {
@@ -21,8 +21,8 @@ impl Value<'_> {
     }
 }
 
-/// Returns a decimal as a JSON number if readers of JSON keep its digits, otherwise as text. Most
-/// readers keep ints of 64 bits and floats.
+/// Converts a decimal to a JSON number if common JSON readers keep its digits, otherwise to a text.
+/// Most readers keep 64-bit ints and floats.
 pub(super) fn decimal_to_json(decimal: Decimal) -> Json {
     match decimal.to_integer().map(Value::from_integer) {
         Some(int @ (Value::Int(_) | Value::Wide(_))) => int.to_json(),
@@ -36,7 +36,8 @@ pub(super) fn decimal_to_json(decimal: Decimal) -> Json {
     }
 }
 
-/// Compares two numbers, of which one is a decimal; `None` if the other is a float or no number.
+/// Compares two numbers, of which one is a decimal; `None` if the other one is not an int or
+/// decimal.
 #[cold]
 pub(super) fn compare_decimals(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {
@@ -45,7 +46,8 @@ pub(super) fn compare_decimals(left: Value<'_>, right: Value<'_>) -> Option<Orde
     }
 }
 
-/// Compares two numbers, of which one is a [`Value::Wide`]; `None` if the other is no number.
+/// Compares two numbers, of which one is a [`Value::Wide`]; `None` if the other one is not an int
+/// or float.
 #[cold]
 pub(super) fn compare_wide(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {

@@ -1,14 +1,15 @@
-//! How a field reads a value: as one of its kinds, and as one of the texts of its enumeration.
+//! Conversion of a value to the kinds that a field accepts, and to the texts of its enumeration.
 
 use super::{Value, parse_datetime};
 use crate::ty::{Enumeration, Kind, KindSet};
 
 impl<'a> Value<'a> {
-    /// Reads the value as one of these kinds, or returns missing. Some values are converted. An int
-    /// becomes a float if the kinds include floats but not ints. A float without a fraction becomes
-    /// an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema too. RFC
-    /// 3339 text becomes a time if the kinds include times but not texts. A number, or a text that
-    /// writes one, becomes a decimal if the kinds include decimals but not its own kind.
+    /// Returns the value if it has one of these kinds, converted if necessary; otherwise missing.
+    /// An int becomes a float if the kinds include floats but not ints. A float without a fraction
+    /// becomes an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema
+    /// too. RFC 3339 text becomes a time if the kinds include times but not texts. A number, or a
+    /// text that contains one, becomes a decimal if the kinds include decimals but not the value's
+    /// own kind.
     #[must_use]
     #[inline]
     pub fn read_as(self, kinds: KindSet) -> Value<'a> {
@@ -40,8 +41,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value, or missing for a text that the enumeration does not have. Without an
-    /// enumeration, returns the value.
+    /// Returns missing for a text that is not in the enumeration; otherwise returns the value.
+    /// Without an enumeration, every value is returned.
     #[must_use]
     #[inline]
     pub fn read_one_of(self, values: Option<&Enumeration>) -> Value<'a> {

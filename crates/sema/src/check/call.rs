@@ -292,7 +292,7 @@ impl<'a> Checker<'a> {
         declared: Option<Span>,
     ) -> Checked<Expr> {
         let arg = self.constant_as_datetime(arg, param_type.kinds)?;
-        let arg = self.constants_beside(arg, number_kinds(param_type))?;
+        let arg = self.constants_for_kinds(arg, number_kinds(param_type))?;
         self.check_enumeration_argument(&arg, param_type)?;
         let accepted = param_type.kinds.with_accepted_kinds();
         let inner_fits = match (&arg.ty.inner, &param_type.inner) {
@@ -328,7 +328,8 @@ impl<'a> Checker<'a> {
             let reason = NarrowingReason::Argument(param_type.clone(), param.into(), function.into());
             self.narrow_field(&arg, accepted, &reason);
         }
-        // Functions on all numbers do not read a value of any type as a decimal.
+        // A function on all numbers reads a value of unknown type as an int or float, not a
+        // decimal.
         let reads_decimals = arg.ty.kinds.overlaps(KindSet::DECIMAL) || param_type.kinds == KindSet::DECIMAL;
         let wanted_kinds = match reads_decimals {
             true => param_type.kinds,

@@ -1,4 +1,5 @@
-//! Checks calls of `capture`: the regular expression is constant, and has the group.
+//! Checks calls of `capture`, which returns the text that a group of a regular expression matched.
+//! The expression must be constant and contain the group.
 
 use super::pattern::regex_too_large;
 use super::{Checked, Checker};
@@ -11,15 +12,17 @@ use rulec_lang::operators::Case;
 use rulec_lang::value::Value;
 use std::sync::Arc;
 
-/// The start of an expression that ignores case.
-const IGNORING_CASE: &str = "(?i)";
+/// The prefix of a regular expression that ignores case.
+const CASE_INSENSITIVE_PREFIX: &str = "(?i)";
 
-/// Returns the expression that `capture` gets for the written one.
+/// Returns the regular expression that a call of `capture` runs: the expression in the source text,
+/// with a prefix if the file ignores case.
 pub(super) fn effective_pattern(written: &str, ignore_case: bool) -> String {
-    format!("{}{written}", if ignore_case { IGNORING_CASE } else { "" })
+    format!("{}{written}", if ignore_case { CASE_INSENSITIVE_PREFIX } else { "" })
 }
 
-/// True if the expression of a call of `capture` is such that a match always has the group.
+/// True if every match of the regular expression includes the group, so that `capture` returns a
+/// text.
 pub(super) fn always_captures(pattern: &str, group: Option<Value<'_>>) -> bool {
     let Ok(hir) = text::parse_cached(pattern, false) else { return false };
     let groups = text::capture_groups(&hir);
@@ -39,8 +42,8 @@ fn is_group(group: &text::Group<'_>, wanted: Value<'_>) -> bool {
 }
 
 impl Checker<'_> {
-    /// Checks the expression and the group of a call. An expression in a file that ignores case is
-    /// changed to ignore case, like the expressions of `matches`.
+    /// Checks the regular expression and the group of a call. In a file that ignores case, adds the
+    /// prefix for ignoring case, because the operator `matches` also ignores case there.
     pub(super) fn check_capture(&mut self, args: &mut [Expr], ignore_case: bool) -> Checked<()> {
         let [_, pattern, group @ ..] = args else { return Ok(()) };
         let span = pattern.span;
@@ -85,7 +88,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Returns whether the expressions of a file ignore case.
+    /// True if regular expressions ignore case in the file of this span.
     pub(super) fn ignores_case(&self, span: Span) -> bool {
         self.settings_of(span.file).case == Case::Ignore
     }

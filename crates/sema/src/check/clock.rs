@@ -1,5 +1,6 @@
-//! Dates and times of day. `date(x)` and `time(x)` give texts. If one side of a comparison is such
-//! a call, the other side is read by the same function and in the same time zone.
+//! Checks dates and times of day, which the functions `date(x)` and `time(x)` return as texts. If
+//! one operand of a comparison is such a call, the other operand is converted too: by the same
+//! function and in the same time zone.
 
 use super::constant::{constant_expr, list_expr};
 use super::known::may_be_invalid;
@@ -15,45 +16,47 @@ use rulec_lang::ty::{KindSet, Ty};
 use rulec_lang::value::{Value, parse_datetime};
 use serde_json::Value as Json;
 
-/// How a side of a comparison reads a time: by `date` or `time`, and in which time zone.
-pub(super) struct ClockRead {
+/// How an operand was converted: by `date` or by `time`, and in which time zone.
+pub(super) struct ClockConversion {
     pub function: Function,
     zone: Option<Expr>,
 }
 
 impl Checker<'_> {
-    /// Returns how an expression reads a time, if its value is a result of `date` or `time`.
-    pub(super) fn clock_read(&self, expr: &Expr) -> Option<ClockRead> {
+    /// Returns the call of `date` or `time` from which the value of an expression comes; `None` if
+    /// there is no such call.
+    pub(super) fn clock_conversion(&self, expr: &Expr) -> Option<ClockConversion> {
         match &expr.kind {
             ExprKind::Call(function @ (Function::Date | Function::Time), args) => {
-                Some(ClockRead { function: *function, zone: args.get(1).cloned() })
+                Some(ClockConversion { function: *function, zone: args.get(1).cloned() })
             }
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.clock_read(body),
+                Term::Expr(body) => self.clock_conversion(body),
                 Term::Cond(_) => None,
             },
             ExprKind::Read(inner, _)
             | ExprKind::Op(Op::Coalesce, inner, _)
-            | ExprKind::If { then: inner, .. } => self.clock_read(inner),
+            | ExprKind::If { then: inner, .. } => self.clock_conversion(inner),
             _ => None,
         }
     }
 
-    /// If one operand is a date or a time of day, reads the other operand in the same way.
+    /// If one operand of a comparison is a date or a time of day, converts the other operand in the
+    /// same way.
     pub(super) fn fit_clock_operands(&mut self, op: Op, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         if !matches!(op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::In) {
             return Ok((left, right));
         }
-        // A list of the message is compared as it is.
+        // A list that comes from the message is compared without conversion.
         let is_other_list = op == Op::In && right.as_const().is_none() && !is_list(&right);
-        match (self.clock_read(&left), self.clock_read(&right)) {
+        match (self.clock_conversion(&left), self.clock_conversion(&right)) {
             _ if is_other_list => Ok((left, right)),
             (Some(read), None) => {
-                let right = self.read_like(&read, right)?;
+                let right = self.convert_like(&read, right)?;
                 Ok((left, right))
             }
             (None, Some(read)) => {
-                let left = self.read_like(&read, left)?;
+                let left = self.convert_like(&read, left)?;
                 Ok((left, right))
             }
             (None, None) => {
@@ -65,11 +68,11 @@ impl Checker<'_> {
         }
     }
 
-    /// Reads a value as a date or a time of day. Constants are converted here, other texts and
-    /// times by a call.
-    pub(super) fn read_like(&mut self, read: &ClockRead, value: Expr) -> Checked<Expr> {
+    /// Converts a value to a date or a time of day. A constant is converted at compile time; for
+    /// any other value, a call is built.
+    pub(super) fn convert_like(&mut self, read: &ClockConversion, value: Expr) -> Checked<Expr> {
         let (function, span) = (read.function, value.span);
-        if self.clock_read(&value).is_some() {
+        if self.clock_conversion(&value).is_some() {
             return Ok(value);
         }
         if let Some(constant) = value.as_const() {
@@ -88,7 +91,7 @@ impl Checker<'_> {
         }
         if let ExprKind::List(items) = value.kind {
             let items: Checked<Vec<Expr>> =
-                items.into_iter().map(|item| self.read_like(read, item)).collect();
+                items.into_iter().map(|item| self.convert_like(read, item)).collect();
             return Ok(list_expr(items?, span));
         }
         let (param, kinds) = function.info().params[0];
@@ -112,15 +115,15 @@ impl Checker<'_> {
         file.and_then(|file| file.text.get(span.range())).unwrap_or("x")
     }
 
-    /// Checks a constant date or time of day; returns it in the form that the function gives.
+    /// Checks a constant date or time of day, and returns it in the form that the function returns.
     pub(super) fn check_clock_text(&mut self, function: Function, text: &str, span: Span) -> Checked<String> {
         if let Some(canonical) = canonical_clock_text(function, text) {
             return Ok(canonical);
         }
         let shown = text::to_one_line(text);
         let (message, meant, help) = match function {
-            Function::Date => (message!("\"{shown}\" is not a date"), meant_date(text), date_help(text)),
-            _ => (message!("\"{shown}\" is not a time of day"), meant_time(text), time_help(text)),
+            Function::Date => (message!("\"{shown}\" is not a date"), guess_date(text), date_help(text)),
+            _ => (message!("\"{shown}\" is not a time of day"), guess_time(text), time_help(text)),
         };
         let diagnostic = Diagnostic::new(Code::BadClockText, span, message);
         let is_literal = self.source_of(span).starts_with('"');
@@ -133,7 +136,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reports a constant date or time of day that is compared with a whole time.
+    /// Reports a constant date or time of day that is compared with a value that has both date and
+    /// time.
     fn reject_clock_text(&mut self, time: &Expr, constant: &Expr) -> Checked<()> {
         let Some(Value::Str(text)) = constant.as_const().map(Const::value) else { return Ok(()) };
         if time.ty.kinds != KindSet::DATETIME {
@@ -157,8 +161,8 @@ impl Checker<'_> {
         self.report(diagnostic.likely_fix(time.span, call))
     }
 
-    /// Warns if neither the call nor the file gives the time zone in which a time is read. Each
-    /// file gets one warning.
+    /// Warns if neither the call nor the file names the time zone in which a time is converted.
+    /// Each file gets one warning.
     pub(super) fn warn_no_zone(&mut self, function: Function, arg: &Expr, span: Span) {
         let is_time = arg.as_const().is_none() && arg.ty.kinds.overlaps(KindSet::DATETIME);
         if !is_time || !self.setting_uses.files_without_zone.insert(span.file) {
@@ -178,8 +182,9 @@ fn is_list(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::List(_))
 }
 
-/// Returns the date that a text of another form surely means.
-fn meant_date(text: &str) -> Option<String> {
+/// Converts a date in another common notation, such as `31.1.2026`, to the notation of the
+/// language. `None` if the meaning is not certain.
+fn guess_date(text: &str) -> Option<String> {
     if let Some(time) = parse_datetime(text) {
         return Some(time.date().to_string());
     }
@@ -200,8 +205,9 @@ fn date_help(text: &str) -> Message {
     }
 }
 
-/// Returns the time of day that a text of another form surely means.
-fn meant_time(text: &str) -> Option<String> {
+/// Converts a time of day in another common notation, such as `9.30 pm`, to the notation of the
+/// language. `None` if the meaning is not certain.
+fn guess_time(text: &str) -> Option<String> {
     let lower = text.trim().to_lowercase().replace('.', ":");
     let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let suffix = lower[digits.len()..].trim();

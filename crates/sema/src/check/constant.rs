@@ -102,7 +102,7 @@ pub(super) fn constant_json_of(expr: &Expr) -> Option<&Json> {
     }
 }
 
-/// Builds a constant whose type follows from its value.
+/// Builds a constant. The type is inferred from the value.
 pub(super) fn constant_expr(json: Json, span: Span) -> Expr {
     let ty = if json.is_f64() { Ty::FLOAT } else { type_of_json(&json) };
     Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, optional: false, span }

@@ -1,4 +1,5 @@
-//! Lowers choices and routers to tables of rules. Flows are lowered with some of the same helper
+//! Lowers choices and routers to tables of rules. A `choice` selects one of its branches; a
+//! `router` selects the next nodes of a workflow. Flows are lowered with some of the same
 //! functions.
 
 use super::constant::constant_expr;
@@ -52,7 +53,7 @@ impl<'a> Checker<'a> {
         self.fields.begin_statement();
         let id = TableId(self.program.tables.len() as u32);
         let (name, docs): (Arc<str>, _) = (name.into(), docs.into());
-        // Requirements are not an entry point.
+        // A table of requirements is not an entry point: no decision starts with it.
         if kind != TableKind::Requirements {
             self.entries.entry(name.clone()).or_insert(id);
         }

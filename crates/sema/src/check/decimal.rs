@@ -1,5 +1,5 @@
-//! Checks decimals: numeric constants next to a decimal become decimals, and a float next to a
-//! decimal is an error. Also warns of floats that are computed and then tested for equality.
+//! Checks decimals. If one operand is a decimal, numeric constants in the other become decimals,
+//! and a float is an error. Also warns of floats that are computed and then tested for equality.
 
 use super::read::element_kinds;
 use super::{Checked, Checker};
@@ -18,17 +18,18 @@ impl Checker<'_> {
     /// decimal, or a list of decimals.
     pub(super) fn constants_as_decimals(&mut self, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let (left_kinds, right_kinds) = (number_kinds(&left.ty), number_kinds(&right.ty));
-        Ok((self.constants_beside(left, right_kinds)?, self.constants_beside(right, left_kinds)?))
+        Ok((self.constants_for_kinds(left, right_kinds)?, self.constants_for_kinds(right, left_kinds)?))
     }
 
-    /// Converts the numeric constants of an expression to decimals if the kinds include decimals
-    /// but not floats.
-    pub(super) fn constants_beside(&mut self, expr: Expr, kinds: KindSet) -> Checked<Expr> {
+    /// Converts the numeric constants of an expression to decimals, if `kinds` (the kinds of the
+    /// other operand) include decimals but not floats.
+    pub(super) fn constants_for_kinds(&mut self, expr: Expr, kinds: KindSet) -> Checked<Expr> {
         let wants_decimals = kinds.overlaps(KindSet::DECIMAL) && !kinds.overlaps(KindSet::FLOAT);
         if wants_decimals { self.as_decimal(expr) } else { Ok(expr) }
     }
 
-    /// Converts the numeric constants of an expression to decimals, by their digits.
+    /// Converts the numeric constants of an expression to decimals, digit by digit as they are
+    /// written.
     pub(super) fn as_decimal(&mut self, expr: Expr) -> Checked<Expr> {
         let Expr { kind, ty, optional, span } = expr;
         let (kind, ty) = match kind {
@@ -62,7 +63,8 @@ impl Checker<'_> {
     fn constant_as_decimal(&mut self, constant: Const, ty: Ty, span: Span) -> Checked<(ExprKind, Ty)> {
         let converted = match constant.value() {
             number @ (Value::Int(_) | Value::Wide(_) | Value::Float(_)) => Some(number.to_decimal()),
-            // The elements stay as they are written: a decimal equals the number that writes it.
+            // The elements stay numbers, because a decimal is equal to a number with the same
+            // digits.
             Value::JsonList(items) if items.iter().all(Json::is_number) => {
                 if items.iter().any(|item| Value::from_json(item).to_decimal().is_none()) {
                     return self.report_too_many_digits(span);
@@ -84,7 +86,7 @@ impl Checker<'_> {
     }
 
     /// Returns an error if one operand is a decimal and the other may be a float.
-    pub(super) fn float_beside_decimal(
+    pub(super) fn float_with_decimal_error(
         &self,
         operator: Span,
         left: &Expr,
@@ -92,7 +94,8 @@ impl Checker<'_> {
     ) -> Option<Diagnostic> {
         let is_decimal = |expr: &Expr| number_kinds(&expr.ty).overlaps(KindSet::DECIMAL);
         let may_be_float = |expr: &Expr| {
-            // The elements of a list of any type are compared by their digits.
+            // In a list of unknown element type, floats are allowed: a decimal equals a float with
+            // the same digits.
             let is_list = expr.ty.kinds == KindSet::LIST;
             number_kinds(&expr.ty).overlaps(KindSet::FLOAT)
                 && !(is_list && element_kinds(&expr.ty) == KindSet::ALL)
@@ -102,7 +105,7 @@ impl Checker<'_> {
             (false, true) if may_be_float(left) => left,
             _ => return None,
         };
-        // In the first pass, an undeclared field may still become a decimal.
+        // In the first pass, later uses may still narrow an undeclared field to a decimal.
         if self.fields.is_narrowing_pass() && KindSet::ALL.is_subset(float.ty.kinds) {
             return None;
         }
@@ -125,8 +128,9 @@ impl Checker<'_> {
         Some(self.with_origin(diagnostic.help(help), float))
     }
 
-    /// Converts the arguments of a function on numbers. Constants become decimals next to decimals,
-    /// and the elements of a sum are read as decimals if the type of the list says so.
+    /// Converts the arguments of a function on numbers. If one argument of `min` or `max` is a
+    /// decimal, the constants among the others become decimals. The elements of a sum become
+    /// decimals if the element type of the list includes decimals.
     pub(super) fn convert_to_decimals(
         &mut self,
         function: Function,
@@ -158,8 +162,8 @@ impl Checker<'_> {
                     return Ok(());
                 };
                 for arg in args.iter_mut().flatten() {
-                    *arg = self.constants_beside(arg.clone(), decimal.ty.kinds)?;
-                    if let Some(error) = self.float_beside_decimal(span, &decimal, arg) {
+                    *arg = self.constants_for_kinds(arg.clone(), decimal.ty.kinds)?;
+                    if let Some(error) = self.float_with_decimal_error(span, &decimal, arg) {
                         return self.report(error);
                     }
                 }
@@ -169,8 +173,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Reports an error if a float that the rules compute is converted to a decimal: its digits are
-    /// already rounded.
+    /// Reports an error if a computed float is converted to a decimal, because the computation has
+    /// already rounded its digits.
     fn check_not_computed(&mut self, arg: &Expr) -> Checked<()> {
         if !arg.ty.kinds.overlaps(KindSet::FLOAT) || !is_computed(arg) || is_numeric(arg) {
             return Ok(());
@@ -180,7 +184,8 @@ impl Checker<'_> {
         self.fail(Code::ComputedFloat, arg.span, message, help)
     }
 
-    /// Warns of `==`, `!=` and `in` over a list if an operand is a float that the rules compute.
+    /// Warns of `==`, `!=` and `in` if an operand is a computed float. Rounding makes such a test
+    /// of equality unreliable.
     pub(super) fn warn_computed_float(&mut self, op: Op, operator: Span, left: &Expr, right: &Expr) {
         if !matches!(op, Op::Eq | Op::Ne | Op::In) {
             return;
@@ -228,14 +233,14 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the kinds of a value, or of its elements if it is a list.
+/// Returns the kinds of a value; for a list, the kinds of its elements.
 pub(super) fn number_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { element_kinds(ty) } else { ty.kinds }
 }
 
-/// Reads the elements of a list of decimals as decimals. Elements of the message are numbers and
-/// texts, which are equal to a decimal, but not to each other. Returns other values, and constants,
-/// unchanged.
+/// Converts the elements of a list of decimals to decimals. In the message, the elements are
+/// numbers and texts, which are equal to a decimal, but not to each other. Other values, and
+/// constants, are returned unchanged.
 pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     let is_decimals = list.ty.kinds == KindSet::LIST && element_kinds(&list.ty).overlaps(KindSet::DECIMAL);
     if !is_decimals || list.as_const().is_some() {
@@ -258,7 +263,7 @@ fn is_numeric(expr: &Expr) -> bool {
     }
 }
 
-/// True if arithmetic or a function of the rules computes the number.
+/// True if arithmetic or a function such as `sum` computes the number.
 fn is_computed(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Op(Op::Coalesce, left, right) => {

@@ -1,5 +1,5 @@
-//! Enumerations such as `tier: "free" | "gold"`: their declaration, and comparisons with texts that
-//! an enumeration does not have.
+//! Enumerations such as `tier: "free" | "gold"`: their declaration, and comparisons of an
+//! enumeration with a text that is not one of its values.
 
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{Const, Expr};
@@ -51,9 +51,9 @@ impl<'a> Checker<'a> {
         self.fail(Code::EnumerationMisplaced, ty.span, message, help)
     }
 
-    /// Reports an error if a predicate compares an enumeration with a text that it does not have.
-    /// It is also an error if no value contains the text. `right_expr` is the right operand as
-    /// written.
+    /// Reports an error if a predicate compares an enumeration with a constant text that none of
+    /// the enumeration's values equals, contains or matches. `right_expr` is the right operand in
+    /// the source.
     pub(super) fn check_enumeration(
         &mut self,
         (op, mode): (Op, TestMode),
@@ -72,7 +72,8 @@ impl<'a> Checker<'a> {
             _ => return Ok(()),
         };
         let (values, constant, constant_expr, is_left) = found;
-        // Negations and `none` are about the same values as the operator itself.
+        // `!=` and `none` are checked like `==` and `any`, because they compare with the same
+        // values.
         let op = if op == Op::Ne { Op::Eq } else { op };
         let quantity = mode.quantity.map(|_| Quantity::Any);
         let is_list = if is_left { right.ty.kinds } else { left.ty.kinds } == KindSet::LIST;
@@ -112,8 +113,7 @@ impl<'a> Checker<'a> {
         )
     }
 
-    /// Reports an error if a constant argument is a text that the enumeration of its parameter does
-    /// not have.
+    /// Reports an error if a constant argument is a text that the parameter's enumeration lacks.
     pub(super) fn check_enumeration_argument(&mut self, arg: &Expr, param_type: &Ty) -> Checked<()> {
         let Some(values) = param_type.values() else { return Ok(()) };
         match arg.as_const().map(Const::value) {

@@ -340,7 +340,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a label to the declaration or use that determines the type of `expr`.
+    /// Adds a label to the diagnostic, on the declaration or use that determines the type of
+    /// `expr`.
     pub(super) fn with_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
         match &expr.kind {
             ExprKind::Slot(id) => {

@@ -1,5 +1,6 @@
-//! The message's fields: which fields exist, and with which type each field is read. Without a
-//! declared `input`, every use of a field narrows the field's type.
+//! The message's fields: which fields exist, and with which type each field is read. A field that
+//! is read as certain kinds is a *slot* of the program. Without a declared `input`, every use of a
+//! field narrows the field's type.
 
 use super::DeclaredInput;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
@@ -23,9 +24,9 @@ pub(super) struct ResolvedField {
 
 /// The reason why a path does not lead to a field.
 pub(super) enum PathError {
-    /// The part at index `at` is not a field of `record`.
+    /// The segment of the path at index `at` is not a field of `record`.
     UnknownField { at: usize, record: Arc<RecordType> },
-    /// The part before index `at` has the type `ty`, which has no fields.
+    /// The path before index `at` leads to a value of the type `ty`, which has no fields.
     NoFields { at: usize, ty: Ty },
 }
 
@@ -42,7 +43,8 @@ pub(super) struct MessageFields {
     /// likely misspelling.
     compared_names: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
-    /// Hash index that finds the id of a slot by the slot's root, path and kinds.
+    /// Hash index that finds the id of a slot (a field that the program reads) by its root, path
+    /// and kinds.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
@@ -75,7 +77,8 @@ pub(super) enum NarrowingReason {
 }
 
 impl NarrowingReason {
-    /// Returns the reason "a field of the value is read", so the value must be a record.
+    /// Returns the reason that the rules read the field `name` of a value, so that the value must
+    /// be a record.
     pub(super) fn for_field(name: &str) -> NarrowingReason {
         NarrowingReason::Field(name.into())
     }
@@ -115,8 +118,8 @@ pub(super) struct FieldUseSite {
     statement: u32,
 }
 
-/// A use that accepts several kinds of value, of a field that another statement narrows to fewer
-/// kinds.
+/// A use of a field that accepts several kinds of value, if another statement accepts fewer kinds
+/// and so narrows the field.
 pub(super) struct NarrowedUse<'f> {
     pub(super) path: &'f OwnedPath,
     /// The kinds of value that the field may have after all uses have narrowed the field.
@@ -144,7 +147,7 @@ impl InferredType {
 
     /// Returns the first use in `overloaded` that another statement narrows to kinds which are
     /// comparable with each other. Also returns the narrowing use, or `None` if the existing
-    /// program narrows the field. `known` are the kinds that the existing program accepts.
+    /// program narrows the field. `existing_kinds` are the kinds that the existing program accepts.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -168,8 +171,9 @@ fn is_one_family(kinds: KindSet) -> bool {
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
 }
 
-/// Returns the kinds with which a field is read whose uses accept the given kinds. Decimals are
-/// read only where a use excludes floats: where the field meets a decimal.
+/// Returns the kinds as which a field is read. `kinds` are the kinds that all uses accept. The
+/// field is read as a decimal only if some use excludes floats, such as a comparison with a
+/// decimal.
 fn read_kinds(kinds: KindSet) -> KindSet {
     match kinds.has(Kind::Decimal) {
         true if kinds.has(Kind::Float) => kinds.without(KindSet::DECIMAL),
@@ -197,7 +201,7 @@ impl MessageFields {
 
     /// True if this is the first check of an undeclared name for a misspelling in the current pass.
     /// Marks the name as checked.
-    pub(super) fn is_first_look(&mut self, name: &str) -> bool {
+    pub(super) fn is_first_check_of_name(&mut self, name: &str) -> bool {
         !self.compared_names.contains(name) && self.compared_names.insert(name.into())
     }
 
@@ -391,8 +395,8 @@ impl MessageFields {
         self.statement += 1;
     }
 
-    /// Returns the slot that reads a path as these kinds; adds the slot if it is new. The path
-    /// starts at the message, or at the value of the binding `root`.
+    /// Returns the slot (a field, and the kinds as which it is read) for a path; adds the slot if
+    /// it is new. The path starts at the message, or at the value of the binding `root`.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,
@@ -434,14 +438,14 @@ impl MessageFields {
 /// Adds a help text if the field's name resembles a function. For `text.length`, the help text
 /// suggests `len(text)`.
 fn with_function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
-    match meant_function(field) {
+    match function_for_property(field) {
         Some(function) => diagnostic.help(message!("write `{function}({path})`")),
         None => diagnostic,
     }
 }
 
 /// Returns the function that an author probably means by a field name, such as `len` for `length`.
-pub(super) fn meant_function(field: &str) -> Option<&'static str> {
+pub(super) fn function_for_property(field: &str) -> Option<&'static str> {
     Function::from_name(field)
         .map(|function| function.info().name)
         .or_else(|| builtins::builtin_for_foreign_name(field))

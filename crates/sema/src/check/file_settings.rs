@@ -1,5 +1,6 @@
 //! Settings that apply to one file. A definition that another file imports keeps the settings of
-//! its own file, so a warning shows where that changes its meaning.
+//! its own file. A warning is reported where these settings give the definition another meaning
+//! than the settings of the importing file.
 
 use super::Checker;
 use hashbrown::{HashMap, HashSet};
@@ -36,10 +37,10 @@ pub(super) const ZONE: SettingSet = 4;
 /// The names of the settings, as authors write them.
 const SETTING_NAMES: [(SettingSet, &str); 3] = [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone")];
 
-/// The settings that definitions depend on.
+/// Which settings each definition depends on.
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
-    /// The settings that the definition that is checked depends on so far.
+    /// The settings that the current definition depends on, as far as it has been checked.
     current: Cell<SettingSet>,
     by_definition: HashMap<&'a str, SettingSet>,
     /// The definitions that were reported, with the file that uses them.
@@ -49,7 +50,7 @@ pub(super) struct SettingUses<'a> {
 }
 
 impl SettingUses<'_> {
-    /// Records that the words that are checked depend on settings of their file.
+    /// Records that the current definition depends on these settings.
     pub fn record(&self, settings: SettingSet) {
         self.current.set(self.current.get() | settings);
     }
@@ -60,7 +61,8 @@ impl<'a> Checker<'a> {
         self.settings.get(&file).cloned().unwrap_or_default()
     }
 
-    /// Checks a definition, and records the settings that it depends on.
+    /// Runs `check`, which checks the definition `name`, and records the settings that it depends
+    /// on.
     pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
         self.setting_uses.current.set(0);
         let checked = check(self);

@@ -1,5 +1,6 @@
-//! Lowers flows. Each keyword pattern becomes a rule of one table that all flows share, in source
-//! order.
+//! Lowers flows. A `flow` is a task of an assistant, which is selected by keyword patterns or by
+//! the intent of the message. Each keyword pattern becomes a rule of one table that all flows
+//! share, in source order.
 
 use super::constant::constant_expr;
 use super::{AlreadyReported, Checked, Checker};
@@ -200,7 +201,7 @@ impl<'a> Checker<'a> {
         Json::Null
     }
 
-    /// Reports the keys that are not in `known`.
+    /// Reports the keys that are not in `known_keys`.
     fn report_unknown_keys(&mut self, what: Message, entries: &[(Ident, ast::Expr)], known_keys: &[&str]) {
         for (key, _) in entries.iter().filter(|(key, _)| !known_keys.contains(&key.node.as_str())) {
             let message = message!("unknown key `{}` in {what}", key.node);

@@ -10,7 +10,8 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 
 impl Checker<'_> {
-    /// Warns if `side` is an integer, and `constant` is a fraction or a list with a fraction.
+    /// Warns if `side` is an integer and `constant` is a fraction, or a list that contains a
+    /// fraction.
     pub(super) fn warn_fraction(&mut self, side: &Expr, constant: &Expr) {
         let ty = if side.ty.kinds == KindSet::LIST { side.ty.element() } else { side.ty.clone() };
         if ty.kinds != KindSet::INT {
@@ -38,7 +39,7 @@ fn fraction_help(side: &Expr, fraction: f64) -> Message {
         ExprKind::Call(Function::Bucket, args) => args.len() <= 2,
         _ => false,
     };
-    // The number of parts of one percent, such that the fraction becomes a whole number.
+    // Finds buckets of 1/`parts` percent with which the fraction becomes a whole number of buckets.
     let parts =
         [10, 100, 1000, 10_000].into_iter().find(|parts| (fraction * f64::from(*parts)).fract() == 0.0);
     match parts.filter(|_| is_percent_bucket) {

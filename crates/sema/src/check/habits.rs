@@ -1,7 +1,7 @@
 //! Warns of expressions that compile, but mean something else in other languages: a name with a
 //! hyphen, and a property such as `length`.
 
-use super::fields::meant_function;
+use super::fields::function_for_property;
 use super::path::ConstantPath;
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind};
@@ -28,7 +28,8 @@ impl<'a> Checker<'a> {
         has_hyphen.then_some((span, written))
     }
 
-    /// Returns the remedy for a name with hyphens around a span. `None` if there is no such name.
+    /// Returns a help text and a fix for a name with hyphens around a span. `None` if there is no
+    /// such name.
     pub(super) fn hyphen_help(&self, span: Span) -> Option<(Message, Span, String)> {
         let (span, written) = self.hyphenated_text(span)?;
         let name = match written.rsplit_once('.') {
@@ -61,11 +62,12 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.likely_fix(span, replacement));
     }
 
-    /// Warns of `ctx.items.length`: a field that is a function here. A message may have such a
-    /// field, so there is no warning if `input` declares the fields.
+    /// Warns of properties that are functions in this language, such as `ctx.items.length` for
+    /// `len(ctx.items)`. There is no warning if `input` declares the fields, because a message may
+    /// really have such a field.
     pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {
         let Some((name, name_span)) = path.segment(path.names.len() - 1) else { return };
-        if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_look(name) {
+        if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_check_of_name(name) {
             return;
         }
         let parent = path.names[path.names.len() - 2];
@@ -74,9 +76,9 @@ impl<'a> Checker<'a> {
             "length" => true,
             "size" | "count" => is_plural,
             // In other languages, these are methods.
-            _ => name.contains(char::is_uppercase) && meant_function(name).is_some(),
+            _ => name.contains(char::is_uppercase) && function_for_property(name).is_some(),
         };
-        let Some(function) = meant_function(name).filter(|_| is_property) else { return };
+        let Some(function) = function_for_property(name).filter(|_| is_property) else { return };
         let parent = path.names[..path.names.len() - 1].join(".");
         let replacement = format!("{function}({parent})");
         let message = message!("`{name}` is read as a field of `{parent}`");
@@ -130,8 +132,8 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
     }
 
-    /// Replaces the help of a type mismatch by the remedy for a name with hyphens, if an operand is
-    /// such a name. The warning about the name is then superfluous.
+    /// If an operand is a name with hyphens, replaces the help text of a type mismatch by the help
+    /// text for such a name. The separate warning about the name is then superfluous.
     pub(super) fn with_hyphen_help(&mut self, diagnostic: Diagnostic, operands: [&Expr; 2]) -> Diagnostic {
         let is_difference = |operand: &&Expr| matches!(operand.kind, ExprKind::Op(Op::Sub, ..));
         let Some(operand) = operands.into_iter().find(is_difference) else { return diagnostic };

@@ -124,8 +124,8 @@ impl Checker<'_> {
 }
 
 /// True if an argument must be valid, and may be invalid at run time because it is not constant.
-/// Such an argument is a time zone, a version, a hash or a number of buckets. The text of a date
-/// or of a time of day is one too.
+/// Such arguments are time zones, versions, hashes, numbers of buckets, and texts with a date or a
+/// time of day.
 pub(super) fn may_be_invalid(function: Function, param: &str, arg: &Expr) -> bool {
     let must_be_valid = match (function, param) {
         (_, "zone") | (Function::Bucket, "hash" | "of") | (Function::Version, _) => true,

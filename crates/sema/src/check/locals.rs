@@ -12,8 +12,8 @@ use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{Ident, Locals};
 
 impl<'a> Checker<'a> {
-    /// Calls `check` for a part of a rule. During the call, the names after the rule's `where` are
-    /// in scope.
+    /// Calls `check` with the names after a rule's `where` in scope. Warns about the names that
+    /// remain unused.
     pub(super) fn with_locals<T>(
         &mut self,
         locals: &'a Locals,

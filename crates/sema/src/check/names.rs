@@ -31,7 +31,7 @@ pub(super) fn same_path(path: &[Arc<str>], names: &[impl PathSegment]) -> bool {
 pub(super) struct NameInterner(HashSet<Arc<str>, foldhash::fast::FixedState>);
 
 impl NameInterner {
-    /// Returns the interned name.
+    /// Returns the shared copy of the name; stores a new copy if there is none.
     pub(super) fn intern_name(&mut self, name: &str) -> Arc<str> {
         self.0.get_or_insert_with(name, |name| name.into()).clone()
     }

@@ -1,6 +1,6 @@
-//! Undeclared fields whose type one statement narrows for other statements. The author gets a
-//! warning. The program keeps the position of the narrowing use, to explain it for messages with
-//! another type.
+//! Warns of undeclared fields whose type is narrowed by another statement. The program keeps the
+//! position of the narrowing use, so that a decision can explain why a message of another type
+//! violates the input contract.
 
 use super::Checker;
 use super::fields::NarrowedUse;
@@ -10,7 +10,7 @@ use rulec_base::message;
 use rulec_lang::ty::{KindSet, Ty};
 
 impl Checker<'_> {
-    /// Warns about uses of fields that other statements narrow. Also stores the inferred types as
+    /// Warns about uses of fields that other statements narrow. Also stores the narrowed types in
     /// the input contract.
     pub(super) fn warn_narrowed_uses(&mut self) {
         for NarrowedUse { path, kinds, narrowed_use, narrowing_use } in self.fields.narrowed_uses() {

@@ -1,6 +1,6 @@
-//! Checks operators. A form of an operator is a pair of operand kinds that the operator accepts,
-//! from a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
-//! operands, and reports a mismatch if there are none.
+//! Checks operators. A *form* of an operator is a pair of operand kinds that the operator accepts,
+//! in a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
+//! operands, and reports a mismatch if no form fits.
 
 use super::constant::NULL_HELP;
 use super::decimal::elements_as_decimals;
@@ -174,10 +174,11 @@ impl<'a> Checker<'a> {
         let (start, end) = (start?, end?);
         let (left, start) = self.fit_clock_operands(Op::Ge, left, start)?;
         let (left, end) = self.fit_clock_operands(Op::Lt, left, end)?;
-        let read = self.clock_read(&left);
-        // If only the end is a date or a time of day, the left side is read so since then.
+        let read = self.clock_conversion(&left);
+        // If only `end` is a date or a time of day, `left` was converted after `start` was checked.
+        // So `start` is converted here.
         let start = match &read {
-            Some(read) => self.read_like(read, start)?,
+            Some(read) => self.convert_like(read, start)?,
             None => start,
         };
         let wraps = read.is_some_and(|read| read.function == Function::Time);
@@ -205,7 +206,7 @@ impl<'a> Checker<'a> {
             true => (elements_as_decimals(left), elements_as_decimals(right)),
             false => (left, right),
         };
-        if let Some(error) = self.float_beside_decimal(binary.op.span, &left, &right) {
+        if let Some(error) = self.float_with_decimal_error(binary.op.span, &left, &right) {
             if !self.is_in_choice {
                 return self.report(error);
             }
@@ -241,7 +242,7 @@ impl<'a> Checker<'a> {
             .forms
             .iter()
             .filter(|form| left.ty.kinds.overlaps(form.left))
-            .filter_map(|form| right_kinds(form, &left.ty, &right.ty, quantity))
+            .filter_map(|form| kinds_in_form(form, &left.ty, &right.ty, quantity))
             .collect();
         if fitting.is_empty() {
             let mismatch = self.mismatch_error(row, binary, &left, &right);
@@ -297,7 +298,7 @@ impl<'a> Checker<'a> {
         let (mut left, mut right) = (left?, right?);
         if let Some(operand) = right {
             let (converted_left, converted_right) = self.constants_as_decimals(left, operand)?;
-            if let Some(error) = self.float_beside_decimal(op.span, &converted_left, &converted_right) {
+            if let Some(error) = self.float_with_decimal_error(op.span, &converted_left, &converted_right) {
                 return self.report(error);
             }
             (left, right) = (converted_left, Some(converted_right));
@@ -310,7 +311,7 @@ impl<'a> Checker<'a> {
             .filter_map(|form| match right_ty {
                 None => Some((form, form.left, KindSet::EMPTY)),
                 Some(right) => {
-                    right_kinds(form, &left.ty, right, None).map(|(left, right)| (form, left, right))
+                    kinds_in_form(form, &left.ty, right, None).map(|(left, right)| (form, left, right))
                 }
             })
             .collect();
@@ -369,7 +370,7 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
         }
         OperatorResult::Number => {
             let operands = [Some(left), right];
-            // With a decimal, another form of the operator gives the result.
+            // Decimals are left out: their result type comes from another form of the operator.
             let number_kinds = |ty: &Ty| ty.kinds.without(KindSet::DECIMAL);
             let all_within =
                 |kinds: KindSet| operands.iter().flatten().all(|ty| number_kinds(ty).is_subset(kinds));
@@ -383,9 +384,9 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
     }
 }
 
-/// Returns the kinds that the left and the right operand may have in one form of an operator.
-/// `None` if the right operand does not fit the form.
-fn right_kinds(
+/// Returns the kinds that the left and the right operand may have in this form of an operator.
+/// `None` if the type of the right operand does not fit.
+fn kinds_in_form(
     form: &OperatorForm,
     left: &Ty,
     right: &Ty,
@@ -414,7 +415,7 @@ fn right_kinds(
             .then_some((form.left, KindSet::LIST)),
         },
         RightOperand::Element => {
-            let element_kinds_found = element_kinds(left).comparable_kinds_beside(right.kinds);
+            let element_kinds_found = element_kinds(left).comparable_kinds_with(right.kinds);
             match quantity {
                 Some(_) => (right.kinds.overlaps(KindSet::LIST)
                     && element_kinds(right).overlaps(element_kinds_found))

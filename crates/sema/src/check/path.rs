@@ -1,7 +1,7 @@
 //! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::constant_json_of;
-use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, meant_function};
+use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};
 use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
@@ -18,8 +18,8 @@ use smallvec::SmallVec;
 pub(super) type PathNames<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
-    /// Checks `a.b`, `a["b"]` or `a[0]`. A path of constant names into the message becomes one
-    /// slot.
+    /// Checks `a.b`, `a["b"]` or `a[0]`. A path of constant names into the message becomes one slot
+    /// (a field that the program reads).
     pub(super) fn check_path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
         if let Some(path) = self.constant_path(expr) {
             return self.check_message_path(&path, expr.span);
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
                     message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
                 let mut diagnostic = Diagnostic::new(Code::UnknownField, path.segment_spans[at].0, message)
                     .label_declaration(self.fields.declared_at(&names[..at]));
-                if let Some(function) = meant_function(names[at]) {
+                if let Some(function) = function_for_property(names[at]) {
                     diagnostic = diagnostic.help(message!("write `{function}({parent})`"));
                 } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
@@ -196,7 +196,7 @@ impl<'a> Checker<'a> {
     fn warn_near_name(&mut self, name: &str, span: Span) {
         // Each name is checked only once. A search through all definitions at every use would be
         // quadratic.
-        if !self.fields.is_first_look(name) {
+        if !self.fields.is_first_check_of_name(name) {
             return;
         }
         if self.payload.fields.iter().any(|field| **field == *name) {
@@ -255,7 +255,8 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds an expression that reads the same field as the slot `id`, but as the type `wanted`.
+    /// Builds an expression that reads the same field as the slot (field read) `id`, but as the
+    /// type `wanted_type`.
     fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);
@@ -263,8 +264,9 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted_type, optional, span }
     }
 
-    /// Returns a slot for the field `key` of `base`, if `base` is a slot of a binding; otherwise
-    /// `None`. Reading one slot is faster than reading a slot and looking up a field.
+    /// If `base` reads a slot of a binding (a named value), returns a slot for the field `key` of
+    /// this value; otherwise `None`. Reading one slot is faster than reading a slot and looking up
+    /// a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
@@ -336,7 +338,7 @@ impl<'a> Checker<'a> {
                 matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.private);
             let slot = self.fields.intern_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
-            // The read protects the slot: other uses cannot narrow its type.
+            // The read node remains around the slot, so that other uses cannot narrow the type.
             return Ok(read_typed(value, wanted));
         }
         let value = self.check_value(operand)?;
@@ -347,8 +349,8 @@ impl<'a> Checker<'a> {
             return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
-            // A slot with the wanted type replaces a read of a slot. A payload field may be read as
-            // its actual kind instead of its declared type.
+            // If a slot is read, the wanted type becomes the type of the slot. A payload field may
+            // be read as its actual kind instead of its declared type.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
@@ -363,8 +365,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A path into the message with constant names. `segment_spans` has the span of each name, and true
-/// for a plain name or false for a key in brackets.
+/// A path into the message that consists of constant names. `segment_spans` has the span of each
+/// name, and whether it is a plain name (true) or a key in brackets (false).
 #[derive(Default)]
 pub(super) struct ConstantPath<'p> {
     pub(super) names: PathNames<'p>,

@@ -1,5 +1,6 @@
-//! Lowers payloads. Each requirement becomes a rule of a table; the rule's condition is true if a
-//! payload violates the requirement. A group is inlined where it is included.
+//! Lowers payloads. A `payload` declares the requirements on an object, such as a proposal of a
+//! language model. Each requirement becomes a rule of a table; the rule's condition is true if an
+//! object violates the requirement. A `group` of requirements is inlined where it is included.
 
 mod each;
 mod field;
@@ -45,8 +46,8 @@ struct ItemSite {
 #[derive(Default)]
 pub(super) struct PayloadState {
     bindings: u32,
-    /// The block (rules that share bindings) to which rules are added: the payload's block, or the
-    /// block of the innermost `each`.
+    /// The block (rules that share bindings, which are named values) to which rules are added: the
+    /// payload's block, or the block of the innermost `each`.
     block: Block,
     /// Conditions that must be true for each rule to apply, such as the `when` condition of an
     /// enclosing `include`.
@@ -82,7 +83,7 @@ const MAX_ITEMS: usize = 100_000;
 /// over a payload count.
 const MAX_COPIES: usize = 100_000;
 
-/// How the rule of a requirement reports a violation.
+/// The data with which a violation of a requirement is reported.
 struct ViolationReport<'a> {
     place: ObjectPath,
     /// The span of the violated condition or clause.
@@ -93,7 +94,7 @@ struct ViolationReport<'a> {
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
-    /// Whether the correction completes the payload without a violation.
+    /// Whether a violation only applies the correction and is not reported, as for a default value.
     completes: bool,
 }
 
@@ -212,14 +213,14 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Adds a binding to the scope. `place` is the path of the binding's value in the validated
-    /// object.
+    /// Adds a binding (a named value) to the scope. `place` is the path of the value in the
+    /// validated object.
     fn bind_path(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
 
-    /// Allocates a binding; returns its id and the expression that reads the binding.
-    /// `private` means that the values of the binding come from private fields.
+    /// Allocates a binding (a named value); returns its id and the expression that reads the
+    /// binding. `private` means that the values of the binding come from private fields.
     fn new_binding(&mut self, name: &str, ty: Ty, private: bool, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;
@@ -425,8 +426,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the condition that the names used since the last call have values of their declared
-    /// types. `None` if no name needs this condition.
+    /// Returns the condition that the names that were used since the last call have values of their
+    /// declared types. `None` if no name needs the test.
     fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
         let pending_type_tests = std::mem::take(&mut self.pending_type_tests);
         (!pending_type_tests.is_empty()).then(|| all_of(pending_type_tests, span))

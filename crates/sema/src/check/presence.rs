@@ -2,7 +2,8 @@
 //! computed only after the condition of the route was true, so such a value needs no `??`.
 //!
 //! The proof follows the three-valued logic. A comparison that is true or false has all its
-//! operands, because a missing operand makes it unknown.
+//! operands, because a missing operand makes it unknown. The value that must be proven present is
+//! the *goal*.
 
 use super::Checker;
 use super::capture::{always_captures, effective_pattern};
@@ -19,7 +20,7 @@ use rulec_lang::ty::{KindSet, Ty};
 use rulec_lang::value::Value;
 use std::sync::Arc;
 
-/// The greatest number of steps of one proof. After it, nothing more is proven.
+/// Maximum number of steps of one proof. After that, the proof gives up: the value may be missing.
 const MAX_STEPS: u64 = 2 * MAX_NODES;
 
 impl Checker<'_> {
@@ -41,21 +42,22 @@ struct PresenceProof<'p> {
     steps: u64,
 }
 
-/// What a proof must show to be present.
+/// The value whose presence must be proven.
 #[derive(Clone, Copy)]
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
-    /// The value of an equal expression.
+    /// The value of an expression, which is present if an equal expression is present.
     Value(&'g Expr),
     /// A match of this regular expression in this text.
     Match(&'g Expr, &'g str),
 }
 
 impl<'p> PresenceProof<'p> {
-    /// True if neither the `input` contract nor the known conditions make the value present.
+    /// True if the value may be missing even if the message satisfies the `input` contract and all
+    /// known conditions are true.
     fn may_be_missing(&mut self, value: &'p Expr) -> bool {
-        if !self.takes_step() {
+        if !self.count_step() {
             return true;
         }
         match &value.kind {
@@ -80,7 +82,8 @@ impl<'p> PresenceProof<'p> {
                 ExprKind::Field(base, name) => {
                     self.may_be_missing(base) || member_is_optional(&base.ty, name, *kinds)
                 }
-                // `read_as_declared` added this read. Elements have their declared types.
+                // `read_as_declared` added this read. An element is assumed to have its declared
+                // type.
                 ExprKind::Call(function, _) if function.info().returns_elements() => {
                     self.may_be_missing(inner)
                 }
@@ -118,7 +121,7 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True for a call of `capture` whose expression matches because a known condition tests it.
+    /// True for a call of `capture` if a known condition tests that the regular expression matches.
     fn surely_captures(&mut self, function: Function, args: &[Expr]) -> bool {
         let [text, pattern, group @ ..] = args else { return false };
         let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());
@@ -127,8 +130,8 @@ impl<'p> PresenceProof<'p> {
         always_captures(pattern, group) && self.is_proven(Goal::Match(text, pattern))
     }
 
-    /// Counts a step; false if the proof has taken too many.
-    fn takes_step(&mut self) -> bool {
+    /// Counts a step; false if the proof has taken too many steps.
+    fn count_step(&mut self) -> bool {
         self.steps += 1;
         self.steps <= MAX_STEPS
     }
@@ -141,8 +144,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if neither the `input` contract nor the known conditions make the condition true or
-    /// false.
+    /// True if the condition may be unknown even if the message satisfies the `input` contract and
+    /// all known conditions are true.
     fn may_be_unknown(&mut self, cond: &'p Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test) if is_presence_test(test));
         let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));
@@ -172,9 +175,10 @@ impl<'p> PresenceProof<'p> {
         (0..self.known.len()).any(|index| self.proves(self.known[index], true, goal))
     }
 
-    /// True if the goal is present whenever the condition has the truth value `truth`.
+    /// True if the goal (the value to prove present) is present whenever the condition has the
+    /// truth value `truth`.
     fn proves(&mut self, cond: &'p Cond, truth: bool, goal: Goal<'_>) -> bool {
-        if !self.takes_step() {
+        if !self.count_step() {
             return false;
         }
         match &cond.kind {
@@ -183,8 +187,9 @@ impl<'p> PresenceProof<'p> {
             CondKind::Not(inner) => self.proves(inner, !truth, goal),
             CondKind::NotTrue(inner) => !truth && self.proves(inner, true, goal),
             CondKind::And(parts) | CondKind::Or(parts) => {
-                // One operand that is false makes a conjunction false, and one that is true makes
-                // a disjunction true. It is not known which operand it is.
+                // One false operand makes a conjunction false, and one true operand makes a
+                // disjunction true. The deciding operand is unknown, so the proof must hold for
+                // each operand.
                 let all_have_the_truth = matches!(cond.kind, CondKind::And(_)) == truth;
                 let mut parts = parts.iter();
                 match all_have_the_truth {
@@ -215,8 +220,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the goal is present whenever the `let` has the truth value `truth`. `None` means
-    /// any truth value.
+    /// True if the goal (the value to prove present) is present whenever the `let` has the truth
+    /// value `truth`. If `truth` is `None`, the `let` may have any truth value.
     fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: Goal<'_>) -> bool {
         match (self.program.let_body(id), truth) {
             (Term::Expr(value), _) => self.presence_proves(value, goal),
@@ -225,12 +230,12 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the goal is present whenever this value is present.
+    /// True if the goal (the value to prove present) is present whenever `value` is present.
     fn presence_proves(&mut self, value: &'p Expr, goal: Goal<'_>) -> bool {
-        if !self.takes_step() {
+        if !self.count_step() {
             return false;
         }
-        if self.reaches(value, goal) {
+        if self.is_goal_or_inside(value, goal) {
             return true;
         }
         match &value.kind {
@@ -263,8 +268,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the value is the goal, or is read from the goal.
-    fn reaches(&self, value: &Expr, goal: Goal<'_>) -> bool {
+    /// True if `value` equals the goal (the value to prove present) or is a field inside it.
+    fn is_goal_or_inside(&self, value: &Expr, goal: Goal<'_>) -> bool {
         match goal {
             Goal::Value(wanted) => same_value(value, wanted),
             Goal::Match(..) => false,
@@ -308,7 +313,7 @@ fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
         .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
 }
 
-/// True for a test of the goal, which is a match, by `matches` with one constant expression.
+/// True if the goal is a match, and the predicate tests this match by the operator `matches`.
 fn is_match_test(test: &Predicate, goal: Goal<'_>) -> bool {
     let (Goal::Match(text, pattern), Operand::Value(written)) = (goal, &test.right) else { return false };
     let written = written.as_const().and_then(|written| written.value().as_str());
@@ -321,7 +326,7 @@ fn is_presence_test(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
 }
 
-/// True for a constant divisor, by which every number can be divided.
+/// True for a nonzero constant, by which every number can be divided.
 pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
     match divisor.as_const().map(Const::value) {
         Some(Value::Decimal(number)) => number != Decimal::ZERO,

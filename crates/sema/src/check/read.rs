@@ -1,11 +1,11 @@
-//! Typed reads. A typed read reads a value as one type; a value of another kind then counts as
+//! Typed reads. A typed read converts a value to one type; a value of another kind then counts as
 //! missing.
 
 use crate::hir::{Expr, ExprKind};
 use rulec_lang::ty::{KindSet, Ty};
 
-/// Returns the kinds with which a message holds a value of the wanted kinds. A message writes times
-/// as texts, and decimals as numbers or texts.
+/// Returns the kinds that a value in a message may have to be read as one of the wanted kinds. In
+/// JSON, times are texts, and decimals are numbers or texts.
 pub(super) fn readable_kinds(wanted: KindSet) -> KindSet {
     let mut readable = wanted.with_accepted_kinds();
     if wanted.overlaps(KindSet::DATETIME.union(KindSet::DECIMAL)) {
@@ -22,7 +22,8 @@ pub(super) fn union_of_kinds(kinds: impl Iterator<Item = KindSet>) -> KindSet {
     kinds.fold(KindSet::EMPTY, KindSet::union)
 }
 
-/// Wraps a value in a typed read, unless any kind is wanted, or each kind of its type.
+/// Wraps a value in a typed read. Returns the value unchanged if the wanted type accepts any value,
+/// or all kinds of the value.
 pub(super) fn typed_read(expr: Expr, wanted_type: &Ty) -> Expr {
     if KindSet::ALL.is_subset(wanted_type.kinds) || expr.ty.kinds.is_subset(wanted_type.kinds) {
         return expr;

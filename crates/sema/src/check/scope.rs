@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Binding {
     pub(super) name: Arc<str>,
-    /// The value of the name, with the span of its declaration.
+    /// The expression that the name refers to, with the span of the name's declaration.
     pub(super) expr: Expr,
     /// The path of the value in the validated object; `None` if the value is not part of this
     /// object.
@@ -28,12 +28,12 @@ impl Binding {
     }
 }
 
-/// The bindings, innermost last. They are indexed by name, because a payload may bind thousands of
-/// names.
+/// The bindings (named values) in scope, innermost last. They are indexed by name, because a
+/// payload may bind thousands of names.
 #[derive(Default)]
 pub(super) struct Scope {
     bindings: Vec<Binding>,
-    /// The indexes of the bindings of each name, innermost last.
+    /// For each name, the indexes of the bindings with this name, innermost last.
     by_name: HashMap<Arc<str>, Vec<usize>>,
 }
 

@@ -29,13 +29,14 @@ impl<'a> Checker<'a> {
     /// Checks a test, or one test per case; an invalid case does not affect the others.
     fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
         self.check_cases(test)?;
-        let is_judged = test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
+        let validates_payload =
+            test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
         let mut shared_fields = Map::new();
         for (path, value) in &test.given {
-            let ty = self.declared_type_of_given(path, is_judged)?;
+            let ty = self.declared_type_of_given(path, validates_payload)?;
             self.write_given_value(&mut shared_fields, path, ty.as_ref(), value)?;
         }
-        let columns = test.columns.iter().map(|path| self.declared_type_of_given(path, is_judged));
+        let columns = test.columns.iter().map(|path| self.declared_type_of_given(path, validates_payload));
         let columns = columns.collect::<Checked<Vec<_>>>()?;
         for expect in &test.expects {
             let mut message = shared_fields.clone();
@@ -102,17 +103,17 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the declared type of a field for which a test gives a value; `None` if the field has
-    /// no declared type. `is_judged` is true if the test validates a payload. The fields of the
-    /// payload have no type here.
-    fn declared_type_of_given(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
+    /// Returns the declared type of a field to which a test gives a value; `None` if the field has
+    /// no declared type. If `validates_payload`, the test validates a payload, whose fields have no
+    /// declared type here.
+    fn declared_type_of_given(&mut self, path: &'a [Ident], validates_payload: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
         let Some(first) = path.first() else {
             broken_invariant!("a given path has a name");
             return Err(AlreadyReported);
         };
         let path_span = path.iter().fold(first.span, |span, part| span.to(part.span));
-        if self.fields.infers_types() || is_judged && *names[0] == *"payload" {
+        if self.fields.infers_types() || validates_payload && *names[0] == *"payload" {
             return Ok(None);
         }
         match self.fields.resolve_path(&names, path_span) {
@@ -205,7 +206,7 @@ impl<'a> Checker<'a> {
             }
         };
         let names = || payload.rule_names(&self.program).into_iter().map(Arc::from).collect();
-        let rules = name_tables.judged.entry(kind).or_insert_with(names);
+        let rules = name_tables.payload_rules.entry(kind).or_insert_with(names);
         let mut expected_violations = expect.breaks.iter().map(|(rule, _)| rule);
         if let Some(rule) = expected_violations.find(|rule| !rules.contains(rule.node.as_str())) {
             let message = message!("`{}` has no rule `{}`", payload.name, rule.node);
@@ -383,7 +384,7 @@ struct NameTables {
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.
-    judged: HashMap<usize, BTreeSet<Arc<str>>>,
+    payload_rules: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
 /// Writes a value at a path; returns false if the path already has a value or is not an object.

@@ -12,19 +12,19 @@ use rulec_lang::ty::{Field, InnerType, RecordType, Ty};
 use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
-/// The greatest number of fields of an `input`, or of another record, with its types expanded.
-/// Each field takes memory of its own where messages are read and rules are analysed.
+/// Maximum number of fields of an `input` or another record, with named types expanded. Each field
+/// takes memory of its own where messages are read and rules are analysed.
 const MAX_EXPANDED_FIELDS: usize = MAX_NODES as usize;
 
-/// Subtracts the number of fields inside a type from `left`; `None` if there are more.
-fn fields_left(ty: &Ty, left: usize) -> Option<usize> {
+/// Returns `left` minus the number of fields inside a type; `None` if the type has more than `left`
+/// fields.
+fn subtract_field_count(ty: &Ty, left: usize) -> Option<usize> {
     match &ty.inner {
         InnerType::Unknown | InnerType::Values(_) => Some(left),
-        InnerType::Element(element) => fields_left(element, left),
-        InnerType::Fields(record) => record
-            .fields
-            .iter()
-            .try_fold(left, |left, field| left.checked_sub(1).and_then(|left| fields_left(&field.ty, left))),
+        InnerType::Element(element) => subtract_field_count(element, left),
+        InnerType::Fields(record) => record.fields.iter().try_fold(left, |left, field| {
+            left.checked_sub(1).and_then(|left| subtract_field_count(&field.ty, left))
+        }),
     }
 }
 
@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
         let mut left = MAX_EXPANDED_FIELDS;
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
             let ty = self.resolve_type(&field.ty).unwrap_or(Ty::ANY);
-            let Some(rest) = left.checked_sub(1).and_then(|left| fields_left(&ty, left)) else {
+            let Some(rest) = left.checked_sub(1).and_then(|left| subtract_field_count(&ty, left)) else {
                 let message = message!(
                     "with its types expanded, this record has more than {MAX_EXPANDED_FIELDS} fields"
                 );

@@ -1,6 +1,6 @@
-//! Unused parts of the main file, for the analysis report: fields of `input` that no rule reads,
-//! and imports whose definitions no rule uses. Only the checker knows both the source text and the
-//! resolved names. Uncertain cases are not reported.
+//! Unused declarations of the main file, for the analysis report: fields of `input` that no rule
+//! reads, and imports whose definitions no rule uses. Only the checker knows both the source text
+//! and the resolved names. Uncertain cases are not reported.
 
 use super::Checker;
 use super::fields::find_declared;
@@ -58,7 +58,7 @@ impl Checker<'_> {
         let read_paths: Vec<&OwnedPath> =
             program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| &slot.path).collect();
         let (read_paths, text): (_, OwnedPath) = (TouchedPaths::from_paths(read_paths), vec!["text".into()]);
-        // A private field may be declared only so that logs redact it.
+        // A field may be declared only to mark it as private, so that logs mask it.
         let is_private =
             |path: &&OwnedPath| find_declared(&input.ty, path).is_ok_and(|declaration| declaration.private);
         let private = TouchedPaths::from_paths(input.places.keys().filter(is_private).collect());

@@ -1,5 +1,5 @@
 //! Warns of plain texts that look like patterns of other languages, as in `contains "%refund%"`.
-//! Warns also of list elements that no text contains.
+//! Also warns of list elements that cannot occur in a text.
 
 use super::Checker;
 use crate::hir::{Const, Expr};
@@ -32,7 +32,7 @@ impl Checker<'_> {
                 let texts = list.elements().into_iter().flatten().enumerate();
                 let found = texts.filter_map(|(index, element)| Some((index, element.as_str()?)));
                 let found = found.filter_map(|(index, text)| Some((index, text, find_remedy(op, text)?.0)));
-                // One warning is enough for a list, because its texts have one author.
+                // One warning is enough for a list, because the author probably made one mistake.
                 let Some((index, text, pattern)) = found.into_iter().next() else { return };
                 let span = element_span(&binary.right, index).unwrap_or(right.span);
                 self.warn_wildcard(text, &pattern, (Remedy::None, false), (span, span));
@@ -44,16 +44,18 @@ impl Checker<'_> {
     fn warn_wildcard(
         &mut self,
         text: &str,
-        pattern: &Pattern,
+        pattern: &ForeignPattern,
         (remedy, may_change_operator): (Remedy, bool),
         (comparison, literal): (Span, Span),
     ) {
         let message = match pattern {
-            Pattern::Percent | Pattern::Star => {
+            ForeignPattern::Percent | ForeignPattern::Star => {
                 message!("this text has a wildcard, which is compared as it is")
             }
-            Pattern::Anchor => message!("this text has an anchor, which is compared as it is"),
-            Pattern::Alternatives => message!("this text has alternatives, which are compared as they are"),
+            ForeignPattern::Anchor => message!("this text has an anchor, which is compared as it is"),
+            ForeignPattern::Alternatives => {
+                message!("this text has alternatives, which are compared as they are")
+            }
         };
         let diagnostic = Diagnostic::new(Code::LooksLikePattern, literal, message);
         let diagnostic = match remedy {
@@ -65,14 +67,14 @@ impl Checker<'_> {
                 diagnostic.help(message!("write `{written}`")).fix(comparison, written)
             }
             _ => match pattern {
-                Pattern::Percent | Pattern::Star => {
+                ForeignPattern::Percent | ForeignPattern::Star => {
                     diagnostic.help(message!("write the text without its wildcard, or use `like \"*text*\"`"))
                 }
-                Pattern::Anchor => diagnostic.help(message!(
+                ForeignPattern::Anchor => diagnostic.help(message!(
                     "use `matches` with a regular expression: `matches {}`",
                     quote_raw_string(text)
                 )),
-                Pattern::Alternatives => {
+                ForeignPattern::Alternatives => {
                     diagnostic.help(message!("write each alternative as a text of a list"))
                 }
             },
@@ -80,7 +82,8 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Warns about elements that are no texts, in a list whose elements are searched for in a text.
+    /// Warns about elements that are not texts, in a list whose elements are searched for in a
+    /// text.
     pub(super) fn warn_elements_that_are_no_texts(
         &mut self,
         binary: &ast::Binary,
@@ -112,7 +115,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the span of an element of a list that is written out.
+/// Returns the span of a list's element; `None` if the list is not written as a literal.
 fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
     match &list.kind {
         ast::ExprKind::List(items) => items.get(index).map(|item| item.span),
@@ -120,33 +123,34 @@ fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
     }
 }
 
-/// What a text looks like.
-enum Pattern {
+/// The foreign pattern syntax that a text seems to use.
+enum ForeignPattern {
     Percent,
     Star,
     Anchor,
     Alternatives,
 }
 
-/// The only way to write what the author means, if there is one.
+/// A replacement that expresses the author's probable intention; `None` if it is not unique.
 enum Remedy {
     None,
-    /// The same operator with this text.
+    /// Replaces only the text; the operator stays.
     Text(String),
-    /// This operator and right operand.
+    /// Replaces the operator and the right operand.
     Comparison(String),
 }
 
-/// Returns what a text looks like, and the remedy. `None` for a text that may well be plain.
-fn find_remedy(op: Op, text: &str) -> Option<(Pattern, Remedy)> {
+/// Returns the pattern syntax that a text seems to use, and a replacement. `None` if the text is
+/// probably meant literally.
+fn find_remedy(op: Op, text: &str) -> Option<(ForeignPattern, Remedy)> {
     if let Some(remedy) = remedy_of_wildcard(op, text, '%').filter(|_| has_percent_wildcard(text)) {
-        return Some((Pattern::Percent, remedy));
+        return Some((ForeignPattern::Percent, remedy));
     }
     if let Some(remedy) = remedy_of_wildcard(op, text, '*').filter(|_| has_star_wildcard(text)) {
-        return Some((Pattern::Star, remedy));
+        return Some((ForeignPattern::Star, remedy));
     }
     if !matches!(op, Op::In) && has_anchor(text) {
-        return Some((Pattern::Anchor, remedy_of_anchor(op, text)));
+        return Some((ForeignPattern::Anchor, remedy_of_anchor(op, text)));
     }
     is_list_of_alternatives(text).then(|| {
         let list: Vec<String> = text.split('|').map(quote_string).collect();
@@ -157,7 +161,7 @@ fn find_remedy(op: Op, text: &str) -> Option<(Pattern, Remedy)> {
             Op::In => Remedy::None,
             _ => Remedy::Comparison(format!("{} any {list}", op.info().spelling)),
         };
-        (Pattern::Alternatives, remedy)
+        (ForeignPattern::Alternatives, remedy)
     })
 }
 
@@ -198,7 +202,8 @@ fn is_list_of_alternatives(text: &str) -> bool {
     text.contains('|') && text.split('|').all(is_word)
 }
 
-/// Returns the remedy for a text with the wildcard at its start or end; `None` if it has none.
+/// Returns a replacement for a text with the wildcard at its start or end; `None` if there is no
+/// such wildcard.
 fn remedy_of_wildcard(op: Op, text: &str, wildcard: char) -> Option<Remedy> {
     let (starts, ends) = (text.starts_with(wildcard), text.ends_with(wildcard));
     let plain = text.trim_matches(wildcard);
@@ -230,7 +235,7 @@ fn remedy_of_wildcard(op: Op, text: &str, wildcard: char) -> Option<Remedy> {
     })
 }
 
-/// Returns the remedy for a text with `^` at its start or `$` at its end.
+/// Returns a replacement for a text with `^` at its start or `$` at its end.
 fn remedy_of_anchor(op: Op, text: &str) -> Remedy {
     let (starts, ends) = (text.starts_with('^'), text.ends_with('$'));
     let plain = text.strip_prefix('^').unwrap_or(text);

@@ -124,7 +124,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the graphs of all workflows. Runs after all routers are checked, and only if there is
-    /// no error. Otherwise an invalid route would also be reported as missing here.
+    /// no error, because an invalid route would otherwise also be reported as missing.
     pub(super) fn check_graphs(&mut self) {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return;

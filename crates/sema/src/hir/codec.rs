@@ -1,5 +1,5 @@
 //! The binary encoding of a program. When an id is read, it is compared with the length of the
-//! vector that it indexes. Therefore later lookups cannot fail.
+//! vector that it indexes, so that later lookups cannot fail.
 
 use super::*;
 use rulec_base::codec::{Codec, DecodeError, IndexedTable, Reader, Writer, impl_codec};

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The type of an undeclared field, inferred from the statement that restricts it most.
+/// The type of an undeclared field, inferred from the statement that accepts the fewest kinds.
 #[derive(Clone, Debug)]
 pub struct InferredField {
     pub path: Vec<Arc<str>>,
@@ -22,7 +22,7 @@ pub struct InferredField {
 
 impl Program {
     /// Returns the input contract: the declared `input`, or else the inferred fields, all optional.
-    /// `None` if there are neither.
+    /// `None` if there is no `input` and no inferred field.
     pub fn input_contract(&self) -> Option<Cow<'_, RecordType>> {
         if let Some(input) = &self.input {
             return Some(Cow::Borrowed(input));
@@ -47,8 +47,8 @@ impl Program {
         Cow::Owned(record)
     }
 
-    /// Returns the places in messages where numbers keep their digits, because the rules read
-    /// decimals.
+    /// Returns the positions in messages where the rules read decimals. A JSON reader must keep all
+    /// digits of the numbers at these positions.
     pub fn exact_places(&self) -> ExactPlaces {
         let mut places = ExactPlaces::default();
         if let Some(input) = &self.input {

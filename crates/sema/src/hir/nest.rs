@@ -16,13 +16,13 @@ pub struct QuantifierFacts {
     facts_by_address: HashMap<(usize, bool), NodeFacts>,
 }
 
-/// The quantifiers on which one node depends.
+/// How one node depends on quantifiers.
 #[derive(Clone, Debug, Default)]
 struct NodeFacts {
     /// The variables of enclosing quantifiers that the node reads.
     free_variables: SmallVec<[VarId; 2]>,
-    /// The length of the longest chain of nested quantifiers inside the node, where each quantifier
-    /// reads the element of an enclosing one.
+    /// The length of the longest chain of nested quantifiers inside the node. In a chain, each
+    /// quantifier reads the element of a quantifier around it.
     longest_chain: u32,
 }
 
@@ -37,9 +37,8 @@ impl QuantifierFacts {
         self.facts_of(part).free_variables
     }
 
-    /// Returns the length of the longest chain of dependent quantifiers that contains a quantifier
-    /// with this body. `enclosing` is the number of enclosing quantifiers on which the quantifier
-    /// depends.
+    /// Returns the length of the longest chain of dependent quantifiers through a quantifier with
+    /// this body. `enclosing` is the number of outer quantifiers on which the quantifier depends.
     pub fn quantifier_depth(&mut self, enclosing: u32, body: &Cond) -> u32 {
         enclosing.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).longest_chain)
     }
@@ -120,8 +119,8 @@ impl Program {
 }
 
 /// The nesting depth of quantifiers in each table of requirements and in each value of a program.
-/// In an `each`, unlike in a quantifier, loop-invariant parts are not hoisted, so every level
-/// counts.
+/// In an `each`, unlike in a quantifier, loop-invariant subexpressions are computed for every
+/// element, so every level counts.
 struct QuantifierDepths {
     tables: Vec<u32>,
     values: Vec<u32>,

@@ -25,7 +25,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns an identity of the node: its address, and true if it is a condition. The identity is
+    /// Returns an identity of the node: its address, and whether it is a condition. The identity is
     /// valid until the program moves in memory. `None` for a use of a `let`.
     pub fn address(self) -> Option<(usize, bool)> {
         match self {

@@ -1,6 +1,7 @@
-//! Checked payloads. Each requirement is a rule of a table; its condition is true when the
-//! requirement is violated. The types here describe which objects each table is evaluated for, and
-//! how a violation is reported and corrected.
+//! Checked payloads. A payload kind is a declared set of requirements on an object, such as a
+//! proposal of a language model. Each requirement is a rule of a table; its condition is true when
+//! the requirement is violated. The types here describe which objects each table is evaluated for,
+//! and how a violation is reported and corrected.
 
 use super::{Program, RuleId, TableId, ValueId, define_ids};
 use rulec_base::codec::impl_codec;
@@ -32,8 +33,8 @@ pub struct Payload {
     pub rank: Option<i64>,
     /// Whether payloads of other kinds are dropped if a payload of this kind is executed first.
     pub interrupts: bool,
-    /// Whether the other payloads wait for an external answer if a payload of this kind is executed
-    /// first.
+    /// Whether the other payloads must wait for an external answer, if a payload of this kind is
+    /// executed first.
     pub suspends: bool,
     pub internal: bool,
     /// Whether a rule that cannot be checked rejects the payload.
@@ -58,8 +59,7 @@ impl Payload {
     }
 }
 
-/// Requirements that are evaluated with the same bindings, such as the requirements on one list
-/// element.
+/// Requirements that share bindings (named values), such as the requirements on one list element.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The `let`s of the block, computed in this order before the requirements.
@@ -99,12 +99,12 @@ pub struct Each {
 pub struct ObjectPath {
     pub root: BindingId,
     pub steps: Vec<ObjectStep>,
-    /// Set if the object at this path may have dotted keys, such as `a.b`, each of which sets a
-    /// nested field. A violation in such a nested field is reported at the dotted key.
+    /// Set if the object may have dotted keys: a key `a.b` sets the field `b` inside `a`. A
+    /// violation in such a nested field is reported at the dotted key.
     pub dotted: Option<DottedPath>,
 }
 
-/// A path to a nested field that a dotted key, such as `config.url`, sets.
+/// A path to a nested field that a dotted key sets, such as `config.url`.
 #[derive(Clone, Debug)]
 pub struct DottedPath {
     /// The prefix of the dotted keys, such as `config`.
@@ -161,8 +161,8 @@ pub enum Effect {
     Violation,
     /// A warning, which does not change the verdict.
     Warning,
-    /// The payload is completed: the correction applies, and nothing is reported. So an optional
-    /// field gets its default.
+    /// The correction is applied, and nothing is reported. For example, an optional field gets its
+    /// default.
     Completion,
 }
 
@@ -170,8 +170,7 @@ pub enum Effect {
 pub enum Correction {
     /// Writes this value at the requirement's path. Writes nothing if the value is missing.
     Default(ValueId),
-    /// Replaces the value at the requirement's path by this value: the nearest value that is within
-    /// the range.
+    /// Replaces the value at the requirement's path by this value, the nearest one in the range.
     Clamp(ValueId),
     /// Removes the value at the requirement's path.
     Remove,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The binding of the whole payload.
 const PAYLOAD_BINDING: BindingId = BindingId(0);
 
-/// Decides whether expressions read private values.
+/// An analysis that decides whether expressions read private values.
 pub struct PrivateReads<'p> {
     slots: &'p [Slot],
     lets: &'p [Let],
@@ -45,8 +45,8 @@ impl<'p> PrivateReads<'p> {
         self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
     }
 
-    /// True if the value of the expression is private as a whole. If it is not, its type may still
-    /// contain private fields.
+    /// True if the value of the expression is private as a whole. A value that is not private as a
+    /// whole may still contain private fields.
     pub fn is_private(&mut self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Slot(id) => self.slots.get(id.index()).is_none_or(|slot| {
@@ -101,7 +101,8 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True for a list or dict of unknown type in the value of a binding, if anything is private.
+    /// True for a list or dict of unknown element type in a binding (a named value of payload
+    /// rules). False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -110,7 +111,8 @@ impl<'p> PrivateReads<'p> {
             && exists()
     }
 
-    /// Returns the declared type of a slot, and whether the slot or an enclosing record is private.
+    /// Returns the declared type of the field that a slot reads, and whether the field or an
+    /// enclosing record is private.
     pub fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
         fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {
@@ -135,7 +137,7 @@ impl<'p> PrivateReads<'p> {
                     None => (Ty::ANY, false),
                 }
             }
-            // Payload kinds share the slots of equal paths.
+            // All payload kinds share the slot of a path, so the path is looked up in each kind.
             Some(root) if root.id == PAYLOAD_BINDING => {
                 let mut found = self.payloads.iter().map(in_record);
                 found.find(|(ty, private)| *private || may_contain_private(ty)).unwrap_or((Ty::ANY, false))
@@ -144,8 +146,9 @@ impl<'p> PrivateReads<'p> {
         }
     }
 
-    /// Returns the type from which the private parts of the expression's value follow. The type
-    /// that the checker gave the expression may lack the fields, such as for a typed read.
+    /// Returns the type that decides which parts of the expression's value are private. The
+    /// checker's type of the expression may lack this information: a typed read, for example, drops
+    /// the fields.
     pub fn expr_type(&self, expr: &Expr) -> Ty {
         let derived = match &expr.kind {
             ExprKind::Var(id) => {
@@ -181,8 +184,8 @@ impl Program {
 }
 
 impl Payload {
-    /// Returns the fields from which the private parts of a payload follow; `None` if nothing is
-    /// private.
+    /// Returns the record type that decides which parts of a payload are private; `None` if nothing
+    /// is private.
     pub fn private_fields(&self) -> Option<Arc<RecordType>> {
         if !has_private_field(&self.object) {
             return None;

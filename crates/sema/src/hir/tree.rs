@@ -51,9 +51,9 @@ pub enum CondKind {
     Let(LetId),
     /// A call of a `def`: its name, and its body with the arguments substituted.
     Call(Arc<str>, Box<Cond>),
-    /// The conditions of a choice's branch. A condition is usable if the values that it reads are
-    /// present. The evaluation skips unusable conditions; if all are unusable, the branch is not
-    /// chosen.
+    /// The conditions of one branch of a `choice`. A condition is *usable* if all values that it
+    /// reads are present; other conditions are skipped. If no condition is usable, the branch is
+    /// not chosen.
     Branch {
         /// True if every usable condition must be true, false if one true condition is enough.
         all: bool,
@@ -95,8 +95,8 @@ pub enum Operand {
         end: Expr,
         /// Whether `end` is part of the range.
         inclusive: bool,
-        /// Whether the range passes midnight if `end` lies before `start`: it then contains the
-        /// values from `start` and those before `end`.
+        /// Whether the range passes midnight if `end` lies before `start`. It then contains the
+        /// times from `start` on and the times before `end`.
         wraps: bool,
     },
 }

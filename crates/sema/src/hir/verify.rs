@@ -28,9 +28,9 @@ impl Program {
     }
 }
 
-/// Verifies a whole program. `table_limits` and `value_limits` contain a number of bindings for
-/// each table and each value. Only bindings with smaller ids may be read. If the number is 0, only
-/// the message may be read.
+/// Verifies a whole program. A payload rule may read only bindings (named values) that are computed
+/// earlier. `table_limits` and `value_limits` contain, for each table and each value, the number of
+/// such bindings: only smaller ids may be read. With 0, only the message may be read.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
@@ -91,8 +91,8 @@ impl<'p> Verifier<'p> {
         Ok(verifier)
     }
 
-    /// Verifies the payloads, and computes the number of bindings that each of their tables and
-    /// values may read.
+    /// Verifies the payloads, and computes the number of bindings (named values) that each of their
+    /// tables and values may read.
     fn verify_payloads(&mut self) -> Verified {
         let requirements = &self.program.requirements;
         ensure(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
@@ -113,8 +113,8 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
-    /// Verifies a block, whose values may read bindings with ids below `bindings`. Returns the
-    /// number of bindings that the block defines.
+    /// Verifies a block of requirements, whose values may read bindings (named values) with ids
+    /// below `bindings`. Returns the number of bindings that the block defines.
     fn verify_block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
         ensure(kind == TableKind::Requirements, "a payload is judged by no requirements")?;

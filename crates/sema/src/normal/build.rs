@@ -95,7 +95,8 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
         }
         builder.normal.tables.push(routes);
     }
-    // A value may be missing, so an always-missing value gets no warning.
+    // A value outside a condition may be missing, so the warnings about always-missing operands
+    // are dropped.
     let earlier_diagnostics = builder.diagnostics.len();
     builder.normal.values = program.values.iter().map(|value| builder.build_expr(value)).collect();
     builder.diagnostics.truncate(earlier_diagnostics);
@@ -123,9 +124,9 @@ pub struct NormalBuilder<'a> {
     quantifier_facts: QuantifierFacts,
     /// The number of enclosing quantifiers on which the current node may depend.
     enclosing: u32,
-    /// True if the current node needs two conditions: one that the node is true, and one that the
-    /// node is false.
-    is_value: bool,
+    /// Whether the current node needs two conditions: one that it is true, and one that it is
+    /// false. This is the case for a condition that is used as a value.
+    needs_both_polarities: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -147,7 +148,7 @@ impl<'a> NormalBuilder<'a> {
             depth: 0,
             quantifier_facts: QuantifierFacts::default(),
             enclosing: 0,
-            is_value: false,
+            needs_both_polarities: false,
             diagnostics: Vec::new(),
         }
     }
@@ -175,7 +176,8 @@ impl<'a> NormalBuilder<'a> {
                 let list = self.build_expr(list);
                 let kinds = var.kinds;
                 let (level, nest, (polarities, body)) = self.build_inside(var, reads, body, |builder| {
-                    let polarities = builder.is_value.then(|| builder.build_both_polarities(body));
+                    let polarities =
+                        builder.needs_both_polarities.then(|| builder.build_both_polarities(body));
                     let body = match polarities {
                         Some((holds, fails)) => {
                             if want {
@@ -313,13 +315,13 @@ impl<'a> NormalBuilder<'a> {
                 let reads = self.levels_read(Part::Expr(expr));
                 let list = self.build_expr(list);
                 let (level, nest, body) = self.build_inside(var, reads, body, |builder| {
-                    builder.with_is_value(false, |builder| builder.build_cond(body, true))
+                    builder.with_needs_both_polarities(false, |builder| builder.build_cond(body, true))
                 });
                 NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
             ExprKind::Cond(cond) => self.build_cond_value(cond),
             ExprKind::If { cond, then, other } => {
-                let cond = self.with_is_value(false, |builder| builder.build_cond(cond, true));
+                let cond = self.with_needs_both_polarities(false, |builder| builder.build_cond(cond, true));
                 let (then, other) = (self.build_expr(then), self.build_expr(other));
                 NExpr::If { cond, then, other, reads: self.levels_read(Part::Expr(expr)) }
             }
@@ -364,18 +366,22 @@ impl<'a> NormalBuilder<'a> {
         if let Some(cached) = self.cond_values.get(&key) {
             return *cached;
         }
-        let polarities = self
-            .with_is_value(true, |builder| (builder.build_cond(cond, true), builder.build_cond(cond, false)));
+        let polarities = self.with_needs_both_polarities(true, |builder| {
+            (builder.build_cond(cond, true), builder.build_cond(cond, false))
+        });
         self.cond_values.insert(key, polarities);
         polarities
     }
 
-    /// Runs `build` with `is_value` set. The flag is true if a node needs two conditions: one that
-    /// the node is true, and one that the node is false.
-    fn with_is_value<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = std::mem::replace(&mut self.is_value, is_value);
+    /// Runs `build` with the flag `needs_both_polarities` as given, and then restores the flag.
+    fn with_needs_both_polarities<T>(
+        &mut self,
+        needs_both_polarities: bool,
+        build: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let outer = std::mem::replace(&mut self.needs_both_polarities, needs_both_polarities);
         let result = build(self);
-        self.is_value = outer;
+        self.needs_both_polarities = outer;
         result
     }
 

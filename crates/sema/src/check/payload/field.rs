@@ -296,7 +296,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Option<Correction>> {
         let Some(Correction::Default(id)) = correction else { return Ok(None) };
         let value = self.program.value(id).clone();
-        let value = self.constants_beside(value, ty.kinds)?;
+        let value = self.constants_for_kinds(value, ty.kinds)?;
         self.program.values[id.index()] = value.clone();
         if !value.ty.kinds.overlaps(ty.kinds.with_accepted_kinds()) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
@@ -328,8 +328,8 @@ impl<'a> Checker<'a> {
         let span = limits.values.span;
         if let ast::ExprKind::Range { start, end, inclusive } = &limits.values.kind {
             let (start, end) = (self.check_value(start), self.check_value(end));
-            let start = self.constants_beside(start?, typed.ty.kinds)?;
-            let end = self.constants_beside(end?, typed.ty.kinds)?;
+            let start = self.constants_for_kinds(start?, typed.ty.kinds)?;
+            let end = self.constants_for_kinds(end?, typed.ty.kinds)?;
             let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
             let fits_field = |end: &Expr| {
                 end.ty.kinds.with_comparable_kinds().overlaps(typed.ty.kinds)
@@ -362,7 +362,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::ClampWithoutRange, span, message!("`clamp` needs a range"), help);
         }
         let values = self.check_value(&limits.values)?;
-        let values = self.constants_beside(values, typed.ty.kinds)?;
+        let values = self.constants_for_kinds(values, typed.ty.kinds)?;
         let element = values.ty.element().kinds.with_comparable_kinds();
         if values.ty.kinds != KindSet::LIST || !element.overlaps(typed.ty.kinds) {
             return self.report_limit_mismatch(

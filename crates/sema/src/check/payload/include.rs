@@ -1,4 +1,4 @@
-//! Lowers `include`: inlines a group with its parameters bound.
+//! Lowers `include`: inlines a group of requirements, with values for its parameters.
 
 use super::super::scope::Scope;
 use super::super::{AlreadyReported, Binding, Checked, Checker, join_names};

@@ -1,4 +1,5 @@
-//! Paths in the validated object, from an `at` clause or from the expression of a value.
+//! Lowers paths in the validated object: the path after `at`, and the path that an expression
+//! reads.
 
 use super::super::constant::constant_json_of;
 use super::super::{AlreadyReported, Checked, Checker};
@@ -9,7 +10,7 @@ use rulec_syntax::ast::{self, ExprKind};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// Lowers the path after `at`.
+    /// Lowers the path after the keyword `at` of a rule, at which a violation is reported.
     pub(super) fn lower_object_path(&mut self, path_expr: &'a ast::PathExpr) -> Checked<ObjectPath> {
         let span = path_expr.path.span;
         let Some(place) = self.object_path_of(&path_expr.path) else {
