@@ -1,5 +1,5 @@
-//! Runs `test` blocks about flows if the rules have intent flows. Each test message is matched
-//! against the patterns first, then classified.
+//! Runs the `test` blocks about flows, if the rules have intent flows. Each test message is matched
+//! against the patterns of the keyword flows, then classified.
 
 use super::{FlowMatcher, FlowSelection, message_text};
 use crate::engine::{Rules, TestOutcome};

@@ -5,7 +5,8 @@ use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
 use serde::Serialize;
 
-/// The result of arbitration; each list holds decision ids.
+/// The result of arbitration between several proposed decisions. Each list contains ids of
+/// decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Arbitration {

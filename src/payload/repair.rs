@@ -37,8 +37,8 @@ pub(super) fn apply_corrections<'f>(
             applied.push(Applied { kind, path: violation.violation.path.clone() });
         }
     }
-    // Remove list elements last. Remove elements of inner lists first, so that the remaining
-    // indexes stay valid.
+    // Remove list elements last, and elements of inner lists first. Otherwise a removal would shift
+    // indexes in paths that are still needed.
     removed_elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     for together in removed_elements
         .chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// A violated rule, and the path of the violation.
-type BrokenRule = (Arc<str>, String);
+type ViolatedRule = (Arc<str>, String);
 
 /// Runs the `test` blocks that expect a verdict on a payload.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
@@ -19,7 +19,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
     let expected =
         format_verdict(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
-    // If the test names paths, its actual result shows paths too.
+    // If the test expects paths, show the actual paths too.
     let shows_paths = breaks.iter().any(|(_, place)| place.is_some());
     let (passed, actual) = match judge_message(rules, kind, &test.message) {
         Ok((found, broken)) => {
@@ -36,7 +36,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
 }
 
 /// True if the violated rules are exactly the expected rules, at the expected paths.
-fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[BrokenRule]) -> bool {
+fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[ViolatedRule]) -> bool {
     let is_expected = |rule: &str, at: &str| {
         expected
             .iter()
@@ -54,7 +54,7 @@ fn judge_message(
     rules: &Rules,
     kind: &str,
     message: &Json,
-) -> Result<(&'static str, Vec<BrokenRule>), JudgeError> {
+) -> Result<(&'static str, Vec<ViolatedRule>), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
@@ -63,7 +63,7 @@ fn judge_message(
     }
     let judgement = judge.judge(message.get("payload").unwrap_or(&Json::Null));
     let broken = judgement.violations().iter().map(|broken| (broken.rule.clone(), broken.path.clone()));
-    let broken: Vec<BrokenRule> = broken.collect();
+    let broken: Vec<ViolatedRule> = broken.collect();
     Ok((judgement.outcome().name(), broken))
 }
 

@@ -146,7 +146,7 @@ impl ChatModel {
             .send_with_sink(&request, Some(&mut |piece| streamed.add_piece(piece, on_reason)))
             .await?;
         let (attempts, elapsed) = (response.attempts, response.elapsed);
-        let answer = match streamed.to_answer() {
+        let answer = match streamed.combined_response() {
             Some(answer) => answer,
             // The endpoint does not stream: it sent one complete response.
             None => response.into_json()?,

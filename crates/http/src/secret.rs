@@ -1,5 +1,5 @@
-//! A secret that must not be printed: neither by `{:?}`, nor as part of a server's text that
-//! repeats the secret.
+//! A secret that must not be printed. `{:?}` hides it, and it is masked in texts of a server that
+//! repeat it.
 
 use std::fmt;
 
