@@ -114,8 +114,7 @@ pub fn is_artifact(beginning: &[u8]) -> bool {
 }
 
 /// Returns the SHA-256 hash of the content that is stored in the artifact. The hash identifies the
-/// rules. It is read, but not compared with the content. `None` if the bytes are not a readable
-/// artifact.
+/// rules. It is not compared with the content. `None` if the bytes are not a readable artifact.
 pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
     split_sections(artifact).ok().map(|parted| *parted.hash)
 }
@@ -128,8 +127,7 @@ pub struct Signed {
     pub signature: [u8; 64],
 }
 
-/// The parts of an artifact. Neither the hash nor the signature is verified when the artifact is
-/// split.
+/// The parts of an artifact. The split verifies neither the hash nor the signature.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
 struct ArtifactSections<'a> {
     header: &'a [u8],
@@ -284,7 +282,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Hashes the names of all operators and functions (FNV-1a). Artifacts encode an operator or a
-/// function by its index in a table, so a changed table must change the hash.
+/// function by its index in a table, so a change of these tables must change the hash.
 fn vocabulary_hash() -> u64 {
     let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);

@@ -54,8 +54,8 @@ pub struct Question {
     question: hir::Question,
 }
 
-/// Error: the rules hold no choice with this name. Also returned if a model's choice is needed, but
-/// conditions decide the choice.
+/// Error: the rules hold no choice with this name. Also the error if the caller needs a choice that
+/// a model makes, but conditions decide the choice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownChoice {

@@ -1,5 +1,5 @@
 //! Compiled rule sets and decisions: compile a rule set once at start-up, then decide with it from
-//! any thread. [`LiveRules`] are rules that can be edited while they serve.
+//! any thread. [`LiveRules`] are rules that can be edited while other threads decide with them.
 //!
 //! - An *entry* is a part of the rules that can decide: the top-level routes, or one table, choice,
 //!   router or flow set.
@@ -257,7 +257,8 @@ impl Rules {
         &self.rule_set().program
     }
 
-    /// Returns the conditions of the rules in normal form, for tools.
+    /// Returns the conditions of the rules in normal form (negations pushed down, equal parts
+    /// shared), for tools.
     #[doc(hidden)]
     pub fn normal(&self) -> &Normal {
         self.rule_set().normal()
@@ -306,7 +307,8 @@ impl Rules {
         self.rule_set().machine_code().map(|code| &**code)
     }
 
-    /// Returns how decisions find each rule (by key, by bitmap or by scanning), for tools.
+    /// Returns for each table how decisions find its rules: by an index key, by a bitmap, or by
+    /// trying all rules. For tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan_tables(self.rule_set().normal(), self.rule_set().bytecode.chunk())

@@ -307,8 +307,8 @@ impl FlowMatcher {
         tool
     }
 
-    /// Returns the HTTP request that executes a flow. The rules may define it as `endpoint: { … }`
-    /// in `flow tool NAME { … }`; otherwise `None`.
+    /// Returns the HTTP request that executes a flow: `endpoint: { … }` in the statement `flow tool
+    /// NAME { … }`. `None` if the rules do not define it.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())

@@ -266,7 +266,7 @@ impl Judge {
         let (corrections, corrected) = correct_copy(payload, &pass);
         let mut findings = Findings::default();
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            findings.shown = self.masked_correction(&corrected, &pass);
+            findings.masked = self.masked_correction(&corrected, &pass);
             let second_pass = self.run_pass(&corrected, false, &private_corrections(&pass));
             findings.remaining = to_violations(second_pass.violations);
             (pass.warned, pass.unchecked) = (second_pass.warned, second_pass.unchecked);
@@ -362,9 +362,9 @@ impl Judge {
         if paths.is_empty() && self.payload().private_fields().is_none() {
             return None;
         }
-        let mut shown = corrected.clone();
-        secrets::mask_corrected(&mut shown, &paths);
-        Some(self.masked_payload(&shown))
+        let mut masked = corrected.clone();
+        secrets::mask_corrected(&mut masked, &paths);
+        Some(self.masked_payload(&masked))
     }
 
     /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).

@@ -15,8 +15,8 @@ use std::sync::Arc;
 ///
 /// For a choice with conditions, the description is its `##` documentation, and the parameters are
 /// the fields that the conditions read. No parameter is required, because a condition on a missing
-/// field is ignored. For a choice that a model makes, this is the tool that the model calls to
-/// answer.
+/// field is ignored. For a choice that a model makes, the result is the tool that the model calls
+/// to answer.
 ///
 /// # Errors
 /// If the rules hold no choice with this name.

@@ -181,7 +181,8 @@ impl Decision {
         T::deserialize(self.args())
     }
 
-    /// Returns the constants given with the target in the rules; empty if there are none.
+    /// Returns the constants that the rules give after the target, as in `-> files { type:
+    /// "listing" }`. Empty if there are none.
     pub fn metadata(&self) -> &Map<String, Json> {
         match self.outcome() {
             Some(Outcome::Handler { metadata, .. }) => metadata,

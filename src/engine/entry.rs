@@ -105,8 +105,8 @@ impl<'r> Entry<'r> {
         Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
     }
 
-    /// Makes a session of the same rules decide for this entry. The session keeps its working
-    /// memory, which has the size of the rules.
+    /// Switches `session` to this entry. The session must have the same rules. It keeps its working
+    /// memory, whose size grows with the number of rules.
     pub(super) fn continue_session(&self, session: &mut Session) {
         session.set_choice(self.new_engine_choice());
     }

@@ -15,8 +15,8 @@ type CachedDecision = OnceLock<Box<[u8]>>;
 
 impl DecisionCache {
     /// Returns the cached JSON fields of a decision of `entry`. `chosen` is the chosen statement,
-    /// which must be in the entry's own table, or `None` if nothing was chosen. Calls `write` only
-    /// if the fields are not cached yet.
+    /// or `None` if nothing was chosen. The statement must be in the table of `entry`, not in a
+    /// table to which a jump leads. Calls `write` only if the fields are not cached yet.
     #[inline]
     pub fn get_or_write(
         &self,

@@ -1,5 +1,5 @@
-//! Rules that can be edited while they serve. Statements are inserted, replaced and removed while
-//! other threads decide; the next decision uses the edited rules. See [`LiveRules`].
+//! Rules that can be edited while other threads decide with them. Statements are inserted, replaced
+//! and removed; the next decision uses the edited rules. See [`LiveRules`].
 //!
 //! The *base* is the rule set as last compiled in full. The base and the groups of routes that were
 //! inserted since then are called *segments*. The *writer* is the mutable state, which edits
@@ -48,8 +48,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use writer::Writer;
 
-/// A rule set that can be edited while it serves. It is cheap to clone; clones share the same
-/// rules.
+/// A rule set that can be edited while other threads decide with it. It is cheap to clone; clones
+/// share the same rules.
 ///
 /// A decision sees every edit that returned before the decision began. It sees a concurrent edit
 /// completely or not at all.
@@ -106,7 +106,7 @@ struct LiveState {
 pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 
 /// Wraps compiled rules without changing their decisions. The resulting live rules cannot be
-/// edited, because the source texts do not contain everything that was compiled.
+/// edited, because compiled rules do not keep the parsed statements.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
         let writer = Writer::new(Base::uneditable(rules), CountedFields::Uses(CountedUses::default()));
@@ -416,8 +416,8 @@ impl LiveRules {
     }
 }
 
-/// Returns the id of the table `name`. Returns an error if there is no such entry, or if it is not
-/// a table of routes.
+/// Returns the id of the table `name`. Returns an error if no entry has this name, or if the entry
+/// is not a table of routes.
 fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {

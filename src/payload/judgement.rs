@@ -91,7 +91,7 @@ pub(super) struct Findings {
     /// The corrected payload; `None` unless it is accepted.
     pub corrected: Option<Json>,
     /// The corrected payload with private values masked; `None` if it contains no private values.
-    pub shown: Option<Json>,
+    pub masked: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
     pub exceeded: Vec<Exceeded>,
@@ -175,7 +175,7 @@ impl Judgement {
     /// masked. This includes private values that a correction took from the context.
     pub fn masked_correction(&self) -> Option<&Json> {
         let corrected = self.corrected()?;
-        Some(self.findings.shown.as_ref().unwrap_or(corrected))
+        Some(self.findings.masked.as_ref().unwrap_or(corrected))
     }
 
     /// Returns the payload kind to propose instead, if this payload is rejected and its kind

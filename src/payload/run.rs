@@ -180,10 +180,10 @@ struct PayloadRun<'a> {
 }
 
 impl<'a> PayloadRun<'a> {
-    fn bind(&mut self, binding: BindingId, value: Value<'a>, place: Option<Path<'a>>) {
+    fn bind(&mut self, binding: BindingId, value: Value<'a>, path: Option<Path<'a>>) {
         self.engine.bind(binding, value);
         if let Some(cell) = self.binding_paths.get_mut(binding.index()) {
-            *cell = place;
+            *cell = path;
         }
     }
 
@@ -306,11 +306,11 @@ impl<'a> PayloadRun<'a> {
         self.bind(each.element, Value::Missing, None);
     }
 
-    fn run_element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, place: Option<Path<'a>>) {
+    fn run_element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, path: Option<Path<'a>>) {
         if let Some(binding) = each.key {
             self.bind(binding, key, None);
         }
-        self.bind(each.element, value, place);
+        self.bind(each.element, value, path);
         each.when.into_iter().for_each(|when| self.count_conditions_in_value(when));
         // Test the condition of the block before its `let` values, which may be expensive.
         if each.when.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
@@ -346,11 +346,11 @@ impl<'a> PayloadRun<'a> {
         let mut advice = requirement.repair.clone();
         if requirement.compiles {
             let text = path::value_at(self.payload, &path).and_then(Json::as_str);
-            let Some(fault) = text.and_then(|text| self.condition_error(rule, text)) else { return };
+            let Some(error) = text.and_then(|text| self.condition_error(rule, text)) else { return };
             // The error quotes the text, so hide the error if the text is private.
             if !private {
-                message = message!("{message}: {}", fault.message);
-                advice = fault.help.unwrap_or(advice);
+                message = message!("{message}: {}", error.message);
+                advice = error.help.unwrap_or(advice);
             }
         }
         if requirement.shows_value

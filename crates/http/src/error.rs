@@ -112,7 +112,7 @@ pub enum HttpFailure {
         /// The refused host, as `host` or `host:port`.
         host: String,
     },
-    /// The URL cannot be called. No request was sent.
+    /// The URL is not an absolute http or https URL, or contains a user name. No request was sent.
     BadUrl {
         /// Why the URL is invalid.
         why: Message,

@@ -39,7 +39,8 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the time limit of an attempt that starts `elapsed` after the start of the call. The
-    /// flag is true if the result comes from the overall limit, not from the limit per attempt.
+    /// bool is true if the overall limit defines the result, and false if the limit per attempt
+    /// does.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
         let remaining = self.overall.saturating_sub(elapsed).min(MAX_TIME_LIMIT);
         if remaining < self.attempt { (remaining, true) } else { (self.attempt, false) }

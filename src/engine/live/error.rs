@@ -26,7 +26,7 @@ pub enum EditError {
     UnknownStatement(#[from] UnknownStatement),
     /// The edit names a file that does not exist; the second text lists the files.
     UnknownFile(String, String),
-    /// Several files contain a statement that matches the edit; the message lists the files.
+    /// Several statements match the edit; the message lists the files that contain them.
     Ambiguous(String, Message),
     /// An earlier edit of the same call already changes this statement, or the table that contains
     /// it.

@@ -20,7 +20,8 @@ use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
 /// Maximum number of logged edits that are applied to the new rules while the writer is locked.
-/// While it is locked, other edits wait. The number is a guess, not the result of a measurement.
+/// Other edits wait while the writer is locked. The number is a guess, not the result of a
+/// measurement.
 const MAX_LOCKED_REPLAYS: usize = 16;
 /// Maximum number of rounds that apply logged edits while the writer is unlocked. Edits may arrive
 /// during a round, so without this limit a recompilation might never end. The number is a guess,

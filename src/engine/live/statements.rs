@@ -242,7 +242,8 @@ impl<'f> StatementEditor<'f> {
         matching_table.map(Some).ok_or_else(|| UnknownEntry::new(table, &table_names).into())
     }
 
-    /// Returns the position of an inserted statement: the index of the file, and the byte offset.
+    /// Returns the position at which an edit inserts its statement: the index of the file, and the
+    /// byte offset.
     fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
         if let Some(table) = self.find_unchanged_table(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));

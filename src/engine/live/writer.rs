@@ -85,7 +85,8 @@ pub(super) enum Completion {
 }
 
 impl Constraints {
-    /// Returns the counted uses of message fields; `None` if the rules declare their input.
+    /// Returns the counts of how routes use message fields. `None` if the rules declare `input`,
+    /// because no counts are needed then.
     fn uses(&mut self) -> Option<&mut CountedUses> {
         match &mut self.counted {
             CountedFields::Uses(uses) => Some(uses),

@@ -163,10 +163,10 @@ impl VariantBuilder<'_, '_> {
     }
 }
 
-fn then_schema(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
+fn then_schema(requirements: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
     let mut then = Map::new();
     let mut dicts: BTreeMap<&str, Map<String, Json>> = BTreeMap::new();
-    for (dict, keys) in wanted {
+    for (dict, keys) in requirements {
         let target = match dict {
             None => &mut then,
             Some(dict) => dicts.entry(dict).or_default(),

@@ -143,15 +143,15 @@ impl Writer {
         if candidates.len() <= FEW_SEGMENTS {
             return None;
         }
-        let (mut taken, mut routes) = (Vec::new(), 0);
+        let (mut selected, mut routes) = (Vec::new(), 0);
         for segment in candidates {
-            if taken.len() > 1 && segment.routes.len() > 2 * routes {
+            if selected.len() > 1 && segment.routes.len() > 2 * routes {
                 break;
             }
             routes += segment.routes.len();
-            taken.push(Arc::clone(segment));
+            selected.push(Arc::clone(segment));
         }
-        Some(taken)
+        Some(selected)
     }
 
     /// Replaces segments by the segment that was compiled from them. Routes removed during the
