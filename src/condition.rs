@@ -163,7 +163,7 @@ mod tests {
     /// Regression test: the text of a condition must not be able to add statements after the
     /// condition.
     #[test]
-    fn what_is_no_condition_is_refused_with_a_reason() {
+    fn invalid_conditions_are_refused_with_a_reason() {
         for text in [
             "",
             "x >",

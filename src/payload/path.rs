@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_written_with_dots_where_keys_are_identifiers() {
+    fn paths_use_dots_where_keys_are_identifiers() {
         let check = |path: &[PathStep<&str>], expected: &str| assert_eq!(format_path(path), expected);
         check(&[], "$");
         check(&[PathStep::Key("nodes"), PathStep::Index(3), PathStep::Key("node_id")], "$.nodes[3].node_id");

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_read_and_mistakes_have_a_place() {
+    fn settings_are_read_and_errors_have_a_position() {
         let text = "strict-ties = true\nmax-cost = 1_000\n[severity]\nW0213 = \"deny\"\nw0103 = \"allow\"\n";
         let settings = parse_text(text).expect("they are right");
         assert_eq!((settings.strict_ties, settings.max_cost), (true, Some(1_000)));
@@ -316,7 +316,7 @@ mod tests {
 
     /// Checks that the JSON schema for editors lists exactly the settings that the parser accepts.
     #[test]
-    fn the_schema_says_what_is_read() {
+    fn the_editor_schema_lists_all_settings() {
         let schema: serde_json::Value =
             serde_json::from_str(include_str!("../../../docs/rulec.schema.json")).expect("JSON");
         let keys: Vec<&String> = schema["properties"].as_object().expect("properties").keys().collect();

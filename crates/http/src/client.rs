@@ -114,7 +114,7 @@ impl HttpClient {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
             let timeout_failure =
-                HttpFailure::Timeout { limit: self.limits.limit_that_applied(overall), overall };
+                HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall };
             let failure = match self
                 .send_once(request, &url, Instant::now() + time, timeout_failure, &mut sink)
                 .await

@@ -46,7 +46,7 @@ impl Limits {
         if remaining < self.attempt { (remaining, true) } else { (self.attempt, false) }
     }
 
-    pub(super) fn limit_that_applied(&self, overall: bool) -> Duration {
+    pub(super) fn applied_limit(&self, overall: bool) -> Duration {
         if overall { self.overall } else { self.attempt }
     }
 
@@ -98,6 +98,6 @@ mod tests {
         }
         let endless = Limits { attempt: Duration::MAX, overall: Duration::MAX, ..Limits::default() };
         assert_eq!(endless.time_for_attempt(ms(1)), (MAX_TIME_LIMIT, true));
-        assert_eq!((limits.limit_that_applied(false), limits.limit_that_applied(true)), (ms(100), ms(250)));
+        assert_eq!((limits.applied_limit(false), limits.applied_limit(true)), (ms(100), ms(250)));
     }
 }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_read_by_their_label() {
+    fn bodies_are_read_by_their_content_type() {
         let text = |text: &str| Body::Text(text.to_owned());
         for (label, bytes, expected) in [
             (Some("application/json"), "[1]", Body::Json(json!([1]))),

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn never_shown() {
+    fn a_secret_is_never_printed() {
         let secret = Secret::new("k-1");
         assert_eq!(format!("{secret:?}"), "Secret(***)");
         assert_eq!(secret.mask_in("bad key k-1, k-1"), "bad key ***, ***");

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documentation_goes_with_its_statement() {
+    fn documentation_is_replaced_with_its_statement() {
         let check = |text: &str, previous_end: usize, expected: &str| {
             let start = text.find("route").expect("the text has a route");
             let edits: Vec<Splice> =
