@@ -113,8 +113,7 @@ impl HttpClient {
         loop {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
-            let timeout_failure =
-                HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall };
+            let timeout_failure = HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall };
             let failure = match self
                 .send_once(request, &url, Instant::now() + time, timeout_failure, &mut sink)
                 .await
