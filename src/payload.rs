@@ -1,6 +1,7 @@
 //! Payloads: objects that a language model proposes, checked against the `payload` statements of a
-//! rule set. Every violation is reported with its path. Violations are repaired where the rules
-//! define a correction, and the corrected payload is then checked again.
+//! rule set. Each statement declares one *payload kind*: its fields and its rules. Every violation
+//! is reported with its path. Violations are repaired where the rules define a correction, and the
+//! corrected payload is then checked again.
 //!
 //! ```
 //! use rulec::{Rules, payload::Judge};

@@ -75,8 +75,8 @@ impl Compiler {
         self
     }
 
-    /// Loads an artifact. Checks the hash of the content, verifies the program, and links and
-    /// checks host functions as in compilation.
+    /// Loads an artifact. Checks the hash of the content and verifies the program. Links the host
+    /// functions, with the same type checks as the compiler.
     ///
     /// # Errors
     /// If the bytes are not an artifact of this version of rulec, or are damaged. Also if a host

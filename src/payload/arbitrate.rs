@@ -1,5 +1,6 @@
 //! Arbitration between several decisions that were proposed at the same time: which of them runs,
-//! and what happens to the others.
+//! and what happens to the others. Each decision is a payload, whose kind is declared by a
+//! `payload` statement.
 
 use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;

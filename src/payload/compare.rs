@@ -1,5 +1,5 @@
 //! Breaking changes between two versions of payload rules: changes that may reject a payload that
-//! was accepted before.
+//! was accepted before. A *payload kind* is declared by one `payload` statement.
 
 use super::{kinds, schema};
 use crate::engine::Rules;

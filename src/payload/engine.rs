@@ -1,6 +1,6 @@
-//! The engine that evaluates payload rules. It differs from the engines for messages: the values of
-//! variables (bindings) change while it traverses the payload, for example for each element of a
-//! list.
+//! The engine that evaluates the rules of a payload kind (one `payload` statement). It differs from
+//! the engines for messages: the values of variables (bindings) change while it traverses the
+//! payload, for example for each element of a list.
 
 use crate::engine::{Backend, Rules};
 use rulec_eval::evaluator::Evaluator;

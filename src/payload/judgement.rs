@@ -1,4 +1,5 @@
-//! The result of validating a payload: the verdict, the violations and the corrections.
+//! The result of validating a payload: the verdict, the violations and the corrections. The *kind*
+//! of a payload is the name of the `payload` statement against which it is validated.
 
 use rulec_base::diag::{Language, Message};
 use rulec_lang::limits::Exceeded;

@@ -15,13 +15,13 @@ pub(super) struct FieldRead<'p> {
 /// How a condition uses a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldUse {
-    /// Whether the condition tests only if the field is present.
+    /// Whether the condition only tests whether the field is present, and does not use its value.
     pub presence_only: bool,
     /// Whether the condition replaces a missing field by another value (`??`).
     pub defaulted: bool,
 }
 
-/// Finds the message fields that conditions of one payload kind read.
+/// Finds the message fields that the conditions of one payload kind (one `payload` statement) read.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
     /// The value of each named value, by the id of the name.

@@ -1,5 +1,6 @@
-//! Finds unchecked rules: rules that cannot be evaluated, because they read an input that was not
-//! given. Validation reports them, so that a missing input does not look like a passed check.
+//! Finds unchecked rules of a payload kind (one `payload` statement): rules that cannot be
+//! evaluated, because they read an input that was not given. Validation reports them, so that a
+//! missing input does not look like a passed check.
 
 use super::reads::{FieldRead, FieldReads, FieldUse};
 use rulec_sema::hir::{Block, Payload, Program, RuleId, ValueId};
