@@ -47,16 +47,17 @@ const HASH_BYTES: usize = 32;
 pub enum ArtifactError {
     /// The file is not an artifact, because it does not begin with the magic bytes.
     Foreign,
-    /// The artifact was written by this other version of rulec.
+    /// The artifact was written by another version of rulec, which the text names.
     Version(String),
-    /// The decisions depend on time zones, and the artifact was built with this other version of
-    /// the time zone database.
+    /// The decisions depend on time zones, and the artifact was built with another version of the
+    /// time zone database. The text names that version.
     Zones(Arc<str>),
     /// The artifact is not signed, and trusted keys were given.
     Unsigned,
-    /// The artifact is signed with this key, and the key is not trusted.
+    /// The artifact is signed, but the key (in hexadecimal) is not trusted.
     Untrusted(String),
-    /// The signature does not match the key that the artifact names.
+    /// The signature does not match the key that the artifact names. The text is the key in
+    /// hexadecimal.
     Forged(String),
     /// The file was truncated, extended or changed after it was written.
     Damaged,
@@ -112,8 +113,8 @@ pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
 
-/// Returns the SHA-256 of the content, as stored in the artifact; the hash is not verified. `None`
-/// if this is not a readable artifact. The hash identifies the rules in the artifact.
+/// Returns the SHA-256 hash of the content that is stored in the artifact. The hash identifies the
+/// rules. It is not compared with the content. `None` if the bytes are not a readable artifact.
 pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
     split_sections(artifact).ok().map(|parted| *parted.hash)
 }
@@ -126,8 +127,7 @@ pub struct Signed {
     pub signature: [u8; 64],
 }
 
-/// The parts of an artifact. Neither the hash nor the signature is verified when the artifact is
-/// split.
+/// The parts of an artifact. The split verifies neither the hash nor the signature.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
 struct ArtifactSections<'a> {
     header: &'a [u8],
@@ -194,8 +194,8 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let mut reader = Reader::new(body, TableCounts::default());
     let mut counts = TableCounts::default();
     for numbered in IndexedTable::ALL {
-        // `read_count` rejects a count over the number of remaining bytes: each item takes a byte
-        // or more.
+        // `read_count` rejects a count that is greater than the number of remaining bytes, because
+        // each item takes at least one byte.
         counts = counts.with_count(numbered, reader.read_count()?);
     }
     let length = reader.read_count()?;
@@ -208,9 +208,9 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     if program.table_counts(sources.len()) != counts {
         return Err(DecodeError("the program is not as large as it says").into());
     }
-    // Sorting compares the ids of tables, whose number was just checked.
+    // Sort only after the check of the counts above: sorting uses table ids as indexes.
     program.sort_rules();
-    // Another time zone database may give another local hour, and users would not notice.
+    // Refuse another version of the time zone database: it could silently change local times.
     if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::tzdata_version()) {
         return Err(ArtifactError::Zones(zones.clone()));
     }
@@ -282,7 +282,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Hashes the names of all operators and functions (FNV-1a). Artifacts encode an operator or a
-/// function by its index in a table, so a changed table must change the hash.
+/// function by its index in a table, so a change of these tables must change the hash.
 fn vocabulary_hash() -> u64 {
     let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);

@@ -18,7 +18,7 @@
 //! )?;
 //! let mood = Question::new(&rules, "mood")?;
 //! assert!(mood.prompt().contains("how does the customer feel?"));
-//! // An answer stands in the message, under the name of the choice.
+//! // The message contains the model's answer in `answers`, under the name of the choice.
 //! let message = json!({"text": "Never again!", "answers": {"mood": "angry"}});
 //! assert_eq!(mood.answer(&message), Ok("angry"));
 //! assert_eq!(rules.entry("mood")?.decide(&message).branch(), Some("angry"));
@@ -54,8 +54,8 @@ pub struct Question {
     question: hir::Question,
 }
 
-/// Error: the rules hold no choice with this name. Also returned if a model's choice is needed, but
-/// conditions decide the choice.
+/// Error: the rules hold no choice with this name. Also the error if the caller needs a choice that
+/// a model makes, but conditions decide the choice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownChoice {
@@ -242,7 +242,7 @@ fn find_choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownCho
     })
 }
 
-/// Suggests a fix if `name` is not a choice that a model makes.
+/// Returns the help text for an error: `name` is not a choice that a model makes.
 fn unknown_question_hint(rules: &Rules, name: &str) -> Message {
     if find_choice(rules, name).is_ok() {
         return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");
@@ -251,7 +251,8 @@ fn unknown_question_hint(rules: &Rules, name: &str) -> Message {
     suggest_name(name, &names, message!("for example, `choice NAME ask \"question\" {{ … }}`"))
 }
 
-/// Suggests the nearest of the names, or lists all names, or shows `example` if there are none.
+/// Returns a help text that suggests the most similar of `names`, or else lists all of them. If
+/// `names` is empty, the help text is `example`.
 fn suggest_name(name: &str, names: &[&str], example: Message) -> Message {
     match nearest(name, names.iter().copied()) {
         Some(near) => message!("did you mean `{near}`?"),

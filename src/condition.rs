@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 /// Maximum length of a condition in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
-/// Name of the single route that a condition is compiled to.
+/// Name of the route that contains the condition. A condition is compiled as a rule file with this
+/// single route.
 const RULE_NAME: &str = "holds";
 
 /// A compiled condition.
@@ -20,7 +21,7 @@ const RULE_NAME: &str = "holds";
 ///
 /// let enough = Condition::compile("rows > 10 and ${fetch.output.status} == \"ok\"")?;
 /// assert!(enough.holds(&json!({"rows": 12, "fetch": {"output": {"status": "ok"}}})));
-/// // What is missing never matches.
+/// // A comparison with a missing field does not hold.
 /// assert!(!enough.holds(&json!({"rows": 12})));
 /// assert!(Condition::compile("rows > ").is_err());
 /// # Ok::<(), rulec::condition::ConditionError>(())
@@ -67,8 +68,9 @@ impl ConditionError {
 }
 
 impl Condition {
-    /// Compiles a condition. Names are fields of the message. `${a.b}` is the path `a.b`, and its
-    /// names may contain any characters except quotes, backquotes and line breaks.
+    /// Compiles a condition. A name in the condition refers to a message field. `${a.b}` is the
+    /// path `a.b`. In this form, names may contain any characters except quotes, backquotes and
+    /// line breaks.
     ///
     /// # Errors
     /// If the text is not a condition, or uses one field at incompatible types.
@@ -161,7 +163,7 @@ mod tests {
     /// Regression test: the text of a condition must not be able to add statements after the
     /// condition.
     #[test]
-    fn what_is_no_condition_is_refused_with_a_reason() {
+    fn invalid_conditions_are_refused_with_a_reason() {
         for text in [
             "",
             "x >",

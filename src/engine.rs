@@ -1,5 +1,11 @@
 //! Compiled rule sets and decisions: compile a rule set once at start-up, then decide with it from
-//! any thread. [`LiveRules`] are rules that can be edited while they serve.
+//! any thread. [`LiveRules`] are rules that can be edited while other threads decide with them.
+//!
+//! - An *entry* is a part of the rules that can decide: the top-level routes, or one table, choice,
+//!   router or flow set.
+//! - A *slot* holds the value of one message field that the rules use. Engines read a message
+//!   either from slots or from a JSON tree.
+//! - A *generation* is a number that identifies one version of a rule set.
 
 mod analyse;
 mod args;
@@ -97,8 +103,8 @@ impl Rules {
     }
 
     /// Decides with the top-level routes, outside any table. A message that violates the `input`
-    /// declaration is decided too; [`Decision::breaches`] lists the violations. A message that is
-    /// not an object is refused; see [`Decision::refusal`].
+    /// declaration still gets a decision; [`Decision::breaches`] lists the violations. A message
+    /// that is not an object gets none; see [`Decision::refusal`].
     pub fn decide(&self, message: &Json) -> Decision {
         self.main().decide(message)
     }
@@ -121,8 +127,8 @@ impl Rules {
         self.main().session()
     }
 
-    /// Reads every field that the rules use from the message, so that several decisions on the
-    /// message need not read them again.
+    /// Reads from the message every field that the rules use. Several decisions about the message
+    /// can then share the values.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         self.rule_set().prepare(message)
     }
@@ -132,12 +138,12 @@ impl Rules {
         self.main().explain(message, false)
     }
 
-    /// Returns the entry of the top-level routes (outside any table).
+    /// Returns the entry that decides with the top-level routes (outside any table).
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }
 
-    /// Returns the entry of a table. Unstable.
+    /// Returns the table as an entry, which can decide. Unstable.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table }
@@ -183,8 +189,8 @@ impl Rules {
         tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
     }
 
-    /// Returns the names of all handlers that a decision can select, so that a registry can check
-    /// them.
+    /// Returns the names of all handlers that a decision can select. A program can check at
+    /// start-up that it has all of them.
     pub fn targets(&self) -> BTreeSet<&str> {
         let tables = self.rule_set().program.tables.iter().zip(0..);
         let deciding_tables = tables.filter(|(table, _)| table.kind != TableKind::Requirements);
@@ -200,15 +206,15 @@ impl Rules {
         self.rule_set().program.required_permissions(handler)
     }
 
-    /// Returns the error about the JSON text of a message with the keys of `@private` dicts masked.
-    /// The functions that decide a text do so themselves.
+    /// Masks the keys of `@private` dicts in an error about the JSON text of a message.
+    /// [`Rules::decide_line`] and [`Rules::parse_message`] return errors that are already masked.
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
         self.program().message_privacy().mask_error(error)
     }
 
-    /// Reads a message from JSON text. Where the rules read decimals, a number keeps its digits. If
-    /// a float would lose some, the value is the text of the number.
+    /// Reads a message from JSON text. Numbers in fields that the rules read as decimals stay
+    /// exact: a number that a float cannot hold becomes a string with all its digits.
     ///
     /// # Errors
     /// If the text is not one JSON object. The keys of `@private` dicts are masked in the error.
@@ -217,7 +223,8 @@ impl Rules {
         message.map_err(|error| self.masked_error(error))
     }
 
-    /// Returns the places in messages where numbers keep their digits. Unstable.
+    /// Returns the message fields whose numbers are read as exact decimals, not as floats.
+    /// Unstable.
     #[doc(hidden)]
     pub fn exact_places(&self) -> &ExactPlaces {
         &self.rule_set().exact_places
@@ -250,7 +257,8 @@ impl Rules {
         &self.rule_set().program
     }
 
-    /// Returns the conditions of the rules in normal form, for tools.
+    /// Returns the conditions of the rules in normal form (negations pushed down, equal parts
+    /// shared), for tools.
     #[doc(hidden)]
     pub fn normal(&self) -> &Normal {
         self.rule_set().normal()
@@ -271,7 +279,7 @@ impl Rules {
     /// the rules to machine code.
     ///
     /// # Errors
-    /// If the engine is not available here. Decisions then use the VM.
+    /// If the engine is not available on this machine or in this build. Decisions then use the VM.
     pub fn warm_up(&self) -> Result<(), TierUnavailable> {
         self.tier.available()?;
         #[cfg(feature = "jit")]
@@ -284,9 +292,9 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the engine that validates payloads. Machine code is used only if [`Tier::Jit`] is
-    /// configured. A payload is validated in many short groups of rules, and machine code would
-    /// reserve memory for all slots in each group.
+    /// Returns the engine that validates payloads. [`Tier::Auto`] never selects machine code here.
+    /// A payload is validated by many small groups of rules, and machine code would reserve memory
+    /// for all slots in each group.
     #[doc(hidden)]
     pub fn payload_backend(&self) -> Backend {
         let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
@@ -299,7 +307,8 @@ impl Rules {
         self.rule_set().machine_code().map(|code| &**code)
     }
 
-    /// Returns how decisions find each rule (by key, by bitmap or by scanning), for tools.
+    /// Returns for each table how decisions find its rules: by an index key, by a bitmap, or by
+    /// trying all rules. For tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan_tables(self.rule_set().normal(), self.rule_set().bytecode.chunk())
@@ -311,7 +320,7 @@ impl Rules {
         Rules { tier, ..self.clone() }
     }
 
-    /// Returns the same rules with another setting for the index.
+    /// Returns the same rules with another setting that defines which tables use the index.
     #[must_use]
     pub fn with_index(&self, indexing: Indexing) -> Rules {
         Rules { indexing, ..self.clone() }

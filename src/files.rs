@@ -43,14 +43,14 @@ impl Loader for DiskLoader {
     }
 }
 
-/// Reads a file, unless the file is larger than a source file may be.
+/// Reads a file. A file over the size limit of source files is an error.
 pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     let (file, size) = open_regular(path)?;
     if size > MAX_FILE_BYTES {
         return Err(LoadError::TooLarge(size));
     }
-    // The file may grow while it is being read, and some files report size 0, so limit the read
-    // too.
+    // Limit the read too, because the file may grow during the read, and some special files report
+    // size 0.
     let mut bytes = Vec::with_capacity(size as usize);
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| io_load_error(&error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {

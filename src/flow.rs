@@ -245,8 +245,8 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the entry of the rule set that tests the patterns of all keyword flows. Every rule
-    /// set with a flow has this entry.
+    /// Returns the entry that matches the patterns of all keyword flows. Every rule set with a flow
+    /// has this entry.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }
@@ -307,8 +307,8 @@ impl FlowMatcher {
         tool
     }
 
-    /// Returns the HTTP request that executes a flow. The rules may define it as `endpoint: { … }`
-    /// in `flow tool NAME { … }`; otherwise `None`.
+    /// Returns the HTTP request that executes a flow: `endpoint: { … }` in the statement `flow tool
+    /// NAME { … }`. `None` if the rules do not define it.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())
@@ -320,9 +320,8 @@ fn message_text(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// Returns the intent flows, merging flows with the same id. Separate flows with one id would get
-/// similar scores, so the classifier would abstain, and a language model could not choose between
-/// them.
+/// Returns the intent flows, merging flows with the same id. Unmerged flows with one id would get
+/// similar scores, so the classifier would abstain. A language model could not choose between them.
 fn merge_intent_flows(program: &Program) -> Vec<IntentFlow> {
     let mut intents: Vec<IntentFlow> = Vec::new();
     let mut index_by_id = hashbrown::HashMap::new();

@@ -31,8 +31,8 @@
 //! [`Compiler`] compiles rules with host functions, imports and options. [`Rules`] is a compiled
 //! rule set; it is `Send + Sync` and cheap to clone. A [`Session`] is the fastest way to make many
 //! decisions on one thread. A [`Decision`] is the result and owns its data. [`LiveRules`] is a rule
-//! set that can be edited while it serves. Each [`Diagnostic`] and each [`Explanation`] is plain
-//! data.
+//! set that can be edited while other threads decide with it. Each [`Diagnostic`] and each
+//! [`Explanation`] is plain data.
 //!
 //! [`payload`] validates the actions that a language model proposes. [`flow`] selects the
 //! conversation flow that a message starts. [`classifier`] classifies texts by intent. The package

@@ -1,6 +1,7 @@
 //! Payloads: objects that a language model proposes, checked against the `payload` statements of a
-//! rule set. Every violation is reported with its path. Violations are repaired where the rules
-//! define a correction, and the corrected payload is then checked again.
+//! rule set. Each statement declares one *payload kind*: its fields and its rules. Every violation
+//! is reported with its path. Violations are repaired where the rules define a correction, and the
+//! corrected payload is then checked again.
 //!
 //! ```
 //! use rulec::{Rules, payload::Judge};
@@ -59,7 +60,7 @@ use rulec_sema::hir::{Effect, Payload, Program};
 use run::{CorrectedViolation, Pass};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
-use unchecked::UncheckedPaths;
+use unchecked::MissingInputs;
 
 /// Validates payloads of one kind (one `payload` statement) against the rules. A judge is cheap to
 /// clone and can be shared between threads. Context and options are set once per judge.
@@ -69,11 +70,11 @@ pub struct Judge {
     kind: usize,
     /// The values of the rules' `input`, such as `context` and `options`.
     input: Arc<Json>,
-    /// Whether warnings and unchecked rules count as violations.
+    /// Whether warnings, unchecked rules and exceeded limits count as violations.
     strict: bool,
-    /// The rules that cannot be evaluated because they read an input that the caller did not set;
-    /// computed on first use.
-    unchecked_paths: OnceLock<Arc<UncheckedPaths>>,
+    /// The rules and the lists of `each` blocks that read an input that the caller did not set.
+    /// Computed on first use.
+    missing_inputs: OnceLock<Arc<MissingInputs>>,
 }
 
 /// The reason why a [`Judge`] for payloads cannot be created.
@@ -159,7 +160,7 @@ impl Judge {
                 kind,
                 input: Arc::new(json!({})),
                 strict: false,
-                unchecked_paths: OnceLock::new(),
+                missing_inputs: OnceLock::new(),
             }),
             None => Err(unknown_kind_error(program, kind)),
         }
@@ -179,7 +180,7 @@ impl Judge {
                 );
                 return Err(JudgeError::UnknownOption { name: name.clone(), hint });
             }
-            // An option given as null counts as not set.
+            // A null option counts as not set.
             given.retain(|_, value| !value.is_null());
         }
         self.set_checked_input("options", options)
@@ -202,15 +203,17 @@ impl Judge {
         self.set_checked_input(name, value)
     }
 
-    /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules and
-    /// exceeded limits also count if the `payload` statement says `strict`.
+    /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules are
+    /// rules that cannot be evaluated, because they read an input that was not set. If the
+    /// `payload` statement contains `strict`, unchecked rules and exceeded limits count without
+    /// this call.
     #[must_use]
     pub fn strict(self) -> Judge {
         Judge { strict: true, ..self }
     }
 
-    /// Returns the fields of a declared input. `None` if the input is not a record, or if the rules
-    /// declare no inputs at all.
+    /// Returns the declared fields of an input. `None` if the input is not a record, or if the
+    /// rules have no `input` declaration.
     fn declared_input(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
@@ -240,7 +243,7 @@ impl Judge {
             }
         }
         self.input = Arc::new(message);
-        self.unchecked_paths = OnceLock::new();
+        self.missing_inputs = OnceLock::new();
         Ok(self)
     }
 
@@ -255,8 +258,8 @@ impl Judge {
         &self.rules.program().payloads[self.kind]
     }
 
-    /// Validates a payload. If the rules can correct violations, or give optional fields a default,
-    /// changes a copy and validates the copy again.
+    /// Validates a payload. If the rules can correct a violation, or have a default for a missing
+    /// optional field, a copy of the payload is changed. The copy is then validated.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let to_violations =
             |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
@@ -264,7 +267,7 @@ impl Judge {
         let (corrections, corrected) = correct_copy(payload, &pass);
         let mut findings = Findings::default();
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            findings.shown = self.masked_correction(&corrected, &pass);
+            findings.masked = self.masked_correction(&corrected, &pass);
             let second_pass = self.run_pass(&corrected, false, &private_corrections(&pass));
             findings.remaining = to_violations(second_pass.violations);
             (pass.warned, pass.unchecked) = (second_pass.warned, second_pass.unchecked);
@@ -278,9 +281,9 @@ impl Judge {
         Judgement::new(self.payload(), findings)
     }
 
-    /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates.
-    /// With `traced`, each violation has a trace of the rule's condition. `private` are the paths
-    /// at which corrections put private values.
+    /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates. If
+    /// `traced` is true, each violation has a trace of the rule's condition. `private` are the
+    /// paths at which earlier corrections wrote private values.
     fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, private, None);
         if self.strict || self.payload().strict {
@@ -298,18 +301,18 @@ impl Judge {
         pass
     }
 
-    /// Checks the uncorrected payload and counts the result of every evaluated condition in
-    /// `truths`, for coverage.
+    /// Checks the payload without corrections, and counts the result of every evaluated condition
+    /// in `coverage`.
     #[doc(hidden)]
-    pub fn count_conditions(&self, payload: &Json, truths: &mut ConditionCoverage) {
-        run::run_checks(self, payload, false, &[], Some(truths));
+    pub fn count_conditions(&self, payload: &Json, coverage: &mut ConditionCoverage) {
+        run::run_checks(self, payload, false, &[], Some(coverage));
     }
 
-    /// Returns the rules that cannot be evaluated because they read an input that the caller did
-    /// not set.
-    fn unchecked_paths(&self) -> &UncheckedPaths {
-        self.unchecked_paths
-            .get_or_init(|| Arc::new(UncheckedPaths::new(self.rules.program(), self.payload(), &self.input)))
+    /// Returns the rules and the lists of `each` blocks that read an input that the caller did not
+    /// set.
+    fn missing_inputs(&self) -> &MissingInputs {
+        self.missing_inputs
+            .get_or_init(|| Arc::new(MissingInputs::new(self.rules.program(), self.payload(), &self.input)))
     }
 
     /// Explains each violated rule: its condition, with the values that the condition read.
@@ -341,7 +344,7 @@ impl Judge {
         Ok(self.judge(&Json::Object(payload)))
     }
 
-    /// Returns the error about the JSON text of a payload with private keys masked.
+    /// Masks private keys in an error about the JSON text of a payload.
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
         secrets::payload_privacy(self.payload().private_fields().as_deref()).mask_error(error)
@@ -353,15 +356,16 @@ impl Judge {
         secrets::payload_privacy(self.payload().private_fields().as_deref()).mask(payload.clone())
     }
 
-    /// Returns the corrected payload for logs; `None` if it contains nothing private.
+    /// Returns the corrected payload with private values masked, for logs. `None` if it contains no
+    /// private values.
     fn masked_correction(&self, corrected: &Json, pass: &Pass) -> Option<Json> {
         let paths = private_corrections(pass);
         if paths.is_empty() && self.payload().private_fields().is_none() {
             return None;
         }
-        let mut shown = corrected.clone();
-        secrets::mask_corrected(&mut shown, &paths);
-        Some(self.masked_payload(&shown))
+        let mut masked = corrected.clone();
+        secrets::mask_corrected(&mut masked, &paths);
+        Some(self.masked_payload(&masked))
     }
 
     /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).
@@ -370,8 +374,9 @@ impl Judge {
     }
 }
 
-/// Rejects a payload whose field `field` does not name a payload kind of the rules. The violation
-/// has the id that the rules give to this field, or else `FIELD.required` or `FIELD.match`.
+/// Rejects a payload whose field `field` does not name a payload kind of the rules. The rule of the
+/// violation is the rule for this field in the first payload kind, if that kind has one. Otherwise
+/// it is `FIELD.required` or `FIELD.match`.
 pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
     let path = format!("$.{field}");
     let given = payload.get(field).filter(|kind| !kind.is_null());
@@ -397,18 +402,19 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
 }
 
 /// Applies the corrections of a pass to a copy of the payload. Returns the applied corrections and
-/// the copy. Without anything to correct, there are no corrections and no copy.
+/// the copy. If nothing must be corrected, returns no corrections and no copy.
 fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     if pass.violations.is_empty() && pass.completed.is_empty() {
         return (Vec::new(), None);
     }
     let mut corrected = payload.clone();
-    (repair::apply_corrections(&mut corrected, pass.to_correct()), Some(corrected))
+    (repair::apply_corrections(&mut corrected, pass.findings_to_correct()), Some(corrected))
 }
 
-/// Returns the paths at which corrections put private values.
+/// Returns the paths at which corrections write private values.
 fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
-    let private = pass.to_correct().filter(|found| found.repairs_privately && found.auto_repair.is_some());
+    let private =
+        pass.findings_to_correct().filter(|found| found.writes_private_value && found.auto_repair.is_some());
     private.map(|found| found.steps.clone()).collect()
 }
 
@@ -418,7 +424,7 @@ fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation
         let key = (&*a.violation.rule, &a.violation.path, &a.steps);
         key.cmp(&(&*b.violation.rule, &b.violation.path, &b.steps))
     });
-    // Different paths may have the same form, because private keys are masked.
+    // Compare the steps too: different paths can look equal, because private keys are masked.
     found.dedup_by(|a, b| {
         a.violation.rule == b.violation.rule && a.violation.path == b.violation.path && a.steps == b.steps
     });

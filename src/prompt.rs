@@ -92,8 +92,8 @@ impl PickTool {
     }
 
     /// Adds the parameter [`REASON`], in which the model gives the user a reason for its choice.
-    /// The parameter's name sorts before the id parameter. So the model states the reason before it
-    /// decides.
+    /// The parameter comes before the id parameter in alphabetical order. So the model writes the
+    /// reason before it selects an id.
     pub fn with_reason(mut self) -> PickTool {
         self.reason = true;
         self
@@ -161,9 +161,9 @@ pub(super) fn tool_definition(name: &str, description: &str, properties: Value, 
     })
 }
 
-/// Returns the prompt section that lists the intent flows, one line each; empty without flows.
-/// `flows` are pairs of id and description. Keyword flows are matched without a model and need no
-/// entry.
+/// Returns the prompt section that lists the intent flows, one line each. Empty if there are no
+/// flows. `flows` are pairs of id and description. Leave out keyword flows, because they are
+/// matched without a model.
 pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
     intent_prompt_for(FLOW_EXECUTOR_TOOL, flows)
 }

@@ -1,4 +1,4 @@
-//! The JSON Schema of types.
+//! Converts types of the rule language to JSON Schema.
 
 use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
 use serde_json::{Map, Value as Json, json};
@@ -9,7 +9,7 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
         return json!({});
     }
     let mut types: Vec<&str> = Vec::new();
-    // A decimal is a number, or a text that writes one.
+    // A decimal is a JSON number, or a string with the digits of a number.
     if ty.kinds.overlaps(KindSet::DECIMAL) {
         types.extend(["number", "string"]);
     }
@@ -73,7 +73,8 @@ pub(crate) fn record_schema(record: &RecordType) -> Json {
     schema
 }
 
-/// Adds null to the types and to the listed values of a schema. Without either, it allows null.
+/// Makes a schema accept null: adds null to `type` and to the listed values. A schema with neither
+/// already accepts null.
 pub(crate) fn allow_null(schema: &mut Json) {
     match schema.get_mut("type") {
         Some(Json::Array(types)) => types.push(json!("null")),

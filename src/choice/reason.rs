@@ -7,8 +7,9 @@ use rulec_base::message;
 use rulec_eval::trace::{Mark, NodeKind, Note, RouteTrace, TraceNode};
 use serde_json::Value as Json;
 
-/// Explains the result of a choice for a message: one sentence per branch, in evaluation order. A
-/// choice that a model makes gives a single sentence. Fields marked `@private` are never shown.
+/// Explains the result of a choice for a message: one sentence per branch, in evaluation order. For
+/// a choice that a model makes, there is a single sentence. Fields marked `@private` are never
+/// shown.
 ///
 /// # Errors
 /// If the rules hold no choice with this name.

@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// Returns the tool definition of a choice, in the format of the chat-completions API.
 ///
 /// For a choice with conditions, the description is its `##` documentation, and the parameters are
-/// the fields that the conditions read. No parameter is required, because a branch ignores
-/// conditions on missing fields. For a choice that a model makes, this is the tool that the model
-/// calls to answer.
+/// the fields that the conditions read. No parameter is required, because a condition on a missing
+/// field is ignored. For a choice that a model makes, the result is the tool that the model calls
+/// to answer.
 ///
 /// # Errors
 /// If the rules hold no choice with this name.
@@ -27,8 +27,8 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     let program = rules.program();
     let table = &program.tables[find_choice(rules, name)?.id().index()];
     let mut ids: Vec<&str> = table.order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
-    // Rules are tried from the last branch to the first; the description lists the branches in
-    // source order.
+    // The compiled rules of a choice begin with the last branch. The description lists the branches
+    // in source order.
     ids.reverse();
     let ids: Vec<String> = ids.into_iter().map(|id| format!("`{id}`")).collect();
     let answer_sentence = format!("Answers with the branch to take: {}.", ids.join(", "));
@@ -87,7 +87,8 @@ impl ReadField {
         match (self.fields.is_empty(), self.kinds) {
             (true, Some(kinds)) => type_schema(&Ty::from_kinds(kinds)),
             (true, None) => json!({}),
-            // The field is read both as a dict and as another kind, so any value is allowed.
+            // The conditions read the field both as a dict and as another kind, so any value is
+            // allowed.
             (false, Some(kinds)) if kinds != KindSet::DICT => json!({}),
             (false, _) => json!({"type": "object", "properties": self.to_properties()}),
         }

@@ -14,11 +14,11 @@ use rulec_vm::index::TablePlan;
 use serde_json::Value as Json;
 use std::cell::{OnceCell, RefCell};
 
-/// For tables with fewer rules than this, the cost of a decision is not estimated.
+/// Minimum number of rules of a table for an estimate of the cost of its decisions.
 const MIN_PLANNED_RULES: usize = 200;
 
-/// A session that decides by one table after another. Its working memory has the size of the rules,
-/// so each analysis has only one.
+/// A session that an analysis reuses for all tables. A session per table would waste memory,
+/// because the working memory of a session grows with the number of rules.
 struct TableSession<'r> {
     rules: &'r Rules,
     /// The session, and the table by which it decides. `None` before the first decision.
@@ -43,10 +43,10 @@ impl TableSession<'_> {
 }
 
 impl Rules {
-    /// Analyses the rules. The findings are conditions that always or never hold, redundant parts,
-    /// routes that are never chosen, and messages that no route matches; they are in source order.
-    /// Warnings of the compiler ([`Rules::warnings`]) are not repeated. Findings that a comment
-    /// `# rulec: allow` names are left out.
+    /// Analyses the rules. The findings are in source order. They are conditions that always or
+    /// never hold, redundant operands of conditions, routes that are never chosen, and messages
+    /// that no route matches. Warnings of the compiler ([`Rules::warnings`]) are not repeated.
+    /// Findings that a comment `# rulec: allow` names are left out.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route odd when ctx.n > 5 and ctx.n < 3 -> h\ndefault -> h")?;
@@ -64,7 +64,7 @@ impl Rules {
     }
 
     /// Analyses the rules like [`Rules::analyse_with`]. Also returns the number of steps that the
-    /// analysis took, for tests of its bounds.
+    /// analysis took. Tests compare this number with the limit of the analysis.
     #[doc(hidden)]
     pub fn analyse_counted(&self, options: AnalysisOptions) -> Analysis {
         let set = self.rule_set();
@@ -92,9 +92,13 @@ impl Rules {
         Ok(self.with_subject(AnalysisOptions::default(), |subject| find_overlaps(subject, table)))
     }
 
-    /// Calls `ask` with the data that a static analysis needs: the program, its warnings, and
+    /// Calls `analyse` with the data that a static analysis needs: the program, its warnings, and
     /// functions that decide for example messages.
-    fn with_subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&AnalysisSubject<'_>) -> T) -> T {
+    fn with_subject<T>(
+        &self,
+        options: AnalysisOptions,
+        analyse: impl FnOnce(&AnalysisSubject<'_>) -> T,
+    ) -> T {
         let set = self.rule_set();
         let rules = &set.program.rules;
         let ids = rules.iter().zip(0..).map(|(rule, id)| ((rule.table, &*rule.name), RuleId(id)));
@@ -115,7 +119,8 @@ impl Rules {
             let plans: &Vec<TablePlan> = plans.get_or_init(|| self.plan());
             plans.iter().find(|plan| plan.table == table.0).map_or(0.0, |plan| match plan.indexed {
                 true => plan.index_cost,
-                // The model counts no calls, which each rule needs if it is tried alone.
+                // Without the index, each rule costs a function call. The cost model does not count
+                // calls, so the factor accounts for them.
                 false => 4.0 * plan.linear_cost,
             })
         };
@@ -129,7 +134,7 @@ impl Rules {
             decision_cost: &decision_cost,
             options,
         };
-        ask(&subject)
+        analyse(&subject)
     }
 
     /// Compares the rules with a newer version by meaning, not by text. The result lists added,
@@ -180,7 +185,7 @@ impl Rules {
         table_costs(&set.program, set.normal())
     }
 
-    /// Returns the same rules, set to decide with the reference evaluator.
+    /// Returns the same rules with [`Tier::Reference`], so that the reference evaluator decides.
     fn with_reference_tier(&self) -> Rules {
         self.with_tier(Tier::Reference)
     }

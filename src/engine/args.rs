@@ -1,4 +1,5 @@
-//! The arguments of handlers: their JSON Schema, and whether they fit a type of the program.
+//! The arguments that rules give to handlers: the JSON Schema of the arguments, and the check that
+//! they fit a Rust type of the program.
 
 mod probe;
 
@@ -14,7 +15,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The reason why the arguments of a handler do not fit a type of the program.
+/// The reason why the arguments of a handler do not fit a Rust type of the program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct ArgsError {
@@ -44,7 +45,8 @@ struct HandlerArguments<'r> {
 }
 
 impl<'r> HandlerArguments<'r> {
-    /// Returns the arguments of a handler; no list if no route leads to it and it is not declared.
+    /// Returns the arguments of a handler. There is no list if the rules neither declare the
+    /// handler nor have a route to it.
     fn of_handler(program: &'r Program, handler: &str) -> HandlerArguments<'r> {
         let mut declarations = program.handlers.iter().flatten();
         if let Some(declared) = declarations.find(|declared| *declared.name == *handler) {
@@ -91,13 +93,13 @@ impl Rules {
     }
 
     /// Returns the JSON Schema (draft 2020-12) of the arguments that the rules give to a handler.
-    /// `None` if the rules neither declare the handler nor lead to it. If the rules do not declare
-    /// the handler, the schema has the arguments of all its routes. A required argument whose value
-    /// is missing is null; [`missing_args`](super::Decision::missing_args) lists it.
+    /// `None` if the rules neither declare the handler nor have a route to it. If the rules do not
+    /// declare the handler, the schema has the arguments of all its routes. A required argument
+    /// whose value is missing is null; [`missing_args`](super::Decision::missing_args) lists it.
     ///
     /// ```
-    /// let rules = rulec::Rules::from_text("handler files(limit: int)\ndefault -> files(limit:
-    /// 20)")?; let schema = rules.args_schema("files").unwrap();
+    /// let rules = rulec::Rules::from_text("handler files(limit: int)\ndefault -> files(limit: 20)")?;
+    /// let schema = rules.args_schema("files").unwrap();
     /// assert_eq!(schema["properties"]["limit"]["type"], "integer");
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
@@ -128,13 +130,14 @@ impl Rules {
         Some(with_dialect(schema))
     }
 
-    /// Checks that the arguments that the rules give to a handler fit a type of the program, so
-    /// that [`Decision::args_as`](super::Decision::args_as) succeeds. Call it at start-up.
+    /// Checks that the arguments that the rules give to a handler fit the Rust type `T`. If so,
+    /// [`Decision::args_as`](super::Decision::args_as) succeeds. Call it at start-up.
     ///
     /// The check finds missing and unknown arguments and wrong kinds of values. It does not find
     /// values that the type's own code refuses, such as a text that is no variant of an enum. If
-    /// the rules declare the handler, each declared type must fit completely. Otherwise an inferred
-    /// type must fit partly, because it may be wider than its values.
+    /// the rules declare the handler, `T` must accept every kind of value of each declared type.
+    /// Otherwise the types are inferred, and an inferred type may be wider than the real values.
+    /// `T` must then accept at least one kind.
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
@@ -143,8 +146,9 @@ impl Rules {
     ///     limit: u32,
     /// }
     ///
-    /// let rules = rulec::Rules::from_text("handler files(limit: string)\ndefault -> files(limit:
-    /// \"all\")")?; let error = rules.check_args::<Listing>("files").unwrap_err();
+    /// let text = "handler files(limit: string)\ndefault -> files(limit: \"all\")";
+    /// let rules = rulec::Rules::from_text(text)?;
+    /// let error = rules.check_args::<Listing>("files").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "the rules give `files` the argument `limit` of type string, but the program takes u32"
@@ -153,7 +157,8 @@ impl Rules {
     /// ```
     ///
     /// # Errors
-    /// If the arguments do not fit, or if the rules neither declare the handler nor lead to it.
+    /// If the arguments do not fit, or if the rules neither declare the handler nor have a route to
+    /// it.
     pub fn check_args<T: DeserializeOwned>(&self, handler: &str) -> Result<(), ArgsError> {
         let arguments = HandlerArguments::of_handler(self.program(), handler);
         if arguments.lists.is_empty() {

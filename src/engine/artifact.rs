@@ -35,7 +35,7 @@ impl Rules {
         Compiler::new().load_artifact_path(path)
     }
 
-    /// Returns the rules as an artifact. Loaded again, the rules decide and explain as before,
+    /// Returns the rules as an artifact. The loaded artifact decides and explains like these rules,
     /// without compilation. `strip_source` leaves out the source text; explanations then give the
     /// position of a condition but not its text.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
@@ -75,8 +75,8 @@ impl Compiler {
         self
     }
 
-    /// Loads an artifact. Checks the hash of the content, verifies the program, and links and
-    /// checks host functions as in compilation.
+    /// Loads an artifact. Checks the hash of the content and verifies the program. Links the host
+    /// functions, with the same type checks as the compiler.
     ///
     /// # Errors
     /// If the bytes are not an artifact of this version of rulec, or are damaged. Also if a host
@@ -99,7 +99,7 @@ impl Compiler {
             return Err(unreadable(&message!("it is over 4 GiB")));
         }
         self.load_artifact(&bytes).map_err(|mut error| {
-            error.name_artifact(&path.display().to_string());
+            error.set_artifact_name(&path.display().to_string());
             error
         })
     }
@@ -147,7 +147,8 @@ impl Compiler {
             let set = RuleSet { may_compile: is_signed, ..set };
             return Ok(self.with_sources(set, sources, warnings));
         }
-        // The rules compiled when the artifact was built, so errors without a span mean damage.
+        // The rules compiled when the artifact was built. So an error without a source position
+        // means that the artifact is damaged.
         diagnostics.retain(Diagnostic::is_error);
         match diagnostics.iter().find(|error| error.span().is_none()) {
             Some(error) => Err(damaged_error(&error.message)),

@@ -1,5 +1,5 @@
-//! Async host functions. A condition cannot wait, so a decision only notes which calls it lacks.
-//! The calls are then awaited, and the decision is made again with their results.
+//! Async host functions. A condition cannot wait, so a decision records the calls whose results it
+//! lacks. These calls are then awaited, and the decision is made again with their results.
 
 use super::host_registry::{HostFunction, HostResult, unfit_result};
 use rulec_eval::host::{HostFn, panic_text};
@@ -17,14 +17,15 @@ use std::task::{Context, Poll};
 /// Maximum number of calls that one decision awaits at the same time.
 const MAX_CONCURRENT_CALLS: usize = 32;
 
-/// Maximum number of times that calls are awaited for one decision. Each time after the first is
-/// for calls whose arguments are results of earlier calls.
+/// Maximum number of rounds for one decision. A round awaits all recorded calls. Further rounds are
+/// for calls whose arguments depend on the results of earlier calls.
 const MAX_ROUNDS: usize = 64;
 
 type CallResult = Result<Json, String>;
 type CallFuture = Pin<Box<dyn Future<Output = CallResult> + Send>>;
 
-/// A call of an async function: the number of the function, and its arguments as JSON text.
+/// The key of a call in the maps of [`Calls`]: the number of the async function, and the arguments
+/// as JSON text.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
     function: u64,
@@ -37,8 +38,8 @@ struct Calls {
     results: HashMap<CallKey, CallResult>,
     /// The calls without a result yet.
     pending: HashMap<CallKey, CallFuture>,
-    /// Whether a call without a result fails, because there were too many rounds.
-    closed: bool,
+    /// Whether all rounds are used up. A call without a result then fails.
+    rounds_exhausted: bool,
 }
 
 thread_local! {
@@ -50,9 +51,10 @@ thread_local! {
 ///
 /// `decide` is any code that decides without waiting: [`Rules::decide`](super::Rules::decide),
 /// [`LiveRules::decide_in`](super::LiveRules::decide_in), an explanation, or a payload's
-/// validation. It is called once, and once more after the calls that it lacked were awaited. A call
-/// whose arguments depend on another call adds a round. So `decide` should have no other effects,
-/// and a function may be called that the final decision does not need. Equal calls are made once.
+/// validation. It is called at least twice if it lacks the result of a call: first to find the
+/// calls, then with their results. A call whose arguments depend on the result of another call adds
+/// a round. So `decide` should have no side effects. A host function may be called although the
+/// final decision does not need its result. Equal calls are made only once.
 ///
 /// At most 32 calls run at the same time. Set time limits inside the functions, or around the
 /// returned future. The future needs no particular async runtime.
@@ -91,7 +93,7 @@ thread_local! {
 pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
     let (mut results, mut round) = (HashMap::new(), 0);
     loop {
-        let calls = Calls { results, closed: round == MAX_ROUNDS, ..Calls::default() };
+        let calls = Calls { results, rounds_exhausted: round == MAX_ROUNDS, ..Calls::default() };
         let (decision, calls) = with_calls(calls, &decide);
         if calls.pending.is_empty() {
             return decision;
@@ -103,9 +105,10 @@ pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
     }
 }
 
-/// Runs `decide` with these calls, and returns the calls afterwards.
+/// Runs `decide` with `calls` as the calls of this thread. Returns the decision, and `calls` with
+/// the calls that the decision added.
 fn with_calls<T>(calls: Calls, decide: impl Fn() -> T) -> (T, Calls) {
-    // Puts the calls of an outer decision back, also after a panic.
+    // Restores the calls of an outer decision, also after a panic.
     let outer = scopeguard::guard(CALLS.replace(Some(calls)), |outer| drop(CALLS.replace(outer)));
     let decision = decide();
     let calls = CALLS.take();
@@ -113,7 +116,7 @@ fn with_calls<T>(calls: Calls, decide: impl Fn() -> T) -> (T, Calls) {
     (decision, calls.unwrap_or_default())
 }
 
-/// Awaits all calls.
+/// Awaits all calls, at most [`MAX_CONCURRENT_CALLS`] at the same time.
 async fn await_all(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallResult)> {
     let (mut waiting, mut running, mut finished) = (pending.into_iter(), Vec::new(), Vec::new());
     poll_fn(move |context| {
@@ -129,7 +132,7 @@ async fn await_all(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallR
             });
             match (running.is_empty() && waiting.len() == 0, finished.len() > before) {
                 (true, _) => return Poll::Ready(std::mem::take(&mut finished)),
-                // Calls that take the place of finished ones must be polled too.
+                // Finished calls made room for waiting calls, which must be polled too.
                 (false, true) if waiting.len() > 0 => {}
                 (false, _) => return Poll::Pending,
             }
@@ -143,9 +146,10 @@ fn poll_call(future: &mut CallFuture, context: &mut Context<'_>) -> Poll<CallRes
         .unwrap_or_else(|panic| Poll::Ready(Err(panic_text(&*panic))))
 }
 
-/// Converts an async function to the form that the engines call. Inside [`decide_async`], a call
-/// without a result is noted and counts as missing. Outside it, each call fails.
-pub(super) fn awaited<Args, F, R>(function: F) -> HostFn
+/// Wraps an async function as a sync function, which the engines can call. Inside [`decide_async`],
+/// a call without a result is recorded and its result counts as missing. Outside [`decide_async`],
+/// each call fails.
+pub(super) fn wrap_async<Args, F, R>(function: F) -> HostFn
 where
     F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
     R: HostResult,
@@ -160,7 +164,7 @@ where
         if let Some(result) = known_result(&key) {
             return result;
         }
-        // No borrow is held here, because the function may decide too.
+        // `CALLS` is not borrowed here, because the function itself may make a decision.
         match function.call(args) {
             Ok(future) => {
                 let future: CallFuture = Box::pin(async move { future.await.into_json() });
@@ -174,14 +178,14 @@ where
     })
 }
 
-/// Returns the result of a call; `None` if the call must be made. A call that was noted before has
-/// the result null until it was awaited.
+/// Returns the result of a call; `None` if the call must be made. The result of a recorded call is
+/// null until the call was awaited.
 fn known_result(key: &CallKey) -> Option<CallResult> {
     CALLS.with_borrow(|calls| match calls {
         None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),
         Some(calls) => match calls.results.get(key) {
             Some(result) => Some(result.clone()),
-            None if calls.closed => Some(Err(format!(
+            None if calls.rounds_exhausted => Some(Err(format!(
                 "it was not called: async calls depended on others over {MAX_ROUNDS} times"
             ))),
             None => calls.pending.contains_key(key).then_some(Ok(Json::Null)),

@@ -1,4 +1,5 @@
-//! The trait that all engines implement to decide for one message.
+//! The engines that can decide, and the trait that each engine implements to decide for one
+//! message.
 
 use rulec_eval::decision::{Choice, Details};
 use rulec_eval::evaluator::Evaluator;
@@ -31,8 +32,8 @@ pub(crate) trait Engine {
     /// Computes the values of a chosen outcome: the arguments of its handler and the next nodes of
     /// its router. `None` if the outcome has no values.
     fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>>;
-    /// Adds to `details` which host functions failed, how long they ran, and which limits were
-    /// exceeded.
+    /// Adds facts about the evaluation to `details`: the failed host functions, the time in host
+    /// functions, and the exceeded limits.
     fn add_calls(&self, details: &mut Option<Box<Details>>);
 
     /// Decides, and computes the values of the chosen outcome. A single method, so that a decision

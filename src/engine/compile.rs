@@ -1,6 +1,6 @@
 //! The compiler: runs every stage from a file or a text to [`Rules`], or to the list of errors.
 
-use super::awaiting::awaited;
+use super::awaiting::wrap_async;
 use super::host_registry::{HostFunction, HostRegistry, HostResult};
 use super::set::{RuleSet, SharedRuleSet};
 use super::{Indexing, Rules, Tier};
@@ -42,8 +42,8 @@ pub struct Compiler {
     /// Root folder that imports may not leave; `None` for the folder of the compiled file.
     root: Option<PathBuf>,
     registry: HostRegistry,
-    /// Whether host functions may be missing.
-    unlinked: bool,
+    /// Whether the rules may declare host functions that are not registered.
+    allow_missing: bool,
     tier: Tier,
     indexing: Indexing,
     /// Trusted keys. One of them must have signed each artifact that is loaded; empty means that
@@ -72,16 +72,17 @@ impl Compiler {
         self
     }
 
-    /// Registers an async host function. A decision with it is made inside
-    /// [`decide_async`](super::decide_async), which awaits the calls. Any other decision counts its
-    /// results as missing and reports a failure. The routers of `rulec-runtime` await it.
+    /// Registers an async host function. Make decisions that call it inside
+    /// [`decide_async`](super::decide_async), which awaits the calls. The routers of
+    /// `rulec-runtime` do this. In any other decision, each result counts as missing, and a failure
+    /// is reported.
     #[must_use]
     pub fn async_function<Args, F, R>(mut self, name: &str, function: F) -> Self
     where
         F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
         R: HostResult,
     {
-        self.registry.add_async::<Args, F, R>(name, awaited(function));
+        self.registry.add_async::<Args, F, R>(name, wrap_async(function));
         self
     }
 
@@ -134,11 +135,12 @@ impl Compiler {
         self
     }
 
-    /// Allows host functions to be missing; their results then count as missing. This is for tools
-    /// that inspect rules without the embedding program.
+    /// Allows rules to declare host functions that are not registered; the results of these
+    /// functions count as missing. This is for tools that inspect rules without the embedding
+    /// program.
     #[must_use]
     pub fn allow_missing_functions(mut self) -> Self {
-        self.unlinked = true;
+        self.allow_missing = true;
         self
     }
 
@@ -151,7 +153,7 @@ impl Compiler {
         self.compile_with(&disk, &name)
     }
 
-    /// Returns a loader for the root folder of a path, and the path relative to the root.
+    /// Returns a loader for the root folder, and `path` relative to the root folder.
     #[doc(hidden)]
     pub fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
         let root = match &self.root {
@@ -175,7 +177,7 @@ impl Compiler {
         let Some(name) = name else {
             return Err(unreadable(&message!("it is outside the root folder")));
         };
-        // Loaders take paths with `/`, whatever the separator of the operating system is.
+        // Loaders expect `/` as the path separator on all operating systems.
         let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         Ok((disk, name.join("/")))
     }
@@ -201,7 +203,7 @@ impl Compiler {
         let mut loaded = self.read_sources(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
         let mut allows = check::Suppressions::new(&loaded);
-        // The syntax trees are large and no longer needed. Another thread frees them.
+        // The syntax trees are no longer needed. They are large, so another thread frees them.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
         let finish = || self.compile_checked(threads, loaded, program, found, &mut allows);
         threads.run_both(statements, || drop(trees), finish).1
@@ -228,10 +230,11 @@ impl Compiler {
     /// Returns the host functions that a program declares. Adds a diagnostic for each function that
     /// is missing or has other types.
     pub(super) fn link_hosts(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
-        self.registry.link_hosts(program, self.unlinked, diagnostics)
+        self.registry.link_hosts(program, self.allow_missing, diagnostics)
     }
 
-    /// Compiles a checked program and adds the diagnostics `found` to the result.
+    /// Compiles a checked program. `found` are the diagnostics of the checker, which are added to
+    /// the result.
     pub(super) fn compile_checked(
         &self,
         threads: Threads,
@@ -362,7 +365,7 @@ impl CompileError {
     }
 
     /// Adds the file name of an artifact to errors that have no source position.
-    pub(super) fn name_artifact(&mut self, name: &str) {
+    pub(super) fn set_artifact_name(&mut self, name: &str) {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
             diagnostic.message = message!("`{name}`: {}", diagnostic.message);
         }
@@ -424,7 +427,8 @@ impl fmt::Debug for CompileError {
     }
 }
 
-/// Creates an error with one diagnostic, which must not refer to a source text.
+/// Creates an error with one diagnostic. The diagnostic must not have a span, because the error has
+/// no source texts.
 impl From<Diagnostic> for CompileError {
     fn from(diagnostic: Diagnostic) -> CompileError {
         CompileError { diagnostics: vec![diagnostic], sources: SourceMap::new() }

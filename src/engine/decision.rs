@@ -34,12 +34,11 @@ use std::time::Duration;
 pub struct Decision {
     pub(super) rules: Arc<RuleSetHandle>,
     pub(super) entry: TableId,
-    /// The segment (routes added by edits and compiled together) that contains the chosen
-    /// statement. `None` if live rules compiled the statement with all other statements, or if the
-    /// rules cannot be edited.
+    /// The rules that contain the chosen statement, if it is a route that was inserted into live
+    /// rules. Inserted routes are compiled apart from `rules`. `None` for all other statements.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
-    /// The chosen statement, by its id in the program of `segment` or, without a segment, of
-    /// `rules`.
+    /// The chosen statement. Its id refers to the program of `segment`, or of `rules` if `segment`
+    /// is `None`.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: TableTrail,
     /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
@@ -63,10 +62,11 @@ pub struct FlowHit<'r> {
 /// The nodes to which a router sends the output of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
-    /// The ids of the nodes. Targets such as `next[0]` stay unresolved text if the message has no
-    /// list `next`.
+    /// The ids of the nodes. A target such as `next[0]` refers to the list `next` of the message.
+    /// Without that list, the target stays as text.
     pub nodes: &'d [String],
-    /// Whether the router's route leads back in a loop.
+    /// Whether the rules mark this result of the router with `loopback`: the workflow returns to an
+    /// earlier node.
     pub loopback: bool,
 }
 
@@ -136,8 +136,8 @@ impl Decision {
         self.target().map_or(&[], |handler| self.permissions_required_by(handler))
     }
 
-    /// Returns the permissions that the rules of this decision require for any handler, chosen or
-    /// not.
+    /// Returns the permissions that the rules of this decision require for `handler`, which need
+    /// not be the chosen handler.
     pub fn permissions_required_by(&self, handler: &str) -> &[Arc<str>] {
         self.rules.program.required_permissions(handler)
     }
@@ -147,7 +147,7 @@ impl Decision {
         self.details.as_deref().map_or(&*NO_ARGS, |details| &details.args)
     }
 
-    /// Returns the places in the arguments whose values are decimals. Unstable.
+    /// Returns the paths in the arguments whose values are exact decimals. Unstable.
     #[doc(hidden)]
     pub fn exact_args(&self) -> ExactPlaces {
         let mut places = ExactPlaces::default();
@@ -181,7 +181,8 @@ impl Decision {
         T::deserialize(self.args())
     }
 
-    /// Returns the constants given with the target in the rules; empty if there are none.
+    /// Returns the constants that the rules give after the target, as in `-> files { type:
+    /// "listing" }`. Empty if there are none.
     pub fn metadata(&self) -> &Map<String, Json> {
         match self.outcome() {
             Some(Outcome::Handler { metadata, .. }) => metadata,
@@ -242,7 +243,7 @@ impl Decision {
         }
     }
 
-    /// Returns a message for logs: the values of `@private` fields are masked.
+    /// Returns `message` for logs: the values of `@private` fields are masked.
     pub fn masked_message(&self, message: &Json) -> Json {
         trace::mask_message(&self.rules.program, message)
     }
@@ -252,8 +253,8 @@ impl Decision {
         self.details_list(|details| &details.breaches)
     }
 
-    /// Returns why nothing was decided: the message is not an object. `None` if the message was
-    /// decided.
+    /// Returns an error text if the message is not an object, because then nothing was decided.
+    /// Otherwise `None`.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("default -> chat")?;

@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Selects the engine for one entry. Has the configured settings, and the engine that was selected
-/// for each form of message.
+/// Selects the engine for one entry. It keeps the configured settings and caches the selected
+/// engine for each form of message (JSON tree or slots).
 pub(super) struct EngineChoice {
     tier: Tier,
     indexing: Indexing,
@@ -46,9 +46,9 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. While
-    /// the JIT may still compile the rule set, a selection of the VM is not cached, so the next
-    /// call selects again.
+    /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. The
+    /// selection is cached, except if the VM was selected and the JIT may still compile the rule
+    /// set. The next call then selects again.
     #[inline(always)]
     pub fn backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
         let cached_backend = if is_tree { &mut self.tree_backend } else { &mut self.slots_backend };
@@ -114,7 +114,8 @@ impl EngineChoice {
 
     /// Evaluates the entry for a prepared message. Returns only the chosen statement, without
     /// arguments.
-    // Inlined into callers: for a single route, call overhead is a fifth of the work.
+    // Inlined into callers: in a rule set with a single route, the call would take a fifth of the
+    // time.
     #[inline(always)]
     pub fn choose(
         &mut self,
@@ -123,7 +124,7 @@ impl EngineChoice {
         scratch: &mut Scratch,
         prepared: &PreparedMessage<'_>,
     ) -> Choice {
-        // Try machine code first: then no other engine needs to be selected or set up.
+        // Try machine code first, because it needs no further selection or setup.
         #[cfg(feature = "jit")]
         if let Some(code) = &self.code
             && prepared.generation == generation
@@ -174,7 +175,8 @@ impl EngineChoice {
     }
 
     /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
-    /// `without_lock` receives a closure that decides. `without_lock` must run this closure.
+    /// `without_lock` receives a closure that decides, and must run it. The caller can release a
+    /// lock on the value before it runs the closure.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -203,8 +205,8 @@ impl EngineChoice {
         Ok(decision.unwrap_or_else(|| self.decide(rules, scratch, Input::Tree(&message))))
     }
 
-    /// Evaluates the entry for a message that `source` reads from `data` into slots. `None` if the
-    /// message must be read as a JSON tree.
+    /// Evaluates the entry for a message in another format: `source` reads it from `data` into
+    /// slots. `None` if the message must be read as a JSON tree.
     pub fn decide_from<D: ?Sized>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -227,8 +229,8 @@ impl EngineChoice {
         self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
     }
 
-    /// Returns every route whose condition holds for a message that `source` reads from `data` into
-    /// slots. `None` if the message must be read as a JSON tree.
+    /// Returns every route whose condition holds for a message in another format: `source` reads it
+    /// from `data` into slots. `None` if the message must be read as a JSON tree.
     pub fn matched_from<D: ?Sized>(
         &mut self,
         rules: &RuleSet,
@@ -242,8 +244,8 @@ impl EngineChoice {
         })
     }
 
-    /// Binds the engine to the message and runs `work` with it. Inlined, because `work` is often
-    /// one call, and an indirect call would be noticeable for small rule sets.
+    /// Binds the engine to the message and runs `work` with it. Inlined, because `work` is often a
+    /// single call. For small rule sets, the cost of an indirect call would be noticeable.
     #[inline(always)]
     fn run_with_engine<T>(
         &mut self,
@@ -267,7 +269,7 @@ impl EngineChoice {
                     _ => {}
                 }
                 let mut vm = Vm::over_json(&rules.bytecode, &rules.hosts, tree, scratch);
-                rules.lend_index(&mut vm, self.indexing);
+                rules.attach_index(&mut vm, self.indexing);
                 work(&mut vm)
             }
             Input::Slots(slots, _) => {
@@ -279,7 +281,7 @@ impl EngineChoice {
                     return work(&mut code.over_slots(&rules.hosts, slots, scratch));
                 }
                 let mut vm = Vm::over_slots(&rules.bytecode, &rules.hosts, slots, scratch);
-                rules.lend_index(&mut vm, self.indexing);
+                rules.attach_index(&mut vm, self.indexing);
                 work(&mut vm)
             }
         }
@@ -311,8 +313,8 @@ impl RuleSet {
         Backend::Vm
     }
 
-    /// Reports whether the JIT may still replace the VM for this rule set. Also counts the
-    /// decision, because the number of decisions triggers compilation.
+    /// Reports whether the JIT may still replace the VM for this rule set. Also counts a decision:
+    /// after enough decisions, the JIT compiles the rule set.
     fn may_get_machine_code(&self, tier: Tier, is_tree: bool) -> bool {
         #[cfg(feature = "jit")]
         if tier == Tier::Auto
@@ -339,7 +341,7 @@ impl RuleSet {
 
     /// Lets a VM use the index, if the setting allows the index.
     #[inline]
-    pub fn lend_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
+    pub fn attach_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
         match indexing {
             Indexing::Never => {}
             Indexing::Auto => {

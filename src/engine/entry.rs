@@ -49,7 +49,8 @@ impl UnknownEntry {
     }
 }
 
-/// Suggests the nearest of the known names, or lists the known names.
+/// Returns a help text that suggests the most similar known name, or else lists all known names.
+/// `there_are` introduces the list.
 fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
@@ -75,7 +76,8 @@ impl<'r> Entry<'r> {
         &self.program().tables[self.table.index()].name
     }
 
-    /// Returns the places in messages where numbers keep their digits. Unstable.
+    /// Returns the message fields whose numbers are read as exact decimals, not as floats.
+    /// Unstable.
     #[doc(hidden)]
     pub fn exact_places(&self) -> &'r ExactPlaces {
         &self.rules.set.exact_places
@@ -103,8 +105,8 @@ impl<'r> Entry<'r> {
         Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
     }
 
-    /// Makes a session of the same rules decide for this entry. The session keeps its working
-    /// memory, which has the size of the rules.
+    /// Switches `session` to this entry. The session must have the same rules. It keeps its working
+    /// memory, whose size grows with the number of rules.
     pub(super) fn continue_session(&self, session: &mut Session) {
         session.set_choice(self.new_engine_choice());
     }
@@ -159,9 +161,9 @@ impl<'r> Entry<'r> {
         self.decide_value_without_lock(message, |decide| decide())
     }
 
-    /// Like [`Entry::decide_value`], for a caller whose values are readable only under a lock.
-    /// After the value is read, `without_lock` receives the rest of the work as a closure.
-    /// `without_lock` must release the lock and run the closure. Unstable.
+    /// Like [`Entry::decide_value`], for a caller that must hold a lock while the value is read.
+    /// After the value is read, `without_lock` receives a closure that decides. `without_lock` must
+    /// release the lock and run the closure. Unstable.
     #[doc(hidden)]
     pub fn decide_value_without_lock<T: Serialize>(
         &self,
@@ -173,8 +175,8 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Decides for a message that the same rules prepared. A message that other rules prepared is
-    /// read again.
+    /// Decides for a message that [`Rules::prepare`](super::Rules::prepare) has read. If other
+    /// rules prepared the message, the message is read again.
     pub fn decide_prepared(&self, message: &PreparedMessage<'_>) -> Decision {
         self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.decide_prepared(rules, scratch, message)
@@ -219,8 +221,8 @@ impl<'r> Entry<'r> {
 
     /// Returns the handlers that a decision could select if the caller added fields that the
     /// message lacks. These are the handlers of routes whose condition is true or unknown, up to
-    /// the first route whose condition is true. A jump counts as all handlers of its table. The
-    /// names are sorted, without duplicates.
+    /// the first route whose condition is true. A jump (`goto`) counts as all handlers of the table
+    /// to which it leads. The names are sorted, without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
         if !message.is_object() {
             return Vec::new();
@@ -244,11 +246,11 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Evaluates the decision and counts the result of every evaluated condition in `truths`, for
-    /// coverage. This includes conditions inside computed arguments.
+    /// Evaluates the decision, and counts the result of every evaluated condition in `coverage`.
+    /// This includes conditions inside computed arguments.
     #[doc(hidden)]
-    pub fn count_conditions(&self, message: &Json, truths: &mut ConditionCoverage) {
-        self.rules.set.with_evaluator(message, |evaluator| truths.count_decision(evaluator, self.table));
+    pub fn count_conditions(&self, message: &Json, coverage: &mut ConditionCoverage) {
+        self.rules.set.with_evaluator(message, |evaluator| coverage.count_decision(evaluator, self.table));
     }
 }
 

@@ -22,7 +22,8 @@ use time::OffsetDateTime;
     note = "it takes `bool`, integers, floats, `String`, `&str`, `OffsetDateTime`, `serde_json::Value`, or a `Vec` of these"
 )]
 pub trait HostArgument {
-    /// This type, for a value that lives as long as `'v`.
+    /// The converted argument. It may borrow from the rule value, which lives for `'v`: for `&str`,
+    /// this type is `&'v str`.
     #[doc(hidden)]
     type Given<'v>;
     /// The kinds of rule values that convert to this type.
@@ -37,8 +38,8 @@ pub trait HostArgument {
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Unfit {
-    /// The value is of another kind. For example, it is a list element that is not of the declared
-    /// element type. The result of the call is then missing.
+    /// The value is of another kind, such as a list element that is not of the declared element
+    /// type. The result of the call then counts as missing.
     Kind,
     /// The number is outside the range of this Rust type.
     Range(&'static str),
@@ -56,8 +57,8 @@ pub enum Unfit {
     note = "an async function is registered with `Compiler::async_function`"
 )]
 pub trait HostResult {
-    /// The kinds of rule values to which this type converts; empty if they are known only after the
-    /// call.
+    /// The kinds of rule values to which this type converts. Empty if the kind depends on the
+    /// returned value.
     #[doc(hidden)]
     const KINDS: KindSet;
     /// Converts the result to JSON; the error is the function's own error as text.
@@ -224,14 +225,16 @@ pub trait HostFunction<Args>: Send + Sync + 'static {
     /// The kinds of rule values that each argument accepts.
     #[doc(hidden)]
     const ARGS: &'static [KindSet];
-    /// Calls the function. The error is the first argument that does not fit, with its position.
+    /// Calls the function. If an argument does not fit, the error is the index of the first such
+    /// argument, and the reason.
     #[doc(hidden)]
     fn call(&self, args: &[Value<'_>]) -> Result<Self::Output, (usize, Unfit)>;
 }
 
 macro_rules! host_functions {
     ($(($($arg:ident $at:literal),*);)*) => {$(
-        // The first bound finds the argument types; the second lets a `&str` be of any lifetime.
+        // The first bound lets the compiler infer the argument types. The second bound accepts a
+        // `&str` of any lifetime.
         impl<Func, R, $($arg),*> HostFunction<($($arg,)*)> for Func
         where
             Func: Fn($($arg),*) -> R + for<'v> Fn($($arg::Given<'v>),*) -> R + Send + Sync + 'static,
@@ -266,7 +269,8 @@ host_functions! {
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
 }
 
-/// Converts an argument that does not fit to the result of the call.
+/// Returns the result of a call that was not made, because an argument does not fit. A value of
+/// another kind gives null, and a number out of range gives an error.
 pub(super) fn unfit_result((at, unfit): (usize, Unfit)) -> Result<Json, String> {
     match unfit {
         Unfit::Kind => Ok(Json::Null),
@@ -300,7 +304,8 @@ impl HostRegistry {
         self.functions.insert(name.to_owned(), registered);
     }
 
-    /// Adds an async function with the types of `F`, in the form that the engines call.
+    /// Adds an async function. `F` defines its argument types; `function` is its sync wrapper,
+    /// which the engines call.
     pub(super) fn add_async<Args, F: HostFunction<Args>, R: HostResult>(
         &mut self,
         name: &str,
@@ -314,18 +319,19 @@ impl HostRegistry {
     /// number.
     pub(super) fn add_untyped(&mut self, name: &str, arity: Option<usize>, function: HostFn) {
         let args = arity.map(|arity| Cow::Owned(vec![KindSet::ALL; arity]));
-        // An empty set of result kinds passes every check; results are converted when called.
+        // An empty set of result kinds passes every type check. The result of each call is checked
+        // instead.
         let registered = RegisteredHost { args, result: KindSet::EMPTY, function };
         self.functions.insert(name.to_owned(), registered);
     }
 
     /// Returns the declared functions in the order of their declarations, including the built-in
-    /// request analysis. Reports missing functions and type mismatches. If `unlinked`, every
-    /// function of the embedding program is replaced by one that returns null.
+    /// request analysis. Reports missing functions and type mismatches. If `allow_missing` is true,
+    /// every function of the embedding program is replaced by a function that returns null.
     pub(super) fn link_hosts(
         &self,
         program: &Program,
-        unlinked: bool,
+        allow_missing: bool,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<Host> {
         let mut link = |declared: &Extern| {
@@ -343,7 +349,7 @@ impl HostRegistry {
                         None
                     }
                 },
-                None if unlinked => {
+                None if allow_missing => {
                     Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)), work: None })
                 }
                 None => self.link_one(declared, diagnostics),

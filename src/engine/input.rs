@@ -36,13 +36,14 @@ pub(crate) enum Input<'m> {
 }
 
 impl<'m> Input<'m> {
-    /// True for a message that is not an object. It cannot be decided, and nothing is chosen.
+    /// True if the message is not an object. No engine runs for such a message, and nothing is
+    /// chosen.
     pub fn is_refused(self) -> bool {
         matches!(self, Input::Tree(message) if !message.is_object())
     }
 
-    /// Returns the slot values that a source has read into `fill`. `None` if the message violates
-    /// the `input` declaration, because violations are computed from the whole JSON tree.
+    /// Returns the slot values in `fill`, into which a message was read. `None` if the message
+    /// violates the `input` declaration, because violations are computed from the whole JSON tree.
     pub fn from_filled_slots(fill: &'m SlotFiller<'_>) -> Option<Input<'m>> {
         fill.satisfies_contract().then(|| Input::Slots(fill.slots(), &[]))
     }

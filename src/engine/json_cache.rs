@@ -7,15 +7,16 @@ use std::sync::OnceLock;
 
 /// Cache of the serialized decisions of a rule set; each is serialized on first use.
 #[derive(Default)]
-pub(crate) struct AnswerCache(OnceLock<Box<[CachedAnswer]>>);
+pub(crate) struct DecisionCache(OnceLock<Box<[CachedDecision]>>);
 
-/// The fields of one serialized decision without the braces, empty until they are first needed.
-type CachedAnswer = OnceLock<Box<[u8]>>;
+/// The JSON fields of one decision without the braces of the object. Empty until they are first
+/// needed.
+type CachedDecision = OnceLock<Box<[u8]>>;
 
-impl AnswerCache {
+impl DecisionCache {
     /// Returns the cached JSON fields of a decision of `entry`. `chosen` is the chosen statement,
-    /// which must be in the entry's own table, or `None` if nothing was chosen. Calls `write` only
-    /// if the fields are not cached yet.
+    /// or `None` if nothing was chosen. The statement must be in the table of `entry`, not in a
+    /// table to which a jump leads. Calls `write` only if the fields are not cached yet.
     #[inline]
     pub fn get_or_write(
         &self,
@@ -25,13 +26,13 @@ impl AnswerCache {
         write: impl FnOnce() -> Vec<u8>,
     ) -> Option<&[u8]> {
         let (rules, tables) = (program.rules.len(), program.tables.len());
-        let cached_answers =
-            self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| CachedAnswer::new()).collect());
+        let cached_decisions =
+            self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| CachedDecision::new()).collect());
         let index = match chosen {
             Some(Chosen::Rule(rule)) => rule.index(),
             Some(Chosen::Default(table)) => rules + table.index(),
             None => rules + tables + entry.index(),
         };
-        Some(cached_answers.get(index)?.get_or_init(|| write().into()))
+        Some(cached_decisions.get(index)?.get_or_init(|| write().into()))
     }
 }

@@ -1,5 +1,9 @@
-//! Rules that can be edited while they serve. Statements are inserted, replaced and removed while
-//! other threads decide; the next decision uses the edited rules. See [`LiveRules`].
+//! Rules that can be edited while other threads decide with them. Statements are inserted, replaced
+//! and removed; the next decision uses the edited rules. See [`LiveRules`].
+//!
+//! The *base* is the rule set as last compiled in full. The base and the groups of routes that were
+//! inserted since then are called *segments*. The *writer* is the mutable state, which edits
+//! change.
 
 mod background;
 mod base;
@@ -44,8 +48,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use writer::Writer;
 
-/// A rule set that can be edited while it serves. It is cheap to clone; clones share the same
-/// rules.
+/// A rule set that can be edited while other threads decide with it. It is cheap to clone; clones
+/// share the same rules.
 ///
 /// A decision sees every edit that returned before the decision began. It sees a concurrent edit
 /// completely or not at all.
@@ -84,10 +88,11 @@ struct LiveState {
     writer: Mutex<Writer>,
     /// Lock that serializes edits of statements other than routes, which recompile everything.
     recompiling: Mutex<()>,
-    /// Whether the rules were made from compiled [`Rules`], without the data that edits need.
+    /// Whether edits are refused, because the rules were made from compiled [`Rules`] and lack the
+    /// data that edits need.
     fixed: bool,
-    /// Guards, which are called before each edit and may refuse it. A guard that its owner dropped
-    /// is ignored.
+    /// Guards, which are called before each edit and may refuse it. A guard that its owner has
+    /// dropped is ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
     /// Condition variable, signalled when a merge or a compaction ends.
     idle: Condvar,
@@ -101,7 +106,7 @@ struct LiveState {
 pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 
 /// Wraps compiled rules without changing their decisions. The resulting live rules cannot be
-/// edited, because the source texts do not contain everything that was compiled.
+/// edited, because compiled rules do not keep the parsed statements.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
         let writer = Writer::new(Base::uneditable(rules), CountedFields::Uses(CountedUses::default()));
@@ -164,8 +169,9 @@ impl LiveRules {
         LiveRules::new(compiler, &MemoryLoader::new().with("<text>", text), "<text>")
     }
 
-    /// Starts background merges after this number of edits; by default the number depends on the
-    /// rules. `usize::MAX` turns background merges off; see [`LiveRules::merge`].
+    /// Sets the number of pending edits that starts a background merge. By default, the number
+    /// depends on the size of the rules. `usize::MAX` turns background merges off; see
+    /// [`LiveRules::merge`].
     #[must_use]
     pub fn merge_after(self, edits: usize) -> LiveRules {
         self.shared.merge_after.store(edits, Ordering::Relaxed);
@@ -183,7 +189,8 @@ impl LiveRules {
         decide::decide_line_in_snapshot(&self.shared.snapshot.load(), TableId(0), text)
     }
 
-    /// Returns the places in messages where numbers keep their digits. Unstable.
+    /// Returns the message fields whose numbers are read as exact decimals, not as floats.
+    /// Unstable.
     #[doc(hidden)]
     pub fn exact_places(&self) -> ExactPlaces {
         decide::exact_places(&self.shared.snapshot.load())
@@ -245,7 +252,7 @@ impl LiveRules {
                 let entry = snapshot.base.rules.entry(decision.entry()).ok();
                 return Ok(entry.map(|entry| entry.explain(message, false)));
             }
-            // The merge waits for users of the base, so release this reference first.
+            // The merge waits until no thread uses the base, so release this reference first.
             drop(snapshot);
             self.merge()?;
         }
@@ -298,11 +305,12 @@ impl LiveRules {
                 return Ok(());
             }
             let Some(edit) = parsed.pop_if(|edit| edits.len() == 1 && edit.is_of_route()) else {
-                // Recompilation waits for users of the base, so release this reference first.
+                // Recompilation waits until no thread uses the base, so release this reference
+                // first.
                 drop(base);
                 return shared.recompile(&parsed);
             };
-            // `false` if the base was replaced in the meantime; then parse the edit again.
+            // `false` means that another thread replaced the base. Then parse the edit again.
             if shared.edit_route(&base, edit, &edits[0])? {
                 return Ok(());
             }
@@ -408,8 +416,8 @@ impl LiveRules {
     }
 }
 
-/// Returns the id of the table `name`. Returns an error if there is no such entry, or if it is not
-/// a table of routes.
+/// Returns the id of the table `name`. Returns an error if no entry has this name, or if the entry
+/// is not a table of routes.
 fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {
@@ -433,8 +441,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route, which was parsed with the rules in `base`. Returns false
-    /// without an effect if a merge or recompilation has replaced `base`.
+    /// Applies an edit of one route. The edit was parsed with the rules in `base`. If a merge or
+    /// recompilation has replaced `base`, returns false and changes nothing.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
@@ -484,7 +492,7 @@ impl LiveState {
         self.snapshot.store(writer.snapshot());
     }
 
-    /// Waits until neither a merge nor a compaction is scheduled or runs.
+    /// Waits until no merge and no compaction is scheduled or running.
     fn wait_until_idle<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
         self.idle.wait_while(writer, |writer| !writer.is_idle()).unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,5 @@
-//! Sessions: entries for which everything that does not depend on the message is resolved once, so
-//! that each decision is fast.
+//! Sessions. A session selects the engine and allocates the working memory once, so that each of
+//! its decisions is fast.
 
 use super::backend::Backend;
 use super::decision::Decision;
@@ -16,11 +16,11 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// An entry with a resolved engine, its machine code, and its own working memory. A session gives
+/// An entry with the selected engine, its machine code, and its own working memory. A session gives
 /// the same results as [`Entry`](super::Entry) and is the fastest way to decide. A service keeps
 /// one session per thread.
 ///
-/// The session keeps its rules alive. Other rules need another session.
+/// The session keeps its rules alive. A session cannot be used with other rules.
 ///
 /// ```
 /// use rulec::Rules;
@@ -70,13 +70,14 @@ impl Session {
         self.engine_choice.decide_line(&self.rules, &mut self.scratch, text)
     }
 
-    /// Returns the places in messages where numbers keep their digits. Unstable.
+    /// Returns the message fields whose numbers are read as exact decimals, not as floats.
+    /// Unstable.
     #[doc(hidden)]
     pub fn exact_places(&self) -> &ExactPlaces {
         &self.rules.exact_places
     }
 
-    /// Returns the error about the JSON text of a message with private keys masked; see
+    /// Masks private keys in an error about the JSON text of a message; see
     /// [`Rules::masked_error`](super::Rules::masked_error).
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
@@ -92,13 +93,13 @@ impl Session {
         self.engine_choice.decide_value(&self.rules, &mut self.scratch, message, |decide| decide())
     }
 
-    /// Decides for a message that the same rules prepared. A message that other rules prepared is
-    /// read again.
+    /// Decides for a message that [`Rules::prepare`](super::Rules::prepare) has read. If other
+    /// rules prepared the message, the message is read again.
     pub fn decide_prepared(&mut self, message: &PreparedMessage<'_>) -> Decision {
         self.engine_choice.decide_prepared(&self.rules, &mut self.scratch, message)
     }
 
-    /// Returns only the choice that [`Session::decide_prepared`] makes. Arguments are not
+    /// Returns only the statement that [`Session::decide_prepared`] chooses. Arguments are not
     /// evaluated, and failures of host functions are not reported.
     #[inline]
     pub fn choose(&mut self, message: &PreparedMessage<'_>) -> Choice {
@@ -117,8 +118,9 @@ impl Session {
         self.engine_choice.decide_from(&self.rules, &mut self.scratch, data, source)
     }
 
-    /// Decides for slot values of a message without violations of the `input` declaration. `None`
-    /// if the message must be read as a JSON tree. Unstable.
+    /// Decides for the slot values of a message that the caller has read. The message must not
+    /// violate the `input` declaration. `None` if the message must be read as a JSON tree.
+    /// Unstable.
     #[doc(hidden)]
     pub fn decide_slots(&mut self, slots: &[Value<'_>]) -> Option<Decision> {
         self.plan()?;

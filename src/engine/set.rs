@@ -1,7 +1,7 @@
 //! A compiled rule set, and its reference counting across threads.
 
 use super::input::{Input, PreparedMessage};
-use super::json_cache::AnswerCache;
+use super::json_cache::DecisionCache;
 #[cfg(feature = "jit")]
 use super::tier_up::TierUp;
 use hashbrown::HashMap;
@@ -28,21 +28,23 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) struct RuleSet {
     pub program: Program,
-    /// The declared or inferred input, in a form that checks messages fast; `None` without both.
+    /// The declared or inferred input, in a form that checks messages fast. `None` if the input is
+    /// neither declared nor inferred.
     pub input_contract: Option<InputContract>,
     /// The normal form of the program, built on demand for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
-    /// The index that finds candidate routes. Compilation builds it if some table is faster with
-    /// it; otherwise it is built on first use.
+    /// The index that finds candidate routes. The compiler builds the index if some table is faster
+    /// with it. Otherwise it is built on first use.
     pub index: OnceLock<Index>,
     /// The plan that reads message fields into slots (one value for each field that the rules use),
     /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
-    /// The fields that the rules use, by the keys of their paths; built on first use.
+    /// The slots by the paths of their message fields; built on first use.
     pub slot_tree: OnceLock<SlotTree>,
-    pub answers: AnswerCache,
-    /// The places in messages where numbers keep their digits, because the rules read decimals.
+    pub decision_cache: DecisionCache,
+    /// The message fields that the rules read as decimals. Numbers in these fields are read
+    /// exactly, not as floats.
     pub exact_places: ExactPlaces,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
@@ -58,14 +60,15 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-/// From this number of fields on, a message is read key by key. The time then depends on the
-/// message more than on the rules.
+/// Minimum number of slots for reading a message key by key: each key of the message is looked up
+/// in the [`SlotTree`]. With fewer slots, each slot is looked up in the message.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
-/// The slots of message fields by the keys of their paths.
+/// A tree that maps the path of a message field to the slots that hold the field. Each level has
+/// one key of the path.
 #[derive(Default)]
 pub struct SlotTree {
-    /// Indexes of the slots whose paths end here.
+    /// Indexes of the slots whose paths end at this node.
     slots: Vec<usize>,
     inner: HashMap<Arc<str>, SlotTree>,
 }
@@ -78,7 +81,8 @@ impl SlotTree {
         }
     }
 
-    /// Calls `found` for each slot whose field a value has.
+    /// Calls `found` for each slot whose field exists in `json`, with the index of the slot and the
+    /// value of the field.
     fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
         self.slots.iter().for_each(|slot| found(*slot, json));
         if let Json::Object(map) = json {
@@ -88,7 +92,7 @@ impl SlotTree {
     }
 }
 
-/// A number that is not the generation of any rules.
+/// A generation that no rule set has.
 const NO_GENERATION: u64 = 0;
 
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
@@ -109,7 +113,7 @@ impl RuleSet {
             normal: OnceLock::new(),
             plan: OnceLock::new(),
             slot_tree: OnceLock::new(),
-            answers: AnswerCache::default(),
+            decision_cache: DecisionCache::default(),
             #[cfg(feature = "jit")]
             tier_up: TierUp::new(&bytecode),
             may_compile: true,
@@ -131,7 +135,7 @@ impl RuleSet {
             values,
             message,
             breaches: self.find_input_violations(message),
-            // A message that is not an object is read as a tree, which refuses it.
+            // A message that is not an object is later read as a JSON tree, where it is refused.
             generation: if message.is_object() { self.generation } else { NO_GENERATION },
         }
     }
@@ -202,8 +206,9 @@ impl RuleSet {
 }
 
 /// A reference-counted owner of a rule set. Every decision holds a reference. With a single
-/// counter, threads that decide in parallel would contend for its cache line. So each session has
-/// its own handle, and all threads without a session share [`HANDLE_COUNT`] handles.
+/// counter, threads that decide in parallel would contend for the cache line of the counter. So
+/// each session has its own handle, and all threads without a session share [`HANDLE_COUNT`]
+/// handles.
 #[repr(align(128))]
 pub(crate) struct RuleSetHandle(Arc<RuleSet>);
 

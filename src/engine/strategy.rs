@@ -1,4 +1,4 @@
-//! Settings that select the engine.
+//! The settings that select the engine: [`Tier`] and [`Indexing`].
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -40,7 +40,7 @@ impl TierUnavailable {
 }
 
 impl Tier {
-    /// All tiers, in the order of the documentation.
+    /// All engines, in the order in which the documentation lists them.
     pub const ALL: [Tier; 4] = [Tier::Auto, Tier::Reference, Tier::Vm, Tier::Jit];
 
     /// Returns the engine's name as used on the command line.

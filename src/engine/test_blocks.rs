@@ -20,11 +20,11 @@ pub struct TestOutcome {
     pub span: Span,
     /// Whether the expectation of the test was met.
     pub passed: bool,
-    /// The expected route, `default` or `none`. A route of a table is written `TABLE.ROUTE`.
-    /// Further expectations follow, as in `refunds -> refund_handler(amount: 5)`.
+    /// The expected result: the name of a route, `default` or `none`. A route of a table is written
+    /// `TABLE.ROUTE`. Other expected values follow, as in `refunds -> refund_handler(amount: 5)`.
     pub expected: String,
-    /// The chosen route and the values that the test expects, in the format of `expected`; or why
-    /// there is no result.
+    /// The chosen route and the actual values, in the format of `expected`. If there is no result,
+    /// the reason.
     pub actual: Message,
     /// The explanation of the decision; only for a failed test.
     pub explanation: Option<Explanation>,
@@ -99,42 +99,42 @@ impl Rules {
     }
 }
 
-/// Returns the outcome of a decision, reduced to the parts for which the test states an
-/// expectation.
-fn actual_outcome(asked: &Then, decision: &Decision) -> Then {
-    let select_keys = |asked: &Map<String, Json>, found: &Map<String, Json>| {
-        asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
+/// Returns the outcome of a decision, but only the values for which the test states an expectation.
+fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
+    let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
+        expected.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
     };
     let next = |next: crate::engine::NextNodes<'_>| {
         (next.nodes.iter().map(|node| node.as_str().into()).collect(), next.loopback)
     };
     // If the chosen handler differs from the expected one, its arguments differ too, so show all of
     // them.
-    let is_other_handler = asked.handler.as_ref().is_some_and(|asked| decision.target() != Some(asked));
-    let args = match is_other_handler && !asked.args.is_empty() {
+    let is_other_handler =
+        expected.handler.as_ref().is_some_and(|expected| decision.target() != Some(expected));
+    let args = match is_other_handler && !expected.args.is_empty() {
         true => decision.args().clone(),
-        false => select_keys(&asked.args, decision.args()),
+        false => select_keys(&expected.args, decision.args()),
     };
     Then {
-        handler: asked.handler.as_ref().and_then(|_| decision.target().map(Into::into)),
+        handler: expected.handler.as_ref().and_then(|_| decision.target().map(Into::into)),
         args,
-        metadata: select_keys(&asked.metadata, decision.metadata()),
-        next: asked.next.as_ref().and_then(|_| decision.next().map(next)),
+        metadata: select_keys(&expected.metadata, decision.metadata()),
+        next: expected.next.as_ref().and_then(|_| decision.next().map(next)),
         score: None,
     }
 }
 
 /// True if the expected and the actual outcome are equal; `1` and `1.0` are equal numbers.
-fn is_same_outcome(asked: &Then, came: &Then) -> bool {
-    let has_same_values = |asked: &Map<String, Json>, came: &Map<String, Json>| {
-        asked.values().zip(came.values()).all(|(asked, came)| {
-            asked == came || is_identical(Value::from_json(asked), Value::from_json(came))
+fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
+    let has_same_values = |expected: &Map<String, Json>, actual: &Map<String, Json>| {
+        expected.values().zip(actual.values()).all(|(expected, actual)| {
+            expected == actual || is_identical(Value::from_json(expected), Value::from_json(actual))
         })
     };
-    asked.handler == came.handler
-        && asked.next == came.next
-        && has_same_values(&asked.args, &came.args)
-        && has_same_values(&asked.metadata, &came.metadata)
+    expected.handler == actual.handler
+        && expected.next == actual.next
+        && has_same_values(&expected.args, &actual.args)
+        && has_same_values(&expected.metadata, &actual.metadata)
 }
 
 /// Formats a rule and its outcome in the syntax of a test.

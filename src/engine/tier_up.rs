@@ -10,9 +10,8 @@ use rulec_vm::bytecode::instr::Instr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Number of decisions that triggers compilation. At this count, the VM has spent about as much
-/// time as compilation takes.
-/// Measured in benches/notes/jit.md, "Thresholds of `auto`".
+/// Number of decisions after which a rule set is compiled. By then, the VM has spent about as much
+/// time as the compilation takes. Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const COMPILE_AFTER_DECISIONS: u32 = 10_000;
 /// Maximum number of bytecode instructions to compile; larger rule sets stay with the VM and its
 /// index.
@@ -21,10 +20,10 @@ const MAX_COMPILED_INSTRS: usize = 4_096;
 /// Maximum number of slots to compile, because machine code reserves memory for each slot.
 const MAX_COMPILED_SLOTS: usize = 256;
 
-/// Minimum score for using machine code on JSON trees. Each arithmetic or comparison instruction
-/// adds 1 to the score if it can jump, otherwise 5. Below this score the VM is as fast, because
-/// field lookups take most of the time.
-/// Measured in benches/notes/jit.md, "Thresholds of `auto`".
+/// Minimum score of a rule set for using machine code on JSON trees. Each arithmetic or comparison
+/// instruction adds 5 to the score, or 1 if the instruction can jump. Below this score the VM is as
+/// fast as machine code, because field lookups take most of the time. Measured in
+/// benches/notes/jit.md, "Thresholds of `auto`".
 const MIN_TREE_SCORE: usize = 150;
 
 /// Set while a background compilation runs; only one rule set is compiled at a time.
@@ -39,8 +38,8 @@ pub(crate) struct TierUp {
     hotness: AtomicU32,
     /// Whether the rule set is small enough to compile.
     is_small: bool,
-    /// Whether machine code pays off for JSON trees too, not only for messages already read into
-    /// slots.
+    /// Whether machine code is also faster on JSON trees. On messages that are already read into
+    /// slots, it always is.
     pays_on_trees: bool,
 }
 
@@ -72,8 +71,8 @@ impl TierUp {
         self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }
 
-    /// Reports whether machine code pays off: for JSON trees if `on_trees`, else for messages
-    /// already read into slots.
+    /// Reports whether the rule set should be compiled. `on_trees` is true for messages that are
+    /// JSON trees, and false for messages that are already read into slots.
     pub fn is_worthwhile(&self, on_trees: bool) -> bool {
         self.is_small && (self.pays_on_trees || !on_trees)
     }

@@ -16,8 +16,8 @@ pub(crate) struct ThreadWorkspace {
 }
 
 thread_local! {
-    /// The workspace of this thread. It is empty while in use, so a host function that decides gets
-    /// a new workspace.
+    /// The workspace of this thread. It is `None` while a decision uses it. So a host function that
+    /// makes a decision itself gets a new workspace.
     static WORKSPACE: RefCell<Option<Box<ThreadWorkspace>>> = const { RefCell::new(None) };
 }
 

@@ -1,5 +1,5 @@
-//! Runs `test` blocks about flows if the rules have intent flows. Each test message is matched
-//! against the patterns first, then classified.
+//! Runs the `test` blocks about flows, if the rules have intent flows. Each test message is matched
+//! against the patterns of the keyword flows, then classified.
 
 use super::{FlowMatcher, FlowSelection, message_text};
 use crate::engine::{Rules, TestOutcome};
@@ -77,8 +77,8 @@ fn expected_flow<'p>(program: &'p Program, test: &Test) -> Option<ExpectedFlow<'
     }
 }
 
-fn check_selection(matcher: &FlowMatcher, wanted: &ExpectedFlow<'_>, test: &Test) -> (bool, String) {
-    match (matcher.find(message_text(&test.message)), wanted) {
+fn check_selection(matcher: &FlowMatcher, expected: &ExpectedFlow<'_>, test: &Test) -> (bool, String) {
+    match (matcher.find(message_text(&test.message)), expected) {
         (FlowSelection::Keyword(hit), ExpectedFlow::Keyword(name)) => {
             (hit.name == *name, format_flow(Some(hit.name)))
         }
@@ -94,8 +94,8 @@ fn check_selection(matcher: &FlowMatcher, wanted: &ExpectedFlow<'_>, test: &Test
             }
         }
         (FlowSelection::Intent(hit), _) => (false, format_flow(Some(&hit.name))),
-        (FlowSelection::Nothing { .. }, wanted) => {
-            (matches!(wanted, ExpectedFlow::Nothing), format_flow(None))
+        (FlowSelection::Nothing { .. }, expected) => {
+            (matches!(expected, ExpectedFlow::Nothing), format_flow(None))
         }
     }
 }

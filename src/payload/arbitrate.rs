@@ -1,11 +1,13 @@
 //! Arbitration between several decisions that were proposed at the same time: which of them runs,
-//! and what happens to the others.
+//! and what happens to the others. Each decision is a payload, whose kind is declared by a
+//! `payload` statement.
 
 use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
 use serde::Serialize;
 
-/// The result of arbitration; each list holds decision ids.
+/// The result of arbitration between several proposed decisions. Each list contains ids of
+/// decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Arbitration {

@@ -1,5 +1,5 @@
 //! Breaking changes between two versions of payload rules: changes that may reject a payload that
-//! was accepted before.
+//! was accepted before. A *payload kind* is declared by one `payload` statement.
 
 use super::{kinds, schema};
 use crate::engine::Rules;
@@ -36,8 +36,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// Finds all breaking changes: first by comparing the schemas of the payload kinds, then by listing
-/// new rules that a schema cannot express. A rule with the same name in both versions counts as
+/// Finds all breaking changes. For each payload kind, it compares the JSON Schemas, and lists new
+/// rules that a schema cannot express. A rule with the same name in both versions counts as
 /// unchanged.
 pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     let mut all_changes = Vec::new();
@@ -48,7 +48,7 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
             continue;
         };
         collector.compare_schemas("$", &before, &after);
-        let (before, after) = (strict_rules(old.program(), kind), strict_rules(new.program(), kind));
+        let (before, after) = (rejecting_rules(old.program(), kind), rejecting_rules(new.program(), kind));
         for rule in after.difference(&before).filter(|rule| !is_field_rule(rule)) {
             collector.add_change("$", message!("the rule `{rule}` is new"));
         }
@@ -58,7 +58,7 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
 
 /// Returns the names of a payload kind's rules whose violation rejects the payload. Rules that only
 /// warn or complete the payload are left out.
-fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
+fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
     let rejects = |rule: usize| {
         let requirements = &program.requirements;
         let position = requirements.binary_search_by_key(&RuleId(rule as u32), |one| one.rule);
@@ -91,7 +91,8 @@ impl ChangeCollector<'_> {
         self.changes.push(Change { kind, path, message });
     }
 
-    /// Reports the values that the old schema allows and the new schema may reject.
+    /// Compares two schemas. Adds a change wherever the new schema may reject values that the old
+    /// schema allows.
     fn compare_schemas(&mut self, path: &str, old: &Json, new: &Json) {
         let removed_types: Vec<String> =
             allowed_types(old).difference(&allowed_types(new)).cloned().collect();

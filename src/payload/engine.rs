@@ -1,5 +1,6 @@
-//! The engine that evaluates payload rules. The values of its variables (bindings) change during a
-//! pass over the payload.
+//! The engine that evaluates the rules of a payload kind (one `payload` statement). It differs from
+//! the engines for messages: the values of variables (bindings) change while it traverses the
+//! payload, for example for each element of a list.
 
 use crate::engine::{Backend, Rules};
 use rulec_eval::evaluator::Evaluator;
@@ -20,7 +21,8 @@ pub(super) struct PayloadEngine<'a> {
     hosts: &'a [Host],
     input: &'a Json,
     arena: &'a Arena,
-    /// The cached host calls of the reference evaluator; `None` until it runs.
+    /// The cached results of host functions, for the reference evaluator. `None` until the
+    /// reference evaluator runs.
     calls: Option<HostCalls<'a>>,
 }
 
@@ -33,7 +35,8 @@ enum Evaluation<'a> {
 }
 
 impl<'a> PayloadEngine<'a> {
-    /// Creates the engine for the tier of the rules, with this number of bindings (variables).
+    /// Creates the engine that the settings of the rules select. `bindings` is the number of
+    /// variables.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
@@ -57,17 +60,18 @@ impl<'a> PayloadEngine<'a> {
         PayloadEngine { evaluation, program, hosts, input, arena, calls: None }
     }
 
-    /// Enters an `each` block over a list with this number of elements. Returns the `each` blocks
-    /// outside the new block. Pass them to [`PayloadEngine::set_enclosing_blocks`] when the block
-    /// ends. `None` if the list exceeds a limit.
+    /// Enters an `each` block (rules for each element of a list) over a list of `elements`
+    /// elements. Returns the enclosing `each` blocks, or `None` if the list exceeds a limit. When
+    /// the block ends, pass the result to [`PayloadEngine::set_enclosing_blocks`].
     pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let outer = self.arena.enclosing_blocks();
         self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);
         Some(outer)
     }
 
-    /// Sets the `each` blocks that enclose the current rule, because the limits depend on these
-    /// blocks. Both arenas are updated: the arena for explanations and the arena of the engine.
+    /// Sets the `each` blocks that enclose the current rule. The limits depend on these blocks:
+    /// they are tighter inside nested lists. Both arenas are updated: the arena for explanations
+    /// and the arena of the engine.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {

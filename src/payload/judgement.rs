@@ -1,4 +1,5 @@
-//! The result of validating a payload: the verdict, the violations and the corrections.
+//! The result of validating a payload: the verdict, the violations and the corrections. The *kind*
+//! of a payload is the name of the `payload` statement against which it is validated.
 
 use rulec_base::diag::{Language, Message};
 use rulec_lang::limits::Exceeded;
@@ -54,7 +55,7 @@ pub struct Unchecked {
     pub path: String,
     /// The reason why the rule could not be evaluated.
     pub message: Message,
-    /// What a violation of the rule does.
+    /// The effect that a violation of the rule would have, such as a rejection or a warning.
     #[serde(skip)]
     pub(super) effect: Effect,
 }
@@ -90,8 +91,8 @@ pub(super) struct Findings {
     pub remaining: Vec<Violation>,
     /// The corrected payload; `None` unless it is accepted.
     pub corrected: Option<Json>,
-    /// The corrected payload with private values masked; `None` if it contains none.
-    pub shown: Option<Json>,
+    /// The corrected payload with private values masked; `None` if it contains no private values.
+    pub masked: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
     pub exceeded: Vec<Exceeded>,
@@ -101,8 +102,8 @@ impl Judgement {
     /// Derives the verdict from the findings, and creates the judgement.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &mut findings;
-        // The defaults of optional fields may violate rules that the payload itself does not
-        // violate.
+        // The payload has no violations. But corrections may have added defaults of optional
+        // fields, which may violate rules.
         if violations.is_empty() {
             violations.clone_from(remaining);
         }
@@ -116,8 +117,8 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Creates the judgement of a payload that was not validated. `kind` is its kind as it was
-    /// given.
+    /// Creates the judgement of a payload that was not validated. `kind` is the payload kind that
+    /// the payload names, which may be unknown.
     pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
         let findings = Findings { violations: vec![violation], ..Findings::default() };
         Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback: None, findings }
@@ -172,14 +173,14 @@ impl Judgement {
     }
 
     /// Returns the corrected payload for logs, if it is accepted: values of `@private` fields are
-    /// masked, those that a correction took from the context included.
+    /// masked. This includes private values that a correction took from the context.
     pub fn masked_correction(&self) -> Option<&Json> {
         let corrected = self.corrected()?;
-        Some(self.findings.shown.as_ref().unwrap_or(corrected))
+        Some(self.findings.masked.as_ref().unwrap_or(corrected))
     }
 
-    /// Returns the kind to propose instead, if this payload is rejected and its kind has a
-    /// fallback.
+    /// Returns the payload kind to propose instead, if this payload is rejected and its kind
+    /// declares a fallback.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Paths from the top of a payload to a value.
+//! Paths from the root of a payload to a value, such as `$.nodes[2].url`.
 
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -10,9 +10,9 @@ pub(super) enum PathStep<K> {
     Index(usize),
 }
 
-/// The path from the top of the payload to a value.
+/// The path from the root of the payload to a value, with borrowed keys.
 pub(super) type Path<'a> = SmallVec<[PathStep<&'a str>; 6]>;
-/// A path with owned keys, which outlives the pass over the payload.
+/// A path with owned keys, which can outlive the payload.
 pub(super) type OwnedPath = Vec<PathStep<String>>;
 
 /// Formats a path for reports, as in `$.nodes[2]["x-y"]`.
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_written_with_dots_where_keys_are_identifiers() {
+    fn paths_use_dots_where_keys_are_identifiers() {
         let check = |path: &[PathStep<&str>], expected: &str| assert_eq!(format_path(path), expected);
         check(&[], "$");
         check(&[PathStep::Key("nodes"), PathStep::Index(3), PathStep::Key("node_id")], "$.nodes[3].node_id");

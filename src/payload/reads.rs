@@ -1,5 +1,5 @@
-//! Finds the fields that the conditions of a payload's rules read, directly or through named
-//! values.
+//! Finds the fields that the conditions of a payload's rules read, directly or through named values
+//! (`let` values and elements of `each` blocks).
 
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{BindingId, Block, CondKind, ExprKind, Part, Payload, Program, RuleId, Slot, ValueId};
@@ -15,31 +15,30 @@ pub(super) struct FieldRead<'p> {
 /// How a condition uses a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldUse {
-    /// Whether the condition tests only if the field is present.
-    pub presence: bool,
+    /// Whether the condition only tests whether the field is present, and does not use its value.
+    pub presence_only: bool,
     /// Whether the condition replaces a missing field by another value (`??`).
     pub defaulted: bool,
 }
 
-/// Finder for the message fields that conditions read. Holds the program, and maps the names of one
-/// payload kind to their values.
+/// Finds the message fields that the conditions of one payload kind (one `payload` statement) read.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
-    /// For each name, the value that it refers to.
+    /// The value of each named value, by the id of the name.
     named_values: HashMap<BindingId, ValueId>,
 }
 
 impl<'p> FieldReads<'p> {
-    /// Creates a finder that follows a name to its `let` value, and the element of an `each` block
-    /// to its list.
+    /// Creates a finder that follows names. A `let` name leads to its value, and the element of an
+    /// `each` block leads to the list.
     pub fn new(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, true);
         FieldReads { program, named_values }
     }
 
-    /// Creates a finder that follows a name to its `let` value, but treats the element of an `each`
-    /// block as an independent object.
+    /// Creates a finder that follows `let` names to their values, but not elements of `each` blocks
+    /// to their lists. Each element counts as an independent object.
     pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, false);
@@ -74,7 +73,7 @@ impl<'p> FieldReads<'p> {
                         reads.push(FieldRead { slot, usage });
                         let value = slot.root.as_ref().and_then(|root| self.named_values.get(&root.id));
                         if let Some(value) = value.filter(|value| visited.insert((value.0, true, usage))) {
-                            let usage = FieldUse { presence: false, ..usage };
+                            let usage = FieldUse { presence_only: false, ..usage };
                             pending.push((Part::Expr(self.program.value(*value)), usage));
                         }
                     }
@@ -85,7 +84,7 @@ impl<'p> FieldReads<'p> {
                     }
                     ExprKind::Read(..) => {}
                     _ => {
-                        let usage = FieldUse { presence: false, ..usage };
+                        let usage = FieldUse { presence_only: false, ..usage };
                         pending.extend(part.parts().into_iter().map(|part| (part, usage)));
                         continue;
                     }
@@ -95,9 +94,10 @@ impl<'p> FieldReads<'p> {
                         CondKind::Test(test) => test.op,
                         _ => None,
                     };
-                    let presence = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));
-                    pending
-                        .extend(part.parts().into_iter().map(|part| (part, FieldUse { presence, ..usage })));
+                    let presence_only = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));
+                    pending.extend(
+                        part.parts().into_iter().map(|part| (part, FieldUse { presence_only, ..usage })),
+                    );
                     continue;
                 }
             }

@@ -37,8 +37,8 @@ pub(super) fn apply_corrections<'f>(
             applied.push(Applied { kind, path: violation.violation.path.clone() });
         }
     }
-    // Remove list elements last. Remove elements of inner lists first, so that the remaining
-    // indexes stay valid.
+    // Remove list elements last, and elements of inner lists first. Otherwise a removal would shift
+    // indexes in paths that are still needed.
     removed_elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     for together in removed_elements
         .chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))
@@ -48,14 +48,14 @@ pub(super) fn apply_corrections<'f>(
     applied
 }
 
-/// Removes elements of one list in a single traversal. `places` are the paths of the elements,
+/// Removes elements of one list in a single traversal. `paths` are the paths of the elements,
 /// sorted by index.
-fn remove_elements(payload: &mut Json, places: &[&[PathStep<String>]]) {
-    let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else {
+fn remove_elements(payload: &mut Json, paths: &[&[PathStep<String>]]) {
+    let Some((_, list)) = paths.first().and_then(|steps| steps.split_last()) else {
         return broken_invariant!("an element to remove has a path that ends with its index");
     };
     let Some(Json::Array(items)) = value_at_mut(payload, list) else { return };
-    let mut removed_indexes = places.iter().filter_map(|steps| match steps.last() {
+    let mut removed_indexes = paths.iter().filter_map(|steps| match steps.last() {
         Some(PathStep::Index(index)) => Some(*index),
         _ => None,
     });

@@ -6,7 +6,7 @@ use super::engine::PayloadEngine;
 use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, PathStep};
 use super::secrets::Secrets;
-use super::unchecked::UncheckedPaths;
+use super::unchecked::MissingInputs;
 use crate::condition::{Condition, ConditionError};
 use crate::engine::ThreadWorkspace;
 use rulec_base::diag::Message;
@@ -26,14 +26,15 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A violation of a rule, with the change that corrects it, if the rule defines a correction.
+/// A violation of a rule. If the rule defines a correction, also the change that corrects the
+/// violation.
 #[derive(Debug)]
 pub(super) struct CorrectedViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
     pub auto_repair: Option<Repair>,
-    /// Whether the correction puts a private value into the payload.
-    pub repairs_privately: bool,
+    /// Whether the correction writes a private value into the payload.
+    pub writes_private_value: bool,
     /// The trace of the rule's condition, if a trace was requested.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
@@ -45,10 +46,11 @@ pub(super) struct CorrectedViolation {
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub violations: Vec<CorrectedViolation>,
-    /// The violations of rules that only warn. Empty until they are separated from `violations`.
+    /// The violations of rules that only warn. A pass adds them to `violations` first; the caller
+    /// moves them here.
     pub warned: Vec<CorrectedViolation>,
-    /// The optional fields that get their default. Empty until they are separated from
-    /// `violations`.
+    /// The missing optional fields that get their default. A pass adds them to `violations` first;
+    /// the caller moves them here.
     pub completed: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The limits that the pass exceeded, each once.
@@ -56,13 +58,15 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Returns what has a correction to apply, in the order in which corrections apply.
-    pub fn to_correct(&self) -> impl Iterator<Item = &CorrectedViolation> {
+    /// Returns the violations and the missing optional fields, in the order in which they are
+    /// corrected.
+    pub fn findings_to_correct(&self) -> impl Iterator<Item = &CorrectedViolation> {
         self.violations.iter().chain(&self.completed)
     }
 
     /// Adds a violation for each rule that could not be evaluated, and for each exceeded limit.
-    /// Such a violation has no correction: only the program that judges can give the missing input.
+    /// Such a violation has no correction, because only the calling program can set the missing
+    /// input.
     pub fn reject_unchecked_rules(&mut self, kind: &hir::Payload) {
         let unchecked = self.unchecked.iter().map(|unchecked| {
             let Unchecked { rule, path, message, effect } = unchecked;
@@ -84,7 +88,7 @@ impl Pass {
             violation,
             steps: Vec::new(),
             auto_repair: None,
-            repairs_privately: false,
+            writes_private_value: false,
             trace: None,
             id: None,
             effect,
@@ -104,18 +108,18 @@ pub(super) enum Repair {
     RemoveValue,
 }
 
-/// Maximum number of different texts compiled as conditions for one payload.
+/// Maximum number of different texts of one payload that are compiled as conditions.
 const MAX_CONDITIONS: usize = 256;
 
-/// Finds all violations and unchecked rules of a payload. `private` are the paths at which a
-/// correction put a private value. If `truths` is given, counts the results of all evaluated
-/// conditions for coverage.
+/// Finds all violations and unchecked rules of a payload. `private` are the paths at which earlier
+/// corrections wrote private values. If `coverage` is given, counts the results of all evaluated
+/// conditions in it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,
     traced: bool,
     private: &'a [OwnedPath],
-    truths: Option<&'a mut ConditionCoverage>,
+    coverage: Option<&'a mut ConditionCoverage>,
 ) -> Pass {
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
@@ -129,7 +133,7 @@ pub(super) fn run_checks<'a>(
             },
             steps: Vec::new(),
             auto_repair: None,
-            repairs_privately: false,
+            writes_private_value: false,
             trace: None,
             id: None,
             effect: Effect::Violation,
@@ -147,10 +151,10 @@ pub(super) fn run_checks<'a>(
             binding_paths: SmallVec::from_elem(None, count),
             violations: Vec::new(),
             unchecked: Vec::new(),
-            unchecked_paths: judge.unchecked_paths(),
+            missing_inputs: judge.missing_inputs(),
             compiled: HashMap::new(),
             secrets: Secrets::new(program, kind, private),
-            truths,
+            coverage,
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.run_block(&kind.block);
@@ -167,19 +171,19 @@ struct PayloadRun<'a> {
     binding_paths: SmallVec<[Option<Path<'a>>; 2]>,
     violations: Vec<CorrectedViolation>,
     unchecked: Vec<Unchecked>,
-    unchecked_paths: &'a UncheckedPaths,
-    /// Texts that were compiled as conditions, each with its error, or `None` if it is a valid
-    /// condition.
+    missing_inputs: &'a MissingInputs,
+    /// Values of the payload that were compiled as conditions, each with its error. The error is
+    /// `None` for a valid condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
     secrets: Secrets<'a>,
-    truths: Option<&'a mut ConditionCoverage>,
+    coverage: Option<&'a mut ConditionCoverage>,
 }
 
 impl<'a> PayloadRun<'a> {
-    fn bind(&mut self, binding: BindingId, value: Value<'a>, place: Option<Path<'a>>) {
+    fn bind(&mut self, binding: BindingId, value: Value<'a>, path: Option<Path<'a>>) {
         self.engine.bind(binding, value);
         if let Some(cell) = self.binding_paths.get_mut(binding.index()) {
-            *cell = place;
+            *cell = path;
         }
     }
 
@@ -189,14 +193,14 @@ impl<'a> PayloadRun<'a> {
             let value = self.engine.eval_value(*value);
             self.bind(*binding, value, None);
         }
-        if let Some(truths) = &mut self.truths {
+        if let Some(coverage) = &mut self.coverage {
             for rule in &self.program.tables[block.table.index()].order {
-                truths.count_rule(self.engine.explainer(), *rule);
+                coverage.count_rule(self.engine.explainer(), *rule);
             }
         }
         if !self.program.tables[block.table.index()].order.is_empty() {
             let matched = self.engine.matched(block.table);
-            if !self.unchecked_paths.rules.is_empty() {
+            if !self.missing_inputs.rules.is_empty() {
                 self.record_unevaluated_rules(block.table, &matched);
             }
             for rule in matched {
@@ -211,17 +215,17 @@ impl<'a> PayloadRun<'a> {
     /// Counts the results of the conditions inside a value, for coverage. Does nothing unless the
     /// caller collects coverage.
     fn count_conditions_in_value(&mut self, value: ValueId) {
-        if let Some(truths) = &mut self.truths {
-            truths.count_value(self.engine.explainer(), value);
+        if let Some(coverage) = &mut self.coverage {
+            coverage.count_value(self.engine.explainer(), value);
         }
     }
 
     /// Records the rules of a table whose condition is unknown because an input was not given.
     #[cold]
     fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
-        let (program, unchecked_paths) = (self.program, self.unchecked_paths);
+        let (program, missing_inputs) = (self.program, self.missing_inputs);
         for rule in program.tables[table.index()].order.iter().filter(|rule| !matched.contains(rule)) {
-            let Some(input) = unchecked_paths.rules.get(rule) else { continue };
+            let Some(input) = missing_inputs.rules.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
             if self.engine.explainer().eval_cond(condition) == Tri::Unknown {
                 self.record_unchecked_rule(
@@ -250,8 +254,8 @@ impl<'a> PayloadRun<'a> {
             .map(|at| &requirements[at])
     }
 
-    /// Returns the error of a text that should be a condition. `None` if the text is valid, or if
-    /// too many texts were compiled.
+    /// Compiles a text of the payload that must be a condition, and returns the error. `None` if
+    /// the text is valid, or if too many texts were compiled.
     fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();
@@ -271,7 +275,7 @@ impl<'a> PayloadRun<'a> {
     fn run_each(&mut self, each: &'a Each) {
         self.count_conditions_in_value(each.list);
         let list = self.engine.eval_value(each.list);
-        if let (true, Some(input)) = (list.is_missing(), self.unchecked_paths.lists.get(&each.list)) {
+        if let (true, Some(input)) = (list.is_missing(), self.missing_inputs.lists.get(&each.list)) {
             let message = message!("this could not be checked because `{input}` was not given");
             for table in each.block.tables() {
                 for rule in &self.program.tables[table.index()].order {
@@ -302,11 +306,11 @@ impl<'a> PayloadRun<'a> {
         self.bind(each.element, Value::Missing, None);
     }
 
-    fn run_element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, place: Option<Path<'a>>) {
+    fn run_element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, path: Option<Path<'a>>) {
         if let Some(binding) = each.key {
             self.bind(binding, key, None);
         }
-        self.bind(each.element, value, place);
+        self.bind(each.element, value, path);
         each.when.into_iter().for_each(|when| self.count_conditions_in_value(when));
         // Test the condition of the block before its `let` values, which may be expensive.
         if each.when.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
@@ -316,7 +320,8 @@ impl<'a> PayloadRun<'a> {
 
     #[cold]
     fn record_violation(&mut self, rule: RuleId) {
-        // One violation is always recorded, because it is enough to reject the payload.
+        // The first violation is always recorded, whatever the limit is: it is enough to reject the
+        // payload.
         if !self.violations.is_empty() && !self.engine.allows(Limit::Violations, self.violations.len() + 1) {
             return;
         }
@@ -326,25 +331,26 @@ impl<'a> PayloadRun<'a> {
             Some(correction) if exact => self.compute_repair(correction),
             _ => None,
         };
-        let repairs_privately = match &requirement.correction {
-            Some(Correction::Default(id) | Correction::Clamp(id)) => self.secrets.are_read_by(*id),
+        let writes_private_value = match &requirement.correction {
+            Some(Correction::Default(id) | Correction::Clamp(id)) => self.secrets.is_private_value(*id),
             Some(Correction::Remove) | None => false,
         };
-        let private = self.secrets.include(&path);
+        let private = self.secrets.is_private_path(&path);
         let trace = self.sources.map(|sources| {
             let tracer = Tracer::new(self.engine.explainer(), sources, false);
-            let mut tracer = if self.secrets.are_in_payload() { tracer.hiding_bindings() } else { tracer };
+            let mut tracer =
+                if self.secrets.has_private_corrections() { tracer.hiding_bindings() } else { tracer };
             tracer.trace_rule(rule)
         });
         let mut message = requirement.message.clone();
         let mut advice = requirement.repair.clone();
         if requirement.compiles {
             let text = path::value_at(self.payload, &path).and_then(Json::as_str);
-            let Some(fault) = text.and_then(|text| self.condition_error(rule, text)) else { return };
-            // The error quotes the text.
+            let Some(error) = text.and_then(|text| self.condition_error(rule, text)) else { return };
+            // The error quotes the text, so hide the error if the text is private.
             if !private {
-                message = message!("{message}: {}", fault.message);
-                advice = fault.help.unwrap_or(advice);
+                message = message!("{message}: {}", error.message);
+                advice = error.help.unwrap_or(advice);
             }
         }
         if requirement.shows_value
@@ -355,7 +361,7 @@ impl<'a> PayloadRun<'a> {
         }
         let repair = match &auto_repair {
             _ if !advice.is_empty() => advice,
-            Some(Repair::SetDefault(_) | Repair::ClampTo(_)) if repairs_privately => {
+            Some(Repair::SetDefault(_) | Repair::ClampTo(_)) if writes_private_value => {
                 message!("write {}", MASK)
             }
             Some(Repair::SetDefault(value) | Repair::ClampTo(value)) => {
@@ -372,7 +378,7 @@ impl<'a> PayloadRun<'a> {
             },
             steps: path::to_owned_path(&path),
             auto_repair,
-            repairs_privately,
+            writes_private_value,
             trace,
             id: Some(rule),
             effect: requirement.effect,
@@ -391,9 +397,9 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Resolves the path of a rule to a path from the top of the payload. The bool is true if the
-    /// path leads to the value. It is false if the path leads only to an object that contains the
-    /// value.
+    /// Resolves the path of a rule to a path from the root of the payload. The bool is true if the
+    /// path leads to the value that the rule checks. It is false if the path only leads to the
+    /// object that should contain the value.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {
@@ -407,8 +413,8 @@ impl<'a> PayloadRun<'a> {
         let Some(Json::Object(keys)) = path::value_at(self.payload, &path) else {
             return Some((path, false));
         };
-        // A value can have several dotted keys. The longest key was written last, so it is in
-        // effect.
+        // The keys `a`, `a.b` and `a.b.c` of one object can all contain the value. The longest key
+        // was written last, so it applies.
         for length in (0..=dotted_steps.len()).rev() {
             let mut key = dotted.prefix.to_string();
             for step in &dotted_steps[..length] {

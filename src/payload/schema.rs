@@ -1,4 +1,5 @@
-//! The JSON Schema of a payload kind, derived from the declarations that validation uses.
+//! The JSON Schema of a payload kind (one `payload` statement), derived from the declarations that
+//! validation uses.
 
 mod variants;
 

@@ -1,5 +1,6 @@
-//! The private parts of a payload that is judged: by its declared types, by private values of the
-//! context that corrections put into it, and by keys that a rule reads from private values.
+//! Finds the private values and keys of a payload, which must not appear in reports. A value is
+//! private if its field is declared `@private`, or if a correction copied it from a private field
+//! of the context. A key is private if a rule reads it from a private value.
 
 use super::path::{self, OwnedPath, Path, PathStep};
 use rulec_lang::privacy::{MASK, Privacy};
@@ -11,47 +12,48 @@ use std::sync::Arc;
 
 pub(super) struct Secrets<'a> {
     program: &'a Program,
-    /// The declared fields of the payload; `None` if none is private.
+    /// The declared fields of the payload; `None` if no field is private.
     fields: Option<Arc<RecordType>>,
-    /// The paths at which corrections put private values.
+    /// The paths at which corrections wrote private values.
     corrected: &'a [OwnedPath],
-    /// The keys in paths that were read from private values.
+    /// The keys that rules read from private values; paths may contain them.
     keys: HashSet<&'a str>,
-    /// Whether the rules can read a private value.
-    exist: bool,
+    /// Whether any field of the payload or of the input is declared private.
+    any_declared: bool,
 }
 
 impl<'a> Secrets<'a> {
     pub fn new(program: &'a Program, kind: &Payload, corrected: &'a [OwnedPath]) -> Secrets<'a> {
         let fields = kind.private_fields();
-        let exist = fields.is_some() || !program.message_privacy().is_public();
-        Secrets { program, fields, corrected, keys: HashSet::new(), exist }
+        let any_declared = fields.is_some() || !program.message_privacy().is_public();
+        Secrets { program, fields, corrected, keys: HashSet::new(), any_declared }
     }
 
-    /// True if the value comes from private fields.
-    pub fn are_read_by(&self, value: ValueId) -> bool {
-        self.exist && self.program.private_reads().reads_private(self.program.value(value))
+    /// True if the value is computed from private fields.
+    pub fn is_private_value(&self, value: ValueId) -> bool {
+        self.any_declared && self.program.private_reads().reads_private(self.program.value(value))
     }
 
-    /// True if corrections put private values into the payload.
-    pub fn are_in_payload(&self) -> bool {
+    /// True if corrections wrote private values into the payload.
+    pub fn has_private_corrections(&self) -> bool {
         !self.corrected.is_empty()
     }
 
-    /// Notes a key that a path takes from a value.
+    /// Records that a path uses `key`, which was read from `value`. If `value` is private, reports
+    /// mask the key.
     pub fn add_key(&mut self, key: &'a str, value: ValueId) {
-        if self.are_read_by(value) {
+        if self.is_private_value(value) {
             self.keys.insert(key);
         }
     }
 
-    /// True if the value at the path is private, or contains or is part of a private value.
-    pub fn include(&self, path: &Path<'_>) -> bool {
+    /// True if the value at the path is private, contains a private value, or is part of one.
+    pub fn is_private_path(&self, path: &Path<'_>) -> bool {
         let privacy = path.iter().fold(payload_privacy(self.fields.as_deref()), |privacy, step| match step {
             PathStep::Key(key) => privacy.at_key(key).0,
             PathStep::Index(_) => privacy.at_index(),
         });
-        // Corrections may have moved elements, so their indexes are not compared.
+        // Corrections may have moved list elements, so do not compare their indexes.
         let same = |one: &PathStep<String>, other: &PathStep<&str>| match (one, other) {
             (PathStep::Key(one), PathStep::Key(other)) => one == other,
             (PathStep::Index(_), PathStep::Index(_)) => true,
@@ -63,7 +65,7 @@ impl<'a> Secrets<'a> {
 
     /// Formats a path for reports, with its private keys masked.
     pub fn format_path(&self, path: &Path<'_>) -> String {
-        if !self.exist {
+        if !self.any_declared {
             return path::format_path(path);
         }
         let mut privacy = payload_privacy(self.fields.as_deref());
@@ -84,7 +86,7 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Returns the privacy of a payload with these declared fields.
+/// Returns which values of a payload are private, given its declared fields.
 pub(super) fn payload_privacy(fields: Option<&RecordType>) -> Privacy<'_> {
     fields.map_or(Privacy::Public, Privacy::of_message)
 }
@@ -97,7 +99,7 @@ pub(super) fn mask_corrected(payload: &mut Json, corrected: &[OwnedPath]) {
             (Some((PathStep::Key(key), rest)), Json::Object(map)) => {
                 map.get_mut(key).into_iter().for_each(|value| mask(value, rest));
             }
-            // Corrections may have moved elements, so each element is masked.
+            // Corrections may have moved list elements, so mask all of them.
             (Some((PathStep::Index(_), rest)), Json::Array(items)) => {
                 items.iter_mut().for_each(|item| mask(item, rest));
             }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// A violated rule, and the path of the violation.
-type BrokenRule = (Arc<str>, String);
+type ViolatedRule = (Arc<str>, String);
 
 /// Runs the `test` blocks that expect a verdict on a payload.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
@@ -18,14 +18,14 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
     let expected =
-        format_verdict(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
-    // If the test names paths, its actual result shows paths too.
-    let shows_paths = breaks.iter().any(|(_, place)| place.is_some());
+        format_verdict(kind, outcome, breaks.iter().map(|(rule, path)| (&**rule, path.as_deref())));
+    // If the test expects paths, show the actual paths too.
+    let shows_paths = breaks.iter().any(|(_, path)| path.is_some());
     let (passed, actual) = match judge_message(rules, kind, &test.message) {
         Ok((found, broken)) => {
             let is_expected = *found == **outcome && (breaks.is_empty() || matches_expected(breaks, &broken));
             let mut shown_rules: Vec<(&str, Option<&str>)> =
-                broken.iter().map(|(rule, place)| (&**rule, shows_paths.then_some(&**place))).collect();
+                broken.iter().map(|(rule, path)| (&**rule, shows_paths.then_some(&**path))).collect();
             shown_rules.dedup();
             (is_expected, Message::verbatim(format_verdict(kind, found, shown_rules.into_iter())))
         }
@@ -36,16 +36,17 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
 }
 
 /// True if the violated rules are exactly the expected rules, at the expected paths.
-fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[BrokenRule]) -> bool {
-    let is_expected = |rule: &str, at: &str| {
-        expected
-            .iter()
-            .any(|(name, place)| **name == *rule && place.as_ref().is_none_or(|place| **place == *at))
+fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[ViolatedRule]) -> bool {
+    let is_at = |path: &str, expected_path: Option<&str>| {
+        expected_path.is_none_or(|expected_path| expected_path == path)
     };
-    let is_violated = |(name, place): &(Arc<str>, Option<Arc<str>>)| {
-        broken.iter().any(|(rule, at)| rule == name && place.as_ref().is_none_or(|place| **place == **at))
+    let is_expected = |rule: &str, path: &str| {
+        expected.iter().any(|(name, expected_path)| **name == *rule && is_at(path, expected_path.as_deref()))
     };
-    broken.iter().all(|(rule, at)| is_expected(rule, at)) && expected.iter().all(is_violated)
+    let is_violated = |(name, expected_path): &(Arc<str>, Option<Arc<str>>)| {
+        broken.iter().any(|(rule, path)| rule == name && is_at(path, expected_path.as_deref()))
+    };
+    broken.iter().all(|(rule, path)| is_expected(rule, path)) && expected.iter().all(is_violated)
 }
 
 /// Validates the payload of a test. Returns the verdict, and the violated rules with their paths,
@@ -54,7 +55,7 @@ fn judge_message(
     rules: &Rules,
     kind: &str,
     message: &Json,
-) -> Result<(&'static str, Vec<BrokenRule>), JudgeError> {
+) -> Result<(&'static str, Vec<ViolatedRule>), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
@@ -63,7 +64,7 @@ fn judge_message(
     }
     let judgement = judge.judge(message.get("payload").unwrap_or(&Json::Null));
     let broken = judgement.violations().iter().map(|broken| (broken.rule.clone(), broken.path.clone()));
-    let broken: Vec<BrokenRule> = broken.collect();
+    let broken: Vec<ViolatedRule> = broken.collect();
     Ok((judgement.outcome().name(), broken))
 }
 
@@ -72,8 +73,8 @@ fn format_verdict<'a>(
     outcome: &str,
     breaks: impl Iterator<Item = (&'a str, Option<&'a str>)>,
 ) -> String {
-    let rules = breaks.map(|(rule, place)| match place {
-        Some(place) => format!(" \"{rule}\" at \"{place}\""),
+    let rules = breaks.map(|(rule, path)| match path {
+        Some(path) => format!(" \"{rule}\" at \"{path}\""),
         None => format!(" \"{rule}\""),
     });
     format!("{kind}.{outcome}{}", rules.collect::<String>())

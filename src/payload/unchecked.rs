@@ -1,28 +1,29 @@
-//! Finds rules that cannot be evaluated because an input was not given. Validation reports such
-//! rules as unchecked, so that a missing input does not look like a passed check.
+//! Finds unchecked rules of a payload kind (one `payload` statement): rules that cannot be
+//! evaluated, because they read an input that was not given. Validation reports them, so that a
+//! missing input does not look like a passed check.
 
 use super::reads::{FieldRead, FieldReads, FieldUse};
 use rulec_sema::hir::{Block, Payload, Program, RuleId, ValueId};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
-/// Name of the input that holds optional features. A missing option means that the feature is off,
-/// so rules that read a missing option are not reported.
+/// Name of the input that switches optional features on. A missing option means that its feature is
+/// off, so rules that read a missing option are not reported.
 const OPTIONS_INPUT: &str = "options";
 
-/// The rules of a payload kind, and the lists of its `each` blocks, that read an input that was not
-/// given. Each is paired with the name of the missing input.
+/// The rules of a payload kind that read an input that was not given, and the lists of `each`
+/// blocks that do. Both map to the name of the missing input.
 #[derive(Debug, Default)]
-pub(super) struct UncheckedPaths {
+pub(super) struct MissingInputs {
     pub rules: HashMap<RuleId, String>,
     pub lists: HashMap<ValueId, String>,
 }
 
-impl UncheckedPaths {
+impl MissingInputs {
     /// Finds the rules of a payload kind, and the lists of its `each` blocks, that read a value
-    /// missing from `input`.
-    pub fn new(program: &Program, payload: &Payload, input: &Json) -> UncheckedPaths {
-        let mut paths = UncheckedPaths::default();
+    /// that `input` lacks.
+    pub fn new(program: &Program, payload: &Payload, input: &Json) -> MissingInputs {
+        let mut paths = MissingInputs::default();
         let reads = FieldReads::new(program, payload);
         let missing_input = |reads: Vec<FieldRead<'_>>| {
             let needed_reads = reads

@@ -16,8 +16,8 @@ pub struct Why {
     /// The violation that is explained.
     #[serde(flatten)]
     pub violation: Violation,
-    /// The trace of the condition under which the rule is violated, in the form of
-    /// [`crate::Explanation`]; `None` if the payload is not an object.
+    /// The trace of the condition that holds if the rule is violated, in the format of
+    /// [`crate::Explanation`]. `None` if the payload is not an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
     /// Whether the violated rule only warns.
@@ -26,8 +26,8 @@ pub struct Why {
 }
 
 impl Why {
-    /// Returns the values that the condition read, each once. If the condition reads a field at two
-    /// types, the read that yields a value is preferred.
+    /// Returns the values that the condition read, one for each field. If the condition reads a
+    /// field as two types, the result is the read that found a value.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {

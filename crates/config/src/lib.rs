@@ -1,8 +1,8 @@
-//! Reads `rulec.toml`, the file that sets the severity of findings for all rules files in its
-//! folder and below. The nearest `rulec.toml` in or above the folder of a rules file applies;
-//! command-line options override its settings. Unknown settings are errors with a position, so that
-//! a misspelt setting is not silently ignored. The `rulec` program and the language server both use
-//! this crate.
+//! Reads `rulec.toml`, the settings file for checking rules: it sets which warnings fail the check,
+//! and the maximum cost of a decision. It applies to all rules files in its folder and below. The
+//! nearest `rulec.toml` in or above the folder of a rules file applies; command-line options
+//! override its settings. An unknown setting is an error with its position, so that a misspelt name
+//! is not silently ignored. The `rulec` program and the language server both use this crate.
 
 use rulec::{Code, Message};
 use rulec_base::diag::{comma_list, nearest};
@@ -34,12 +34,12 @@ const LEVEL_NAMES: [(&str, WarningLevel); 3] =
 /// The settings of `rulec.toml` that apply to a rules file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Whether every warning fails the check, except warnings with a level of their own in
-    /// `levels`.
+    /// Whether all warnings fail the check. A level in `levels` overrides this for one warning.
     pub deny_warnings: bool,
     /// Levels that are set for single warnings, by warning code.
     pub levels: BTreeMap<Code, WarningLevel>,
-    /// Whether to report every pair of equal-priority routes that one message can match.
+    /// Whether to report every pair of routes that have equal priority and can both match one
+    /// message.
     pub strict_ties: bool,
     /// Maximum number of steps that a decision may take in the worst case.
     pub max_cost: Option<u64>,
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_read_and_mistakes_have_a_place() {
+    fn settings_are_read_and_errors_have_a_position() {
         let text = "strict-ties = true\nmax-cost = 1_000\n[severity]\nW0213 = \"deny\"\nw0103 = \"allow\"\n";
         let settings = parse_text(text).expect("they are right");
         assert_eq!((settings.strict_ties, settings.max_cost), (true, Some(1_000)));
@@ -316,7 +316,7 @@ mod tests {
 
     /// Checks that the JSON schema for editors lists exactly the settings that the parser accepts.
     #[test]
-    fn the_schema_says_what_is_read() {
+    fn the_editor_schema_lists_all_settings() {
         let schema: serde_json::Value =
             serde_json::from_str(include_str!("../../../docs/rulec.schema.json")).expect("JSON");
         let keys: Vec<&String> = schema["properties"].as_object().expect("properties").keys().collect();

@@ -1,5 +1,5 @@
-//! Runs payload and workflow cases. The rule files that are bundled with `rulec` decide these
-//! cases.
+//! Runs payload and workflow cases. They use the rule files that are bundled with `rulec`, so a
+//! case contains no rules.
 
 use super::{RunSetting, Verdict};
 use crate::{payload, workflow};

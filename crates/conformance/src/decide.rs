@@ -1,5 +1,6 @@
-//! Runs cases of routes, choices and flows. The definitions in a case are imported from another
-//! system's JSON and compiled. Then the compiled rules decide the case's message.
+//! Runs cases of routes, choices and flows. A case contains routes, branches or flows in the JSON
+//! format of another system. They are imported as rules and compiled. The compiled rules then
+//! decide the message of the case.
 
 use super::{RunSetting, Verdict, required_member, with_engine};
 use rulec::{Decision, Rules};
@@ -23,7 +24,7 @@ pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
 pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "steps": required_member(case, "variables")? });
     check_decision(case, setting, System::Choice, "branches", |imported, rules| {
-        // Entry 0 is the routes outside any table; entry 1 is the choice.
+        // Entry 0 is the top-level routes, which are empty here. Entry 1 is the choice.
         let entry = rules.entries().nth(1).and_then(|name| rules.entry(name).ok());
         let decision = entry.map(|entry| entry.decide(&message));
         let branch = decision.as_ref().and_then(Decision::branch);
@@ -45,8 +46,8 @@ pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Imports the definitions in the member `key` of a case. Compares the decision of each engine with
-/// the expected one.
+/// Imports the routes, branches or flows in the member `key` of a case. Then compares the decision
+/// of each engine with the expected decision.
 fn check_decision(
     case: &Json,
     setting: &RunSetting,

@@ -1,7 +1,9 @@
-//! Conformance cases: inputs with expected results, one JSON object per line.
+//! Runs conformance cases, which check that every engine decides as documented. A case is an input
+//! with the expected result, as one line of JSON.
 //!
-//! Each selected engine runs the whole case. Cases of routes, choices and flows are imported from
-//! another system's JSON, compiled and decided. Payload and workflow cases use the bundled rules.
+//! Each selected engine runs every case. Cases of routes, choices and flows contain rules in the
+//! JSON format of another system, which are imported and compiled. Payload and workflow cases use
+//! the rule files that are bundled with `rulec`.
 //!
 //! To add a kind of case, add a row to [`KINDS`] and the function that the row names.
 
@@ -20,7 +22,7 @@ use serde_json::{Number, Value as Json};
 pub struct RunSetting {
     /// Engines that run each case and must give the same results.
     pub tiers: Vec<Tier>,
-    /// Context shared by all cases of a file, for the kinds of cases that use one.
+    /// The input `context` of the rules, shared by all payload cases of a file.
     pub context: Option<Json>,
 }
 
@@ -57,7 +59,7 @@ fn with_engine(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     }
 }
 
-/// All kinds of cases, in the order of the documentation.
+/// All kinds of cases, in the order in which the documentation lists them.
 pub const KINDS: &[CaseKind] = &[
     CaseKind { name: "route", run: decide::check_route },
     CaseKind { name: "choice", run: decide::check_choice },

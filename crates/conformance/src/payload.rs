@@ -80,8 +80,8 @@ fn serialize_error(error: serde_json::Error) -> Message {
 }
 
 /// Describes the first difference between the actual and the expected result; `None` if there is
-/// none. Numbers are compared by value. A member that only the actual result has is a difference if
-/// it belongs to the answer, such as `violations` or `outcome`.
+/// none. Numbers are compared by value. A member that only the actual result has counts as a
+/// difference if it is part of the verdict, such as `violations` or `outcome`.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answer_keys = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(expected_members), Json::Object(actual_members)) = (expected, actual) else {
@@ -99,7 +99,8 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     unexpected_key.map(|key| message!("`{key}`: expected no value, got {}", actual_members[*key]))
 }
 
-/// Reduces each violation in a list to its rule and path. Other values are returned unchanged.
+/// If `value` is a list of violations, keeps only the rule and the path of each. Returns any other
+/// value unchanged.
 fn rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {

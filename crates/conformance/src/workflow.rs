@@ -1,5 +1,6 @@
-//! Runs conformance cases of workflows, and of the decisions that loop and vote nodes make. Each
-//! case is a JSON object with the expected result. The format is documented next to the cases.
+//! Runs conformance cases of workflows, and of the decisions that loop and vote nodes make. A case
+//! is a JSON object that contains the expected result. The format is documented next to the files
+//! of cases.
 
 use rulec::Message;
 use rulec_base::diag::comma_list;
@@ -13,8 +14,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Function that creates a workflow's router from the name and the text of a rule in a case. Cases
-/// never contain program code.
+/// Function that creates a workflow's router, which selects the next nodes. The arguments are the
+/// name and the text of a rule in the case.
 pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
 /// Kinds of cases that [`check_case`] supports.
@@ -98,8 +99,8 @@ fn run_workflow(mut case: WorkflowCase, routers: RouterFn<'_>) -> Result<Value, 
     }))
 }
 
-/// A workflow processor that returns scripted outputs, one per run. If there are more runs than
-/// outputs, each further run returns the last output.
+/// A test double for the code of a workflow node. Each run returns the next of the given outputs.
+/// If there are more runs than outputs, each further run returns the last output.
 struct ScriptedProcessor {
     outputs: Vec<Value>,
     fail: bool,
@@ -145,8 +146,8 @@ fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
     Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
 }
 
-/// Describes the first path at which the actual value lacks an expected value or has another value.
-/// `None` if there is no such path.
+/// Describes the first path at which `actual` lacks a value of `expected` or has another value.
+/// `None` if there is no such path. `place` is the path of both values.
 pub(super) fn first_difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {

@@ -73,9 +73,9 @@ impl AskedChoice {
         &self.question
     }
 
-    /// Lets the model pick a branch. The model receives the message's other fields as JSON,
-    /// followed by the field `text` as the user's message. Values of `@private` fields in that JSON
-    /// are masked.
+    /// Lets the model pick a branch. The model receives the field `text` of the message as the
+    /// user's message. Before it, the model receives all other fields as JSON, with the values of
+    /// `@private` fields masked.
     pub async fn decide(&self, message: &Json) -> ChoiceAnswer {
         self.ask_model(message, None).await
     }

@@ -21,9 +21,9 @@ use thiserror::Error as ThisError;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-/// Maximum number of bytes that are read from the body of an error response. An error value keeps
-/// fewer bytes. The extra bytes ensure that a secret at the truncation point is complete and can be
-/// masked.
+/// Maximum number of bytes that are read from the body of an error response. The error itself keeps
+/// fewer bytes, and secrets in them are masked. The extra bytes ensure that a secret at the end of
+/// the kept bytes is read completely.
 const MAX_ERROR_BODY_BYTES: usize = 16 << 10;
 
 /// A callback that receives the pieces of a response body as they arrive.
@@ -40,7 +40,7 @@ pub struct HttpClient {
     limits: Limits,
 }
 
-/// The error if the client cannot be set up.
+/// The error of [`HttpClient::new`]: TLS cannot be set up on this platform.
 #[derive(Debug, ThisError)]
 #[error("{}", self.to_message())]
 pub struct SetupError {
@@ -65,7 +65,7 @@ impl HttpClient {
         Ok(HttpClient { client, hosts, limits })
     }
 
-    /// Returns the same client with other limits; the connections are shared.
+    /// Returns a copy of the client with other limits. Both clients share their connections.
     pub fn with_limits(&self, limits: Limits) -> HttpClient {
         HttpClient { limits, ..self.clone() }
     }
@@ -93,8 +93,8 @@ impl HttpClient {
     }
 
     /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`
-    /// as they arrive. Once a piece was passed, the call is not retried, because `sink` would
-    /// receive the piece twice.
+    /// as they arrive. After the first piece, a failed call is not retried, because `sink` would
+    /// receive pieces twice.
     pub(super) async fn send_with_sink(
         &self,
         request: &Request,
@@ -113,8 +113,7 @@ impl HttpClient {
         loop {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
-            let timeout_failure =
-                HttpFailure::Timeout { limit: self.limits.limit_that_applied(overall), overall };
+            let timeout_failure = HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall };
             let failure = match self
                 .send_once(request, &url, Instant::now() + time, timeout_failure, &mut sink)
                 .await
@@ -127,7 +126,7 @@ impl HttpClient {
                 Err(failure) => failure,
             };
             match self.limits.pause_before_retry(attempts, started.elapsed()) {
-                Some(pause) if failure.may_pass_on_retry() && !piece_delivered.load(Ordering::Relaxed) => {
+                Some(pause) if failure.is_retryable() && !piece_delivered.load(Ordering::Relaxed) => {
                     sleep(pause).await
                 }
                 _ => return Err(HttpError::new(request.label(), attempts, started.elapsed(), failure)),
@@ -155,7 +154,7 @@ impl HttpClient {
         let status = response.status();
         let mut bytes = Vec::new();
         if !status.is_success() {
-            // The body is optional here: the status is reported even if reading the body fails.
+            // Ignore a failed read: the status is reported even without a body.
             let _ =
                 timeout_at(deadline, read_body(&mut response, MAX_ERROR_BODY_BYTES, &mut bytes, &mut |_| {}))
                     .await;
@@ -192,8 +191,8 @@ async fn read_body(
     Ok(true)
 }
 
-/// Converts an error of the HTTP library to a failure. The text is from the innermost cause,
-/// because the outer errors name only the layer of the failure.
+/// Converts an error of the HTTP library to a failure. The text of the failure is the innermost
+/// cause, because the outer errors only name the layer that failed.
 fn to_failure(error: reqwest::Error) -> HttpFailure {
     let mut innermost: &dyn Error = &error;
     while let Some(source) = innermost.source() {

@@ -37,8 +37,8 @@ impl CallError {
 }
 
 impl Endpoint {
-    /// Creates an endpoint. Returns an error if the template's host may not be called, so that the
-    /// mistake is found before the first message.
+    /// Creates an endpoint. Returns an error if the host of the template may not be called. The
+    /// error thus appears at start-up and not at the first message.
     pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
         client.check(&template.sample_request())?;
         Ok(Endpoint { client, template })

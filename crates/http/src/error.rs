@@ -1,4 +1,5 @@
-//! The error of a call: its method and URL, the number of attempts, the failure and its remedy.
+//! The error of an HTTP call: the method and URL, the number of attempts, the failure and its
+//! remedy.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -27,8 +28,8 @@ impl CallLabel {
     }
 }
 
-/// Removes the user name and password from a URL. A URL that contains them is refused, but its
-/// other parts are shown in the error.
+/// Removes the user name and password from a URL. A URL that contains them is refused, and the
+/// error shows its other parts.
 fn strip_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
@@ -42,8 +43,8 @@ impl fmt::Display for CallLabel {
     }
 }
 
-/// The error of a call. Displays as one line: the call, the failure, its remedy, and the number of
-/// attempts.
+/// The error of an HTTP call. Displays as one line: the call, the failure, its remedy, and the
+/// number of attempts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct HttpError {
@@ -84,8 +85,8 @@ impl HttpError {
         &self.details.call.method
     }
 
-    /// Returns the URL without query and fragment. The path contains the values that were filled in
-    /// for placeholders.
+    /// Returns the URL without query and fragment. The path may contain values of the call, which
+    /// replaced placeholders.
     pub fn url(&self) -> &str {
         &self.details.call.url
     }
@@ -101,7 +102,7 @@ impl HttpError {
     }
 }
 
-/// The failure of a call, or of its last attempt if it was retried.
+/// The reason why a call failed. If the call was retried, the reason of the last attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -111,7 +112,7 @@ pub enum HttpFailure {
         /// The refused host, as `host` or `host:port`.
         host: String,
     },
-    /// The URL cannot be called. No request was sent.
+    /// The URL is not an absolute http or https URL, or contains a user name. No request was sent.
     BadUrl {
         /// Why the URL is invalid.
         why: Message,
@@ -120,7 +121,7 @@ pub enum HttpFailure {
     Timeout {
         /// The time limit that was exceeded.
         limit: Duration,
-        /// Whether the limit applies to the whole call with all its retries; false if it applies to
+        /// True if the limit applies to the whole call with all its retries; false if it applies to
         /// one attempt.
         overall: bool,
     },
@@ -186,7 +187,7 @@ impl HttpFailure {
 impl HttpFailure {
     /// True if a retry may succeed: after a failed connection, or after status 502, 503 or 504.
     /// After other failures, a retry would fail too, or the server may have acted on the request.
-    pub(super) fn may_pass_on_retry(&self) -> bool {
+    pub(super) fn is_retryable(&self) -> bool {
         matches!(self, HttpFailure::Connection { .. } | HttpFailure::Status { status: 502..=504, .. })
     }
 }
@@ -208,7 +209,7 @@ pub(super) fn quote_for_message(text: &str) -> Message {
     if line.is_empty() { Message::default() } else { message!(": `{line}`") }
 }
 
-/// Truncates a server's text for an error value.
+/// Truncates a server's text to the length that an error value keeps.
 pub(super) fn truncate_for_error(text: &str) -> String {
     truncate_chars(text, MAX_KEPT_CHARS)
 }

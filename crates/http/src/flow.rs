@@ -1,5 +1,5 @@
-//! Executes flows. A flow is found by a keyword or by an intent, and is executed by sending a
-//! configured HTTP request.
+//! Executes flows. A flow is a conversation that a message starts; the rules find it by a keyword
+//! or by an intent. It is executed by sending a configured HTTP request.
 
 mod outcome;
 mod runner;
@@ -59,7 +59,7 @@ impl FlowError {
 pub enum ExecutorError {
     /// The rules declare no endpoint.
     NoEndpoint,
-    /// The rules declare an endpoint that is invalid for all values of its placeholders.
+    /// The endpoint that the rules declare is invalid, whatever the values of its placeholders are.
     Template(#[from] TemplateError),
     /// The host of the endpoint in the rules may not be called.
     #[error(transparent)]
@@ -95,7 +95,8 @@ impl FlowExecutor {
     /// Creates an executor that calls `endpoint`.
     ///
     /// # Errors
-    /// If the endpoint's host may not be called, so that the caller knows before the first message.
+    /// If the host of the endpoint may not be called. The error thus appears at start-up and not at
+    /// the first message.
     pub fn new(client: HttpClient, endpoint: Template) -> Result<FlowExecutor, HttpError> {
         Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
     }

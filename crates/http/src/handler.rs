@@ -1,4 +1,4 @@
-//! A ready-made handler for the router, which calls an external HTTP service.
+//! A handler for the router of `rulec-runtime` that calls an external HTTP service.
 
 use super::client::HttpClient;
 use super::endpoint::{CallError, Endpoint};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + Send>>;
 
 /// Creates a handler for [`RouterBuilder::handler`] that calls a service. In the endpoint, `{name}`
-/// is filled from the route's arguments, and `#name#` from the message's `ctx`. The reply is the
-/// response body: JSON if it parses as JSON, otherwise a string; null if it is empty.
+/// is replaced by an argument of the route, and `#name#` by a field of the message's `ctx`. The
+/// reply is the response body: JSON if it is valid JSON, null if it is empty, otherwise a string.
 /// ```no_run
 /// use rulec::Rules;
 /// use rulec_http::{AllowedHosts, HttpClient, Limits, Template};
@@ -32,7 +32,8 @@ pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + 
 /// ```
 ///
 /// # Errors
-/// If the endpoint's host may not be called, so that the caller knows before the first message.
+/// If the host of the endpoint may not be called. The error thus appears at start-up and not at the
+/// first message.
 ///
 /// [`RouterBuilder::handler`]: rulec_runtime::route::RouterBuilder::handler
 pub fn handler(

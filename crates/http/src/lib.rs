@@ -1,8 +1,8 @@
 //! HTTP calls to external services: one client with one set of limits for flows, routes and
 //! language models.
 //!
-//! Only hosts that the author lists are called, redirects are not followed, and proxy settings of
-//! the environment are ignored. An address in a rules file therefore cannot reach any other host.
+//! A call reaches only hosts that the program allows: redirects are not followed, and proxy
+//! settings of the environment are ignored. So a URL in a rules file cannot reach any other host.
 //! ```no_run
 //! use rulec_http::{AllowedHosts, FlowExecutor, HttpClient, Limits, Template};
 //! use serde_json::{Map, json};

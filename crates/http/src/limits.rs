@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Maximum time limit, to which longer limits are reduced. A year is practically unlimited, yet
-/// small enough to add to any point in time.
+/// Maximum time limit, to which longer limits are reduced. A year is practically unlimited, but
+/// small enough to be added to an `Instant` without overflow.
 const MAX_TIME_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The limits of a call. Defaults: 20 seconds per attempt, 60 seconds in total, 2 retries, and 1
@@ -15,8 +15,8 @@ pub struct Limits {
     /// Time limit of all attempts and the pauses between them.
     pub overall: Duration,
     /// Maximum number of retries. Only failed connections and the statuses 502, 503 and 504 are
-    /// retried. The server may have processed a request before its connection failed. Set 0 for an
-    /// endpoint that must not receive a call twice.
+    /// retried. A server may have processed a request although its connection failed. Set 0 for an
+    /// endpoint that must not receive the same call twice.
     pub retries: u32,
     /// The pause before the first retry, and the maximum pause. Each pause is twice the previous
     /// one, without a random part.
@@ -39,18 +39,19 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the time limit of an attempt that starts `elapsed` after the start of the call. The
-    /// flag is true if the result comes from the overall limit, not from the limit per attempt.
+    /// bool is true if the overall limit defines the result, and false if the limit per attempt
+    /// does.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
         let remaining = self.overall.saturating_sub(elapsed).min(MAX_TIME_LIMIT);
         if remaining < self.attempt { (remaining, true) } else { (self.attempt, false) }
     }
 
-    pub(super) fn limit_that_applied(&self, overall: bool) -> Duration {
+    pub(super) fn applied_limit(&self, overall: bool) -> Duration {
         if overall { self.overall } else { self.attempt }
     }
 
     /// Returns the pause after `attempts` failed attempts. `None` if no retry is left, or if the
-    /// overall limit would end before the retry starts.
+    /// overall time limit would be reached before the retry starts.
     pub(super) fn pause_before_retry(&self, attempts: u32, elapsed: Duration) -> Option<Duration> {
         if attempts > self.retries {
             return None;
@@ -97,6 +98,6 @@ mod tests {
         }
         let endless = Limits { attempt: Duration::MAX, overall: Duration::MAX, ..Limits::default() };
         assert_eq!(endless.time_for_attempt(ms(1)), (MAX_TIME_LIMIT, true));
-        assert_eq!((limits.limit_that_applied(false), limits.limit_that_applied(true)), (ms(100), ms(250)));
+        assert_eq!((limits.applied_limit(false), limits.applied_limit(true)), (ms(100), ms(250)));
     }
 }

@@ -120,7 +120,7 @@ impl ChatModel {
     /// If the call fails, the response has no call of the tool, or the picked id is not in the
     /// list.
     pub async fn choose(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Result<Pick, ModelError> {
-        let request = self.build_request(self.build_question(prompt, tool))?;
+        let request = self.build_request(self.build_body(prompt, tool))?;
         let response = self.client.send(&request).await?;
         let (attempts, elapsed) = (response.attempts, response.elapsed);
         read_pick(&response.into_json()?, tool, &request, (attempts, elapsed))
@@ -137,36 +137,36 @@ impl ChatModel {
         tool: &PickTool,
         on_reason: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Pick, ModelError> {
-        let mut question = self.build_question(prompt, tool);
-        question["stream"] = true.into();
-        let request = self.build_request(question)?;
+        let mut body = self.build_body(prompt, tool);
+        body["stream"] = true.into();
+        let request = self.build_request(body)?;
         let mut streamed = stream::StreamedResponse::default();
         let response = self
             .client
             .send_with_sink(&request, Some(&mut |piece| streamed.add_piece(piece, on_reason)))
             .await?;
         let (attempts, elapsed) = (response.attempts, response.elapsed);
-        let answer = match streamed.to_answer() {
-            Some(answer) => answer,
+        let response_json = match streamed.combined_response() {
+            Some(response_json) => response_json,
             // The endpoint does not stream: it sent one complete response.
             None => response.into_json()?,
         };
-        let pick = read_pick(&answer, tool, &request, (attempts, elapsed))?;
+        let pick = read_pick(&response_json, tool, &request, (attempts, elapsed))?;
         if let Some(reason) = pick.reason.as_deref().filter(|_| !streamed.has_reason()) {
             on_reason(reason);
         }
         Ok(pick)
     }
 
-    fn build_request(&self, question: Value) -> Result<Request, HeaderError> {
-        let request = Request::post(self.url(), &question);
+    fn build_request(&self, body: Value) -> Result<Request, HeaderError> {
+        let request = Request::post(self.url(), &body);
         match &self.key {
             Some(key) => request.bearer(key),
             None => Ok(request),
         }
     }
 
-    fn build_question(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Value {
+    fn build_body(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Value {
         let message = |role: &str, text: &str| json!({"role": role, "content": text});
         let mut messages = Vec::with_capacity(prompt.history.len() + 2);
         if !prompt.system.is_empty() {
@@ -177,16 +177,16 @@ impl ChatModel {
             Role::Assistant => message("assistant", turn.text),
         }));
         messages.push(message("user", prompt.user));
-        let mut question = json!({
+        let mut body = json!({
             "model": self.model,
             "messages": messages,
             "tools": [tool.to_json()],
             "tool_choice": tool.choice(),
         });
         if let Some(temperature) = self.temperature {
-            question["temperature"] = temperature.into();
+            body["temperature"] = temperature.into();
         }
-        question
+        body
     }
 }
 

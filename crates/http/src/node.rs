@@ -1,5 +1,6 @@
-//! Plan nodes that call a service. Their config has `url`, optionally `method`, `headers` and
-//! `params`, and at most one of `body`, `json` and `data`.
+//! Plan nodes that call an HTTP service. A plan is a workflow that a language model proposes as a
+//! payload. The config of a node has `url`, optionally `method`, `headers` and `params`, and at
+//! most one of `body`, `json` and `data`.
 
 use super::client::HttpClient;
 use super::request::Request;
@@ -12,11 +13,12 @@ use url::Url;
 
 /// The config fields that may contain the request body; at most one may be set.
 const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
-/// All other config fields of a node. The engine that runs the plan enforces `timeout`.
+/// All other config fields of a node. `timeout` is accepted here, but the engine that runs the plan
+/// enforces it.
 const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output
-/// contains the response: its `status`, and its body as `data`. The body is JSON if it parses as
+/// contains the response: its `status`, and its body as `data`. The body is JSON if it is valid
 /// JSON, otherwise a string. The client's hosts and limits apply, so a plan cannot call any other
 /// host.
 ///

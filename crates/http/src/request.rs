@@ -72,7 +72,7 @@ impl Request {
         Request { method, url, headers, body: body.map(|body| body.to_string().into_bytes()), secret: None }
     }
 
-    /// Sets a header, which replaces one with the same name.
+    /// Sets a header. It replaces an existing header with the same name.
     ///
     /// # Errors
     /// If the name is invalid or a connection header, or if the value contains a line break or
@@ -99,7 +99,8 @@ impl Request {
         CallLabel::new(self.method.as_str(), &self.url)
     }
 
-    /// Masks the request's secret in a server's text, and truncates the text for an error value.
+    /// Masks the request's secret in a server's text, and truncates the text to the length that an
+    /// error value keeps.
     pub(super) fn mask_and_truncate(&self, text: &str) -> String {
         quote(self.secret.as_ref(), text)
     }
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_read_by_their_label() {
+    fn bodies_are_read_by_their_content_type() {
         let text = |text: &str| Body::Text(text.to_owned());
         for (label, bytes, expected) in [
             (Some("application/json"), "[1]", Body::Json(json!([1]))),

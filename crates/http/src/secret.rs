@@ -1,5 +1,5 @@
-//! A secret that must not be printed: neither by `{:?}`, nor as part of a server's text that
-//! repeats the secret.
+//! A secret that must not be printed. `{:?}` hides it, and it is masked in texts of a server that
+//! repeat it.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn never_shown() {
+    fn a_secret_is_never_printed() {
         let secret = Secret::new("k-1");
         assert_eq!(format!("{secret:?}"), "Secret(***)");
         assert_eq!(secret.mask_in("bad key k-1, k-1"), "bad key ***, ***");

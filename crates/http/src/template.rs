@@ -1,5 +1,5 @@
-//! Request templates: an endpoint with placeholders, parsed and checked once, and filled for every
-//! call.
+//! Request templates. A template is an endpoint with placeholders. It is parsed and checked once,
+//! and the placeholders are filled for every call.
 //!
 //! `{name}` is filled from the arguments of the call, and `#name#` from the context of the
 //! conversation. A name starts with a letter or `_`, followed by letters, digits and `_`. Any other
@@ -67,7 +67,7 @@ impl Template {
     /// `body` (any JSON). The default method is `POST` if there is a body, else `GET`.
     ///
     /// # Errors
-    /// If the endpoint would be invalid for all values.
+    /// If the endpoint is invalid, whatever the values of its placeholders are.
     pub fn parse(endpoint: &Value) -> Result<Template, TemplateError> {
         let type_error =
             |field_path: &str, wanted| TemplateError::Type { place: field_path.to_owned(), wanted };
@@ -237,8 +237,8 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
     Ok(filled)
 }
 
-/// Fills a header's value. The literal text was checked by `parse` and each value is checked here,
-/// so the result is always a valid header value.
+/// Fills the placeholders in a header's value. `parse` has checked the literal text, and each value
+/// is checked here. So the result is always a valid header value.
 fn fill_header(
     name: &HeaderName,
     text: &TemplateText,

@@ -1,5 +1,5 @@
-//! Workflow nodes that call HTTP services: one endpoint, or several endpoints concurrently, such as
-//! the voting members of a council.
+//! Workflow nodes that call HTTP services: one endpoint, or several endpoints concurrently. The
+//! several endpoints are the voting members of a council.
 
 use super::client::HttpClient;
 use super::endpoint::Endpoint;
@@ -21,8 +21,8 @@ pub fn endpoint_node(
     move |node| Ok(Arc::new(EndpointNode(parse_endpoint(&client, &node.config)?)))
 }
 
-/// Returns the factory of council nodes. A council passes its input to several members, which may
-/// be endpoints here; see [`Council::factory`].
+/// Returns the factory of council nodes. A council passes its input to several members and collects
+/// their answers; see [`Council::factory`]. Here, each member may be an endpoint.
 pub fn council_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {

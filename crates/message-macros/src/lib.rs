@@ -1,6 +1,6 @@
 //! The procedural macro that `message!` expands to. It builds a localizable message from a template
 //! and arguments, as `format!` builds a string. A string would be in one language only. A message
-//! keeps its template, so that a catalogue can provide the translated template.
+//! keeps its English template, which is the key of the translated template in a catalogue.
 //!
 //! Existing libraries do not fit this purpose. Fluent moves the English text out of the source code
 //! into separate files. The bindings of gettext and `rust-i18n` choose the language when a message
@@ -12,7 +12,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// an argument `name = …`, and `{}` is the next positional argument. `{{` and `}}` are literal
 /// braces. Placeholders take no format options, because a translation may reorder and reword them.
 ///
-/// The first token is the path of the crate that defines `Message`.
+/// The first token of the input is the path of the crate that defines `Message`.
 #[proc_macro]
 pub fn message_at(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(|(message, span)| {
@@ -95,7 +95,7 @@ fn with_span(mut token: TokenTree, span: Span) -> TokenTree {
     token
 }
 
-/// Splits the arguments of the macro at commas.
+/// Splits the arguments of the macro at the commas between them.
 fn split_at_commas(input: TokenStream) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in input {

@@ -1,5 +1,7 @@
-//! Deserializes a type from the types of arguments instead of values. `serde` asks for each field
-//! in turn; a request that the argument's type cannot meet is an error.
+//! Checks that a Rust type accepts the arguments that rules give to a handler, before any message
+//! arrives. The check deserializes the Rust type with serde, but from a sample value for each
+//! argument, because only the types of the arguments are known. If the Rust type asks serde for a
+//! kind of value that an argument does not have, the check fails.
 
 use super::ArgsError;
 use rulec_base::message;
@@ -12,28 +14,31 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// The arguments of a handler, which are checked.
+/// The check of the arguments of one handler.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments<'a> {
     pub handler: &'a str,
-    /// Whether every kind of an argument's type must fit, and not only one of them.
+    /// Whether the Rust type must accept every kind of value (string, integer, …) of an argument's
+    /// type. If false, one accepted kind is enough.
     pub strict: bool,
 }
 
 impl Arguments<'_> {
-    /// Checks that `T` takes these arguments. An argument that cannot be decided is left out, and
-    /// the others are checked again.
+    /// Checks that `T` accepts the arguments `given`, which are pairs of name and type. If the
+    /// check gives no result for an argument, that argument is left out, and the others are checked
+    /// again.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();
         loop {
-            let reached = Cell::new(None);
-            let probe = ArgumentsProbe { given: &given, strict: self.strict, reached: &reached };
+            let current_argument = Cell::new(None);
+            let probe =
+                ArgumentsProbe { given: &given, strict: self.strict, current_argument: &current_argument };
             let problem = match T::deserialize(probe) {
                 Ok(_) => return Ok(()),
                 Err(problem) => problem,
             };
-            let (handler, at) = (self.handler, reached.get());
+            let (handler, at) = (self.handler, current_argument.get());
             let message = match (problem, at.and_then(|at| given.get(at))) {
                 (ProbeError::Missing(name), None) if undecided.contains(&&*name) => return Ok(()),
                 (ProbeError::Missing(name), None) => message!(
@@ -68,14 +73,15 @@ impl Arguments<'_> {
     }
 }
 
-/// The reason why `serde` stopped.
+/// The reason why the deserialization of the sample values stopped.
 #[derive(Debug)]
 enum ProbeError {
-    /// Another kind of value is expected: the text says which.
+    /// The Rust type expects another kind of value, which the text names.
     Mismatch(String),
     Missing(String),
     Unknown(String),
-    /// The type's own code refused the sample value, so nothing is known.
+    /// The Rust type's own code refused the sample value. It might accept the real value, so the
+    /// check has no result.
     Undecided,
 }
 
@@ -105,12 +111,13 @@ impl de::Error for ProbeError {
     }
 }
 
-/// The object of all arguments.
+/// Deserializer for the object that contains all arguments.
 struct ArgumentsProbe<'p> {
     given: &'p [(&'p str, &'p Ty)],
     strict: bool,
-    /// Set to the number of the argument that is being read; `None` outside the arguments.
-    reached: &'p Cell<Option<usize>>,
+    /// Index of the argument that is being read, for error messages; `None` if no argument is being
+    /// read.
+    current_argument: &'p Cell<Option<usize>>,
 }
 
 impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
@@ -118,7 +125,12 @@ impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
         let fields = self.given.iter().map(|(name, ty)| (*name, Some(*ty))).collect();
-        visitor.visit_map(Fields { fields, strict: self.strict, next: 0, reached: Some(self.reached) })
+        visitor.visit_map(FieldsProbe {
+            fields,
+            strict: self.strict,
+            next: 0,
+            current_argument: Some(self.current_argument),
+        })
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -139,23 +151,23 @@ impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
     }
 }
 
-/// The fields of an object, each with its type.
-struct Fields<'p> {
+/// Deserializer for the fields of an object, each with its type.
+struct FieldsProbe<'p> {
     fields: Vec<(&'p str, Option<&'p Ty>)>,
     strict: bool,
     next: usize,
-    reached: Option<&'p Cell<Option<usize>>>,
+    current_argument: Option<&'p Cell<Option<usize>>>,
 }
 
-impl Fields<'_> {
-    fn reach(&self, field: Option<usize>) {
-        if let Some(reached) = self.reached {
-            reached.set(field);
+impl FieldsProbe<'_> {
+    fn set_current_argument(&self, field: Option<usize>) {
+        if let Some(current_argument) = self.current_argument {
+            current_argument.set(field);
         }
     }
 }
 
-impl<'de> MapAccess<'de> for Fields<'_> {
+impl<'de> MapAccess<'de> for FieldsProbe<'_> {
     type Error = ProbeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ProbeError> {
@@ -166,15 +178,15 @@ impl<'de> MapAccess<'de> for Fields<'_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ProbeError> {
         let ty = self.fields.get(self.next).and_then(|(_, ty)| *ty);
-        self.reach(Some(self.next));
+        self.set_current_argument(Some(self.next));
         self.next += 1;
         let value = seed.deserialize(TypeProbe { ty: ty.unwrap_or(ANY), strict: self.strict })?;
-        self.reach(None);
+        self.set_current_argument(None);
         Ok(value)
     }
 }
 
-/// One value of a type.
+/// Deserializer that provides a sample value of one type.
 #[derive(Clone, Copy)]
 struct TypeProbe<'p> {
     ty: &'p Ty,
@@ -186,7 +198,8 @@ const ANY: &Ty = &Ty::ANY;
 const TEXTS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
 
 impl<'p> TypeProbe<'p> {
-    /// Fails if a value of these kinds does not fit the type.
+    /// Returns an error if the Rust type expects one of `kinds`, but the argument's type has other
+    /// kinds. `expected` names the kinds in the error.
     fn expect(self, kinds: KindSet, expected: impl fmt::Display) -> Result<(), ProbeError> {
         let found = self.ty.kinds;
         let fits =
@@ -201,14 +214,14 @@ impl<'p> TypeProbe<'p> {
         }
     }
 
-    fn fields(self) -> Fields<'p> {
+    fn fields(self) -> FieldsProbe<'p> {
         let record = self.ty.fields().map(|record| record.fields.iter());
         let fields = record.into_iter().flatten().map(|field| (&*field.name, Some(&field.ty))).collect();
-        Fields { fields, strict: self.strict, next: 0, reached: None }
+        FieldsProbe { fields, strict: self.strict, next: 0, current_argument: None }
     }
 
-    /// Returns a text of the type.
-    fn text(self) -> &'static str {
+    /// Returns a sample string that is valid for the type.
+    fn sample_text(self) -> &'static str {
         match self.ty.kinds {
             KindSet::DATETIME => "2026-01-31T00:00:00Z",
             KindSet::VERSION => "1.0.0",
@@ -248,21 +261,22 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
         self.expect(TEXTS, "a string")?;
-        visitor.visit_str(self.text())
+        visitor.visit_str(self.sample_text())
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
         match self.ty.kinds.iter().next() {
-            // A text fits an unknown type as well as anything, so a refusal decides nothing.
+            // The type is unknown, and the sample string is only a guess. So a refusal of the
+            // string is no result.
             _ if self.ty.kinds == KindSet::ALL => {
-                visitor.visit_str(self.text()).map_err(|_: ProbeError| ProbeError::Undecided)
+                visitor.visit_str(self.sample_text()).map_err(|_: ProbeError| ProbeError::Undecided)
             }
             Some(Kind::Bool) => visitor.visit_bool(true),
             Some(Kind::Int) => visitor.visit_i64(1),
             Some(Kind::Float) => visitor.visit_f64(1.0),
-            // A decimal of many digits is written as text, so the type must take texts too.
+            // A decimal with many digits arrives as a string, so the Rust type must accept strings.
             Some(Kind::String | Kind::DateTime | Kind::Version | Kind::Decimal) => {
-                visitor.visit_str(self.text())
+                visitor.visit_str(self.sample_text())
             }
             Some(Kind::List) => self.deserialize_seq(visitor),
             Some(Kind::Dict) => self.deserialize_map(visitor),
@@ -289,7 +303,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ProbeError> {
         self.expect(KindSet::LIST, "a list")?;
-        // The type does not say how many elements there are.
+        // The length of the list is unknown.
         Err(ProbeError::Undecided)
     }
 
@@ -328,7 +342,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     ) -> Result<V::Value, ProbeError> {
         self.expect(TEXTS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
         let first = variants.first().ok_or(ProbeError::Undecided)?;
-        // The type does not say which variants occur.
+        // The names of the variants that occur are unknown.
         visitor.visit_enum(FirstVariant(first)).map_err(|_: ProbeError| ProbeError::Undecided)
     }
 
@@ -347,7 +361,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct identifier }
 }
 
-/// A list of one element.
+/// Deserializer for a list with one element.
 struct OneElement<'p>(Option<TypeProbe<'p>>);
 
 impl<'de> SeqAccess<'de> for OneElement<'_> {
@@ -361,7 +375,7 @@ impl<'de> SeqAccess<'de> for OneElement<'_> {
     }
 }
 
-/// A variant without data.
+/// Deserializer for an enum variant without data.
 struct FirstVariant(&'static str);
 
 impl<'de> EnumAccess<'de> for FirstVariant {

@@ -31,7 +31,7 @@ impl Decision {
         let rules = &self.rules;
         if self.details.is_none() && self.segment.is_none() && self.tables.len() == 1 {
             let answer = rules
-                .answers
+                .decision_cache
                 .get_or_write(&rules.program, self.entry, self.chosen, || self.serialized_fields());
             if let Some(answer) = answer {
                 out.extend_from_slice(answer);

@@ -23,8 +23,7 @@ use std::time::Duration;
 
 /// Minimum number of pending edits that starts a merge. It applies to small rule sets.
 const MIN_MERGE_EDITS: usize = 1024;
-/// In a large rule set, a merge starts after one pending edit for each group of this number of
-/// routes.
+/// In a rule set with many routes, a merge starts at one pending edit per this number of routes.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {
@@ -34,7 +33,7 @@ impl LiveState {
         if writer.schedule_compaction() && !self.spawn("rulec-compact", LiveState::compact_all) {
             writer.abort_compaction();
         }
-        // `merge_now` keeps its error for `LiveRules::merge_error`.
+        // The error is not lost here: `merge_now` stores it for `LiveRules::merge_error`.
         let merge = |shared: &Arc<LiveState>| drop(shared.merge_now(shared.lock_writer()));
         if writer.schedule_merge(self.merge_threshold(writer)) && !self.spawn("rulec-merge", merge) {
             writer.abort_merge();
@@ -63,7 +62,8 @@ impl LiveState {
             self.idle.notify_all();
         });
         let result = work();
-        // The guard must not run now: after this work, other work may already be scheduled.
+        // `work` succeeded, so disarm the guard. It would abort the next work that another thread
+        // may already have scheduled.
         ScopeGuard::into_inner(guard);
         result
     }
@@ -73,8 +73,8 @@ impl LiveState {
         self.idle.notify_all();
     }
 
-    /// Runs one compaction. Returns false if none was needed or it failed; the compacting thread
-    /// must then end.
+    /// Runs one compaction. Returns false if no compaction was needed, or if the compaction failed.
+    /// The compacting thread must then end.
     fn compact_once(&self) -> bool {
         let Some(mut input) = self.lock_writer().next_compaction() else { return false };
         let compiled = self.compile_segment(&mut input);
@@ -154,7 +154,6 @@ pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// Number of dropped bases that no other thread still used at the time of the drop; counted for
-    /// tests.
+    /// Number of old bases that this thread freed as their only user. Tests read this counter.
     pub(super) static SOLE_OWNER_DROPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub(super) struct Base {
     pub rules: Rules,
     pub segment: Arc<Segment>,
-    /// For each table, maps the name of each route to its id. Disabled routes are included.
+    /// For each table, maps the name of each route to its id. Routes that are disabled in the rules
+    /// are included.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
@@ -59,13 +60,13 @@ impl Base {
 }
 
 /// Compiles rules for editing. Also returns the declared input or, without a declaration, how often
-/// routes use each message field. Only `test` blocks whose names satisfy `wanted` are run. Other
-/// tests may expect decisions from before the edits.
+/// routes use each message field. Checks only the `test` blocks whose names satisfy
+/// `is_selected_test`, because older tests may expect decisions from before the edits.
 pub(super) fn compile_base(
     compiler: &Compiler,
     loader: &dyn Loader,
     files: &KeptFiles,
-    wanted: impl Fn(&str) -> bool,
+    is_selected_test: impl Fn(&str) -> bool,
     threads: Threads,
 ) -> Result<(Base, CountedFields), CompileError> {
     let recorder = RecordingLoader::new(loader);
@@ -73,7 +74,7 @@ pub(super) fn compile_base(
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
     for unit in &mut loaded.units {
         unit.statements.retain(|statement| match &statement.kind {
-            StatementKind::Test(test) => wanted(&test.name.node),
+            StatementKind::Test(test) => is_selected_test(&test.name.node),
             _ => true,
         });
     }

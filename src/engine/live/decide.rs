@@ -1,6 +1,6 @@
 //! Decisions over several segments (groups of routes compiled together). In each table, the
 //! segments are searched one after another. Each search covers only the routes that come before the
-//! best match so far.
+//! best match so far. The first segment is the *base*: the rule set as last compiled in full.
 
 use super::segment::RouteOrder;
 use super::snapshot::Snapshot;
@@ -32,7 +32,7 @@ fn with_segment_vms<T>(
             let rules = &segment.rules;
             let set = rules.rule_set();
             let mut machine = Vm::over_json(&set.bytecode, &set.hosts, message, scratch);
-            set.lend_index(&mut machine, rules.indexing);
+            set.attach_index(&mut machine, rules.indexing);
             machine.exclude_removed(&segment.tombstones, snapshot.version);
             machine
         });
@@ -42,15 +42,15 @@ fn with_segment_vms<T>(
 
 type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
-/// True if edits that are not merged may affect the entry, directly or in tables to which the entry
-/// can jump.
+/// True if edits since the base was compiled may affect the entry, directly or in tables to which
+/// the entry can jump.
 fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
 pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
-    // The base refuses a message that is not an object.
+    // For a message that is not an object, the base returns the decision that refuses it.
     if !may_have_edits(snapshot, entry) || !message.is_object() {
         return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
     }
@@ -76,8 +76,8 @@ pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &
     })
 }
 
-/// Returns the message's violations of the declared input. If no `input` is declared, field types
-/// are inferred from the routes, and inserted routes may add violations.
+/// Returns the message's violations of the declared `input`. Without a declaration, the types of
+/// fields are inferred from the routes. Inserted routes may then add violations.
 fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let violations_of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;
@@ -94,7 +94,7 @@ fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> 
     violations
 }
 
-/// Returns the places in messages where numbers keep their digits.
+/// Returns the message fields whose numbers are read as exact decimals, not as floats.
 pub(super) fn exact_places(snapshot: &Snapshot) -> ExactPlaces {
     let mut places = snapshot.base.rules.rule_set().exact_places.clone();
     snapshot.segments.iter().for_each(|segment| places.merge(segment.rules.rule_set().exact_places.clone()));
@@ -149,10 +149,10 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
 #[derive(Clone, Copy)]
 struct LiveHit {
     segment: usize,
-    /// The id of the route in its segment.
+    /// The id of the route in the program of its segment.
     rule: RuleId,
-    /// The table of the route, by its id in the base. The next field is the table that the route
-    /// jumps to.
+    /// The table that contains the route, by the id of the table in the base. `goto` is the table
+    /// to which the route jumps, also by its id in the base.
     table: TableId,
     goto: Option<TableId>,
 }
@@ -191,8 +191,8 @@ impl LiveSearch<'_, '_, '_> {
     }
 }
 
-/// Searches tables. A search position is a table and the sort key of a route. The search resumes
-/// after the route with that key.
+/// Searches the tables to which routes jump. A search position is a table and the sort key of a
+/// route; the search resumes after that route.
 impl Searcher for LiveSearch<'_, '_, '_> {
     type Position = (TableId, Option<RouteOrder>);
     type Rule = LiveHit;

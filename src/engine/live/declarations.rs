@@ -1,6 +1,7 @@
-//! All parsed statements of a rule set except its routes and its input. With these statements, a
-//! route can be compiled alone: it is checked with only the declarations that it mentions, directly
-//! or indirectly. Compaction compiles several routes in the same manner.
+//! The parsed declarations of a rule set: all statements except its routes and its input. An
+//! inserted route is compiled alone, with only the declarations that it mentions directly or
+//! indirectly. Compaction compiles several inserted routes together, with the declarations that
+//! they mention. The *base* is the rule set as last compiled in full.
 
 use super::route::{ParsedStatement, Route, parse_error};
 use super::segment::SequenceNumber;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 
 /// The parsed declarations of a rule set, with the lookup data to check a route alone.
 pub(super) struct Declarations {
-    /// The parsed files of the rule set, without their statements.
+    /// The parsed files of the rule set. Their statements were moved to `statements`.
     units: Vec<ParsedFile>,
     statements: Vec<Declaration>,
     /// Maps a name to the indexes of the statements of any kind that declare it.
@@ -76,7 +77,7 @@ impl Declarations {
                 Some(name.node.clone())
             }
             StatementKind::Settings { entries } => {
-                // Limits apply to the whole rule set and are taken from the base.
+                // Leave out limits: they apply to the whole rule set and are taken from the base.
                 entries.retain(|(name, _)| Limit::from_name(&name.node).is_none());
                 self.always_included.push(index);
                 None
@@ -85,8 +86,8 @@ impl Declarations {
                 self.always_included.push(index);
                 None
             }
-            // The value of `request` depends on all of these statements, so they are not listed by
-            // name.
+            // These statements have no entry by name: a route that uses `request` depends on all of
+            // them.
             StatementKind::Intent(_) | StatementKind::Entity(_) | StatementKind::Lexicon(_) => None,
             _ => return,
         };
@@ -119,8 +120,7 @@ impl Declarations {
         needed
     }
 
-    /// Returns the keyword and name of a declaration with this name. The declaration may be of any
-    /// kind.
+    /// Returns the keyword and the name of a declaration of any kind that has this name.
     pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
         let index = self.indexes_by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*index as usize].statement.kind))
@@ -160,7 +160,7 @@ impl Declarations {
             let (statements, broken, lists) = Default::default();
             ParsedFile { file, imports, statements, broken, lists }
         };
-        // The additional unit is for the routes.
+        // One more unit (file) holds the routes.
         let mut units = Vec::with_capacity(self.units.len() + 1);
         units.extend(self.units.iter().map(|unit| empty_file(unit.file, unit.imports.clone())));
         let mut loaded = Loaded { units, ..Loaded::default() };
@@ -217,15 +217,16 @@ impl Declarations {
         (table_indexes, top_level)
     }
 
-    /// Returns the declared settings at index `at` if they are in the file of the route's table.
-    /// The returned settings have the file id of the route's text.
+    /// Returns the `settings` statement at index `at`, if it is in the file `table_unit`, which
+    /// contains the table of the route. The spans of the result refer to the text of the route.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
         if *unit != table_unit {
             return None;
         }
-        // Other settings apply to all files. They are checked with the file that contains them.
+        // These settings apply only to their file. All other settings apply to all files and are
+        // checked elsewhere.
         let is_file_setting =
             |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize" | "zone");
         let mut settings = Statement {
@@ -240,14 +241,14 @@ impl Declarations {
         Some(settings)
     }
 
-    /// Returns the indexes of all declarations. A failed check of a route is repeated with all
-    /// declarations. Error messages can then suggest names that the route does not use.
+    /// Returns the indexes of all declarations. If the check of a route fails, it is repeated with
+    /// all declarations. Its error messages can then suggest any declared name.
     fn all_indexes(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
 
-    /// Checks the routes of one file that edits inserted after the rule set was compiled. They are
-    /// checked together, so that they can be compiled into one segment.
+    /// Checks several inserted routes of one file together, so that they can be compiled into one
+    /// segment (a group of routes compiled together).
     pub fn check_inserted(
         &self,
         base: &Rules,
@@ -349,7 +350,7 @@ pub(super) struct CheckedRoutes {
 }
 
 impl CheckedRoutes {
-    /// Compiles the checked routes into rules that can be searched together with a base.
+    /// Compiles the checked routes into a rule set that decisions search together with the base.
     pub fn compile(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let CheckedRoutes { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
@@ -373,15 +374,17 @@ fn link_hosts(
         base.hosts().get(base.program().externs.iter().position(is_same)?).cloned()
     };
     let base_hosts: Option<Vec<Host>> = program.externs.iter().map(base_host).collect();
-    // If the routes are the first to use a function of the request analysis, link it now.
+    // These may be the first routes that use a function of the request analysis. Then link the
+    // function now.
     base_hosts.unwrap_or_else(|| compiler.link_hosts(program, diagnostics))
 }
 
-/// Collects the names of any kind that a route mentions.
+/// Collects all names that a route mentions: fields, lists, functions, tables and others.
 fn collect_route_names<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     collect_names(&route.condition, names);
     for (name, value) in &route.locals {
-        // A local name that hides a declaration is an error even if it is unused.
+        // A local name is included too: it is an error if it hides a declaration, even if it is
+        // unused.
         names.push(&name.node);
         collect_names(value, names);
     }
@@ -394,7 +397,7 @@ fn collect_route_names<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     }
 }
 
-/// Collects the names of any kind that a declaration mentions.
+/// Collects all names that a declaration mentions: fields, lists, functions and others.
 fn collect_declaration_names<'s>(statement: &'s Statement, names: &mut Vec<&'s str>) {
     match &statement.kind {
         StatementKind::Let { value, .. } => collect_names(value, names),

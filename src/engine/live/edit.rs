@@ -68,16 +68,17 @@ impl Edit {
     }
 
     /// Sets the file that contains the statement, named as in
-    /// [`LiveRules::texts`](super::LiveRules::texts). Not needed to replace or remove a statement
-    /// that exists in only one file.
+    /// [`LiveRules::texts`](super::LiveRules::texts). Needed to insert into a file other than the
+    /// main file. To replace or remove a statement, needed only if several files contain a
+    /// statement with its keyword and name.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Edit {
         self.file = Some(file.into());
         self
     }
 
-    /// Parses the edit. If parsing fails, the error shows the text of the edit as a file after the
-    /// files of `sources`.
+    /// Parses the edit. If parsing fails, the error treats the text of the edit as an additional
+    /// file after the files in `sources`.
     pub(super) fn parse_edit(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
             EditKind::Insert(text) => Action::Insert(parse_statement(text, sources)?),
@@ -118,8 +119,8 @@ impl ParsedEdit<'_> {
         }
     }
 
-    /// True for an edit of a route. If such an edit is the only edit of the call, only that route
-    /// is compiled.
+    /// True for an edit of a route. If this is the only edit of a call of
+    /// [`LiveRules::edit`](super::LiveRules::edit), only the route is compiled.
     pub fn is_of_route(&self) -> bool {
         self.head().keyword == "route" && self.file.is_none()
     }

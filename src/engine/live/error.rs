@@ -26,9 +26,10 @@ pub enum EditError {
     UnknownStatement(#[from] UnknownStatement),
     /// The edit names a file that does not exist; the second text lists the files.
     UnknownFile(String, String),
-    /// Several statements match the edit; the message lists their files.
+    /// Several statements match the edit; the message lists the files that contain them.
     Ambiguous(String, Message),
-    /// An earlier edit of the same call already changes this statement or a statement around it.
+    /// An earlier edit of the same call already changes this statement, or the table that contains
+    /// it.
     Twice(String),
     /// The statement to edit does not exist in the current files. It may be in a file that an
     /// earlier edit of the same call imports.

@@ -31,7 +31,7 @@ impl GotoGraph {
         graph
     }
 
-    /// Counts a new jump.
+    /// Adds one jump between two tables to the counts.
     pub fn add(&mut self, jump: Jump) {
         *self.counts.entry(jump).or_default() += 1;
     }
@@ -44,7 +44,8 @@ impl GotoGraph {
         *count -= 1;
     }
 
-    /// Checks that a jump may be added. Assumes that the jump `without` is removed.
+    /// Checks that a jump may be added. The jump `without`, which the new jump replaces, is
+    /// ignored.
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.

@@ -1,10 +1,10 @@
 //! Edits that recompile everything: edits of statements other than routes, and several edits
 //! applied as one.
 //!
-//! The edits are applied to the source texts, which are then compiled. Recompiling everything is
-//! right for all kinds of statements, because one statement may affect any other. Decisions do not
-//! wait. If other threads edit routes during the compilation, these edits are logged. They are
-//! applied to the new rules before the new rules replace the old ones.
+//! The edits are applied to the source texts, which are then compiled. Everything is recompiled,
+//! because one statement may affect any other statement. Decisions do not wait. If other threads
+//! edit routes during the compilation, these edits are logged. They are applied to the new rules
+//! before the new rules replace the old ones.
 
 use super::background::drop_when_unshared;
 use super::base;
@@ -19,18 +19,20 @@ use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of logged edits that are applied to the new rules while the writer is locked. The
-/// number bounds the time that other edits wait. It is not tuned.
+/// Maximum number of logged edits that are applied to the new rules while the writer is locked.
+/// Other edits wait while the writer is locked. The number is a guess, not the result of a
+/// measurement.
 const MAX_LOCKED_REPLAYS: usize = 16;
 /// Maximum number of rounds that apply logged edits while the writer is unlocked. Edits may arrive
-/// during a round, so without this bound a recompilation might never end. The number is not tuned.
+/// during a round, so without this limit a recompilation might never end. The number is a guess,
+/// not the result of a measurement.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl LiveState {
     /// Applies edits to the source texts and recompiles everything.
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
-        // Run one recompilation at a time, because each starts from the texts that the last one
-        // produced.
+        // Run one recompilation at a time, because each recompilation starts from the texts that
+        // the previous one produced.
         let _recompilation_lock = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
         let (base, changes) = self.lock_writer().begin_recompilation();
         let _log_guard = scopeguard::guard(self, |shared| shared.lock_writer().end_recompilation());
@@ -38,7 +40,8 @@ impl LiveState {
         let texts = statements::apply_edits(texts, &base.files.main, edits)?;
         let files = base.files.with_texts(texts);
         drop(base);
-        // Older tests describe older rules; only tests that the edits insert are checked.
+        // Check only the tests that these edits insert. Older tests may expect decisions from
+        // before the edits.
         let new_tests: Vec<&str> = edits.iter().filter_map(test_name).collect();
         let is_new_test = |name: &str| new_tests.contains(&name);
         let (base, counted) = base::compile_base(&self.compiler, &files, &files, is_new_test, Threads::One)?;
@@ -75,7 +78,8 @@ fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     }
 }
 
-/// Applies logged edits of routes again, to the recompiled rules.
+/// Applies logged edits to the recompiled rules. They are edits of routes that other threads made
+/// during the recompilation.
 fn replay_edits(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
         let edit = edit.parse_edit(writer.base().rules.sources())?;

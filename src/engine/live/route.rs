@@ -1,4 +1,5 @@
-//! Statements and routes that edits add to live rules, parsed from their texts.
+//! Statements and routes that edits add to live rules, parsed from their texts. The *base* is the
+//! rule set as last compiled in full.
 
 use super::error::EditError;
 use super::statement_ref::StatementHead;
@@ -23,7 +24,7 @@ pub(super) struct Route {
     pub table: TableId,
     /// The table that the route jumps to, by its id in the base, and the span of the jump.
     pub goto: Option<(TableId, Span)>,
-    /// How the route uses undeclared message fields. Routes with the same uses share one value.
+    /// How the route uses undeclared message fields. Routes with equal uses share one allocation.
     pub uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }
@@ -68,8 +69,8 @@ impl ParsedStatement {
     }
 }
 
-/// Parses the text of an edit as a statement. The file id of the statement follows the ids of the
-/// files of the rules.
+/// Parses the text of an edit as a statement. The statement gets the file id that follows the ids
+/// of the files in `sources`.
 pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedStatement, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);

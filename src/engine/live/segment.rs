@@ -11,8 +11,8 @@ use rulec_vm::index::tombstones::Tombstones;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// The number that orders routes of equal priority: the rule id of a base route, or a number from
-/// [`FIRST_INSERTED`] up.
+/// The number that orders routes of equal priority. For a route of the base, it is the rule id. For
+/// an inserted route, it is at least [`FIRST_INSERTED`].
 pub(super) type SequenceNumber = u64;
 /// The sequence number of the first route that is inserted after the base was compiled.
 pub(super) const FIRST_INSERTED: SequenceNumber = 1 << 32;
@@ -20,20 +20,21 @@ pub(super) const FIRST_INSERTED: SequenceNumber = 1 << 32;
 /// The sort key of a route in its table: priority, then sequence number.
 pub(super) type RouteOrder = (Reverse<i64>, SequenceNumber);
 
-/// A group of rules compiled together; see the module.
+/// A group of routes compiled together: the base, or routes that edits inserted.
 #[derive(Clone)]
 pub(super) struct Segment {
     pub rules: Rules,
     /// Maps each table of this segment to its id in the base.
     tables: Arc<[TableId]>,
-    /// The routes of each table in evaluation order, without routes that can never hold.
+    /// The routes of each table in evaluation order, without routes whose conditions can never
+    /// hold.
     orders: Arc<[Vec<RuleId>]>,
     /// The sequence number of each route. `None` in the base, where the id of a route is its
     /// sequence number.
     sequences: Option<Box<[SequenceNumber]>>,
     /// The routes that were removed since the segment was compiled.
     pub tombstones: Arc<Tombstones>,
-    /// The parsed routes of a segment of inserted routes; empty for the base.
+    /// The parsed routes, if this segment contains inserted routes; empty for the base.
     pub routes: Arc<[Arc<Route>]>,
 }
 
@@ -69,8 +70,8 @@ impl Segment {
         Segment { rules, tables, orders, sequences, tombstones, routes }
     }
 
-    /// Returns a copy in which the routes have these sequence numbers. The order of the routes must
-    /// stay the same.
+    /// Returns a copy in which the routes have the sequence numbers `sequences`. The new numbers
+    /// must order the routes as before.
     pub fn with_sequences(&self, sequences: Box<[SequenceNumber]>) -> Segment {
         Segment { sequences: Some(sequences), ..self.clone() }
     }
@@ -125,8 +126,9 @@ impl Segment {
         self.orders.get(table.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Marks a route as removed for snapshots from `version` on. Does nothing for a route that can
-    /// never hold, because the evaluation order does not contain such a route.
+    /// Marks a route as removed, for snapshots of `version` and later versions. Does nothing for a
+    /// route whose condition can never hold, because the evaluation order does not contain such
+    /// routes.
     pub fn mark_removed(&self, rule: RuleId, version: u64) {
         let Some(info) = self.rules.program().rules.get(rule.index()) else {
             return broken_invariant!("the removed route {rule:?} is in its segment");

@@ -1,6 +1,7 @@
-//! The state of live rules that decisions read: an immutable list of segments. An edit installs a
-//! new snapshot and does not change the old one. So a decision sees all of an edit or nothing. No
-//! lock is needed while conditions run, so a host function may decide or edit too.
+//! The state of live rules that decisions read: an immutable list of segments (groups of routes
+//! compiled together). An edit installs a new snapshot and does not change the old one. So a
+//! decision sees an edit completely or not at all. No lock is held while conditions are evaluated,
+//! so a host function may make decisions and edits.
 
 use super::base::Base;
 use super::segment::Segment;
@@ -8,7 +9,8 @@ use std::sync::Arc;
 
 pub(super) struct Snapshot {
     pub base: Arc<Base>,
-    /// The segment of the base, then the segments of inserted routes.
+    /// The first segment is the base (the rule set as last compiled in full). The others contain
+    /// inserted routes.
     pub segments: Vec<Arc<Segment>>,
     /// Version of the snapshot. A tombstone (mark of a removed route) counts if its version is not
     /// greater than this version.

@@ -1,5 +1,5 @@
-//! The source texts of live rules, which define the rules. Statements are removed, replaced and
-//! appended in the texts, as an author would edit the files.
+//! Edits of the source texts of live rules. Statements are removed, replaced and appended in the
+//! texts, as an author would edit the files. The *base* is the rule set as last compiled in full.
 
 use crate::engine::Rules;
 use crate::files::DiskLoader;
@@ -15,9 +15,9 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The name of the main file, and the contents of files that are not current rule files. These are
-/// word lists, and rule files that are no longer imported. They keep the content that was first
-/// loaded.
+/// The name of the main file, and the contents of all loaded files that are not current rule files.
+/// These are word lists, and rule files that are no longer imported. A file keeps the content of
+/// its first load.
 #[derive(Clone, Default)]
 pub(super) struct KeptFiles {
     pub main: String,
@@ -37,8 +37,8 @@ impl<'l> RecordingLoader<'l> {
         RecordingLoader { loader, files: RefCell::default() }
     }
 
-    /// Returns the files that this loader recorded, together with the files of `before`. Rule files
-    /// in `sources` are left out.
+    /// Returns the recorded files, together with the files of `before`. Rule files in `sources` are
+    /// left out, because their current texts are kept elsewhere.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
         let mut contents = HashMap::clone(&before.contents);
         contents.extend(self.files.into_inner());
@@ -96,7 +96,7 @@ impl EditPoints {
     }
 }
 
-/// Changes to the routes of a base, as rule ids and texts.
+/// Changes to the routes of a base since it was compiled, as rule ids and texts.
 #[derive(Clone, Default)]
 pub(super) struct RouteChanges {
     /// The ids of the removed routes.
@@ -164,8 +164,8 @@ impl KeptFiles {
         KeptFiles { main: main.to_owned(), disk, ..KeptFiles::default() }
     }
 
-    /// Returns a copy to which these rule texts are added. A text replaces a kept file of the same
-    /// name.
+    /// Returns a copy with the rule texts `texts` added, as pairs of name and text. A text replaces
+    /// a kept file of the same name.
     pub fn with_texts(&self, texts: Vec<(String, String)>) -> KeptFiles {
         let mut contents = HashMap::clone(&self.contents);
         contents.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
@@ -184,9 +184,9 @@ impl Loader for KeptFiles {
     }
 }
 
-/// Returns the lines before a statement that belong to the statement: `##` documentation and
-/// `# rulec:` comments. `previous_end` is the end of the previous statement; `start` is the first
-/// byte of this statement.
+/// Returns the comment lines before a statement that belong to the statement: `##` documentation
+/// and `# rulec:` comments. `previous_end` is the end of the previous statement; `start` is the
+/// first byte of this statement.
 fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
     let gap = text.get(previous_end..start).unwrap_or("");
     let mut offset = previous_end;
@@ -196,7 +196,8 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
         (line_start, line)
     });
     lines.filter_map(move |(line_start, line)| {
-        // A comment on the line where the previous statement ends belongs to that statement.
+        // A comment on the line where the previous statement ends belongs to the previous
+        // statement.
         let is_own_line = line_start > previous_end || previous_end == 0;
         let comment = line.trim().strip_prefix('#')?;
         let belongs_to_statement = comment.starts_with('#') || comment.trim_start().starts_with("rulec:");
@@ -264,7 +265,7 @@ fn indent_statement(text: &str) -> String {
 
 /// Applies text edits to a text.
 pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
-    // A stable sort keeps the order of texts appended at the same offset.
+    // The sort must be stable, to keep the order of texts that are appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
     let mut offset = 0;
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documentation_goes_with_its_statement() {
+    fn documentation_is_replaced_with_its_statement() {
         let check = |text: &str, previous_end: usize, expected: &str| {
             let start = text.find("route").expect("the text has a route");
             let edits: Vec<Splice> =

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_are_called_by_word_and_name() {
+    fn statements_are_identified_by_keyword_and_name() {
         for (text, keyword, name) in [
             ("refund", "route", "refund"),
             (" `input` ", "route", "input"),

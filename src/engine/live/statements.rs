@@ -65,7 +65,7 @@ impl LocatedStatement<'_> {
     }
 }
 
-/// Collects the text changes that several edits make, and checks that the edits do not conflict.
+/// Collects the text changes of several edits, and checks that the edits do not conflict.
 #[derive(Default)]
 struct StatementEditor<'f> {
     files: &'f [ParsedFile],
@@ -118,7 +118,7 @@ impl<'f> StatementEditor<'f> {
         Ok(())
     }
 
-    /// True if an earlier edit replaced or removed the statement, a statement around it, or a
+    /// True if an earlier edit replaced or removed the statement, the table that contains it, or a
     /// statement in it.
     fn is_already_changed(&self, found: &LocatedStatement<'_>) -> bool {
         let range = found.range();
@@ -126,8 +126,8 @@ impl<'f> StatementEditor<'f> {
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps_range(other))
     }
 
-    /// Returns the statements that an edit can refer to: the statements of its file that are in its
-    /// table or, without a table, at the top level.
+    /// Returns the statements that an edit can refer to. If the edit names a file or a table, these
+    /// are only the statements in it. Without a table, they are the statements at the top level.
     fn statements_in_scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
@@ -144,7 +144,7 @@ impl<'f> StatementEditor<'f> {
         })
     }
 
-    /// Returns the statements in the scope of an edit that have this keyword and name.
+    /// Returns the statements with this keyword and name to which an edit can refer.
     fn matching_statements<'h>(
         &self,
         edit: &ParsedEdit<'_>,
@@ -187,7 +187,8 @@ impl<'f> StatementEditor<'f> {
         }
     }
 
-    /// Adds a note to an error: the statement may be in a file that an earlier edit imports.
+    /// Adds a note to an error about an unknown statement: the statement may be in a file that an
+    /// earlier edit imports.
     fn add_import_note(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (
@@ -241,14 +242,15 @@ impl<'f> StatementEditor<'f> {
         matching_table.map(Some).ok_or_else(|| UnknownEntry::new(table, &table_names).into())
     }
 
-    /// Returns the position of an inserted statement: the index of the file, and the byte offset.
+    /// Returns the position at which an edit inserts its statement: the index of the file, and the
+    /// byte offset.
     fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
         if let Some(table) = self.find_unchanged_table(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));
         }
         let name = edit.file.unwrap_or(self.main);
         let Some(file) = self.files.iter().position(|file| file.name == name) else {
-            // `find_unchanged_table` already refused an edit that names an unknown file.
+            // An unknown file in an edit was already refused by `find_unchanged_table`.
             broken_invariant!("the main file `{name}` is among the files");
             return Err(self.unknown_file_error(name));
         };

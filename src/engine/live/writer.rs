@@ -1,5 +1,9 @@
 //! The mutable state of live rules. One thread at a time edits it and publishes the result as one
-//! new snapshot. Only this module and its submodules change the state.
+//! new snapshot, which decisions read. Only this module and its submodules change the state.
+//!
+//! The *base* is the rule set as last compiled in full; a *segment* is a group of routes compiled
+//! together. A *merge* compiles a new base from the edited texts, and a *compaction* compiles
+//! several segments into one. Both run in the background.
 
 mod catalog;
 mod compaction;
@@ -41,17 +45,18 @@ pub(super) struct Writer {
     edit_log: Option<Vec<Edit>>,
 }
 
-/// The field uses and the jumps of all current routes. A new route must be compatible with them.
+/// How all current routes use message fields and jump (`goto`) between tables. A new route must be
+/// compatible with them: equal field types, no cycle of jumps.
 struct Constraints {
-    /// The declared input or, without a declaration, how many current routes use each field in each
-    /// manner.
+    /// The declared input. Without a declaration, the number of current routes that use a field,
+    /// for each field and each kind of use.
     counted: CountedFields,
     jumps: GotoGraph,
 }
 
 /// Counters that each edit of a route advances.
 struct Revision {
-    /// The number of the last edit, to which tombstones refer.
+    /// The number of the last edit. The mark of a removed route (tombstone) has such a number.
     version: u64,
     /// The generation of the rules with all edits. Merges and compactions keep it, because they
     /// change no decision.
@@ -75,12 +80,13 @@ struct Background {
 pub(super) enum Completion {
     /// The result was installed in the writer. The caller must publish a snapshot.
     Installed,
-    /// The base was replaced since the work began, so the result was discarded.
+    /// The base was replaced after the work began, so the result was discarded.
     Superseded,
 }
 
 impl Constraints {
-    /// Returns the counted uses of message fields; `None` if the rules declare their input.
+    /// Returns the counts of how routes use message fields. `None` if the rules declare `input`,
+    /// because no counts are needed then.
     fn uses(&mut self) -> Option<&mut CountedUses> {
         match &mut self.counted {
             CountedFields::Uses(uses) => Some(uses),
@@ -88,14 +94,14 @@ impl Constraints {
         }
     }
 
-    /// Removes the field uses of a route. Returns false if the removal changes the inferred type of
-    /// a field that other routes read.
+    /// Removes the counted uses of message fields of a route. Returns false if the removal changes
+    /// the inferred type of a field that other routes read.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
-    /// Adds the field uses of a route. If another route has equal uses, returns the copy that this
-    /// route shares.
+    /// Adds the uses of message fields of a route to the counts. If another route has equal uses,
+    /// returns the value of that route, so that both share it.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
             Some(uses) => uses.add_route(used),
@@ -103,8 +109,8 @@ impl Constraints {
         }
     }
 
-    /// Replaces the declared input by the input of a merged base, because its spans refer to the
-    /// edited texts. Counted field uses are kept, because they already include all edits.
+    /// After a merge, replaces the declared input by the input of the new base, whose spans refer
+    /// to the edited texts. Counted field uses are kept, because they already include all edits.
     fn install(&mut self, counted: CountedFields) {
         if let CountedFields::Input(_) = counted {
             self.counted = counted;
@@ -174,7 +180,7 @@ impl Writer {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
 
-    /// True if neither a merge nor a compaction is scheduled or runs.
+    /// True if no merge and no compaction is scheduled or running.
     pub fn is_idle(&self) -> bool {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }
@@ -203,12 +209,12 @@ impl Writer {
     ) -> Result<(), EditError> {
         match self.try_apply(compiler, table, edit)? {
             None => Ok(()),
-            // The removed route fixed a field's type, so other routes must be recompiled.
+            // The removed route determined the type of a field, so other routes must be recompiled.
             Some(changes) => Ok(self.rebuild(compiler, &changes)?),
         }
     }
 
-    /// Compiles a new base with these changes. Other edits wait until it is compiled.
+    /// Compiles a new base with these changes. Other edits wait until the new base is compiled.
     fn rebuild(&mut self, compiler: &Compiler, changes: &RouteChanges) -> Result<(), CompileError> {
         let base = self.base();
         let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
@@ -227,9 +233,9 @@ impl Writer {
         std::mem::replace(self, Writer { revision, background, edit_log, ..recompiled })
     }
 
-    /// Applies an edit and returns `None`. If the edit changes the inferred type of a field that
-    /// other routes read, nothing is applied. The result is then the text changes including the
-    /// edit, and the caller must recompile everything with them.
+    /// Applies an edit of a route and returns `None`. If the edit changes the inferred type of a
+    /// field that other routes read, nothing is applied. The result then contains all text changes,
+    /// including the edit, and the caller must recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,
@@ -244,7 +250,7 @@ impl Writer {
             }
             Action::Insert(new) => (None, Some(new)),
         };
-        // Compile against the rules without the old route.
+        // Compile the new route as if the old route did not exist.
         let old_uses = old.as_ref().and_then(|old| self.catalog.uses_of(old));
         let result = if self.constraints.remove_uses(old_uses.as_ref()) {
             let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
@@ -256,7 +262,7 @@ impl Writer {
                 Err(error) => Err(error.into()),
             }
         } else {
-            // Recompiling everything also reports errors in this route.
+            // Recompile everything, which also reports errors in this route.
             Ok(Some(self.catalog.changes_with(table, old.as_ref(), new.map(|new| new.text))))
         };
         if let Some(old_uses) = old_uses {
@@ -305,8 +311,9 @@ impl Writer {
         self.added_segments.push(segment);
     }
 
-    /// Removes a current route, effective from the current version on. The caller must already have
-    /// removed the field uses of the route from the constraints.
+    /// Removes a current route. The removal takes effect in snapshots of the current version and
+    /// later versions. The caller must already have removed the field uses of the route from the
+    /// constraints.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;

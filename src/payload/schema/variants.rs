@@ -1,10 +1,10 @@
 //! Requirements that depend on another field's value, as `if` and `then` in a schema. For example,
 //! the config of a node depends on the node's type.
 //!
-//! The requirements are found by evaluating the rules on probes. For each allowed value of a field,
-//! a probe object is validated that has that value and empty dicts. If a violated rule reads only
-//! that field and missing fields, every such object violates the rule. So at least one of the
-//! missing fields is required.
+//! The requirements are found by validating probe objects. For each allowed value of a field, a
+//! probe object contains that value and empty dicts, and no other fields. Suppose that a violated
+//! rule reads only that field and missing fields. Then every object with the value but without the
+//! missing fields violates the rule. So at least one of the missing fields is required.
 
 use super::super::reads::{FieldRead, FieldReads};
 use super::super::run::{self, CorrectedViolation};
@@ -97,7 +97,8 @@ impl VariantBuilder<'_, '_> {
         }
     }
 
-    /// Returns one `if` and `then` schema for each allowed value of a field that has requirements.
+    /// Returns a schema with `if` and `then` for each allowed value of `field` that requires other
+    /// fields.
     fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectSite<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
@@ -129,9 +130,9 @@ impl VariantBuilder<'_, '_> {
         values.iter().filter_map(build_variant).collect()
     }
 
-    /// Returns the fields of which a violated rule needs at least one. Also returns the dict that
-    /// contains these fields, or `None` if the object itself does. `dicts` are the dicts in the
-    /// probe. Returns `None` if the violation may depend on other fields.
+    /// Returns the fields of which a violated rule requires at least one. Also returns the dict
+    /// that contains these fields, or `None` if the object itself contains them. `dicts` are the
+    /// dicts in the probe. The result is `None` if the violation may depend on other fields.
     fn required_fields(
         &self,
         found: &CorrectedViolation,
@@ -149,7 +150,7 @@ impl VariantBuilder<'_, '_> {
                 && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
             match (keys.next().filter(|_| is_same_object)?, keys.next()) {
                 (name, None) if name == &*field.name => reads_field = true,
-                (name, None) if usage.presence && dicts.iter().any(|dict| *dict.name == *name) => {}
+                (name, None) if usage.presence_only && dicts.iter().any(|dict| *dict.name == *name) => {}
                 (name, None) => drop(required_places.insert((None, name))),
                 (name, Some(key)) => drop(required_places.insert((Some(name), key))),
             }
@@ -162,10 +163,10 @@ impl VariantBuilder<'_, '_> {
     }
 }
 
-fn then_schema(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
+fn then_schema(requirements: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
     let mut then = Map::new();
     let mut dicts: BTreeMap<&str, Map<String, Json>> = BTreeMap::new();
-    for (dict, keys) in wanted {
+    for (dict, keys) in requirements {
         let target = match dict {
             None => &mut then,
             Some(dict) => dicts.entry(dict).or_default(),

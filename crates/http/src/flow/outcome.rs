@@ -1,5 +1,5 @@
-//! The outcome of finding and executing the flow of a message. Failures are part of the outcome,
-//! not separate errors.
+//! The outcome of finding and executing the flow of a message. A failure is a kind of outcome and
+//! not a separate error, so that every message has exactly one outcome to log.
 
 use super::FlowError;
 use crate::{ModelError, Response};
@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct FlowOutcome {
     /// Id of the flow that was found; `None` if no flow was found.
     pub flow: Option<String>,
-    /// Name in the rules of the flow that was found.
+    /// The name that the rules give to the flow that was found.
     pub name: Option<String>,
     /// How the flow was found; `None` if no flow was found.
     pub found_by: Option<FoundBy>,

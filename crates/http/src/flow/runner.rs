@@ -43,8 +43,8 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// The result of a search: id and name of the flow, and how the flow was found. If there is no flow
-/// to execute, the error is the reason, as the ending to report.
+/// The result of a search: id and name of the flow, and how the flow was found. The error is the
+/// final outcome of the message, if there is no flow to execute.
 type SearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
 /// Further facts about a search: its start time, the similar flows, and the exceeded limits.
@@ -118,7 +118,7 @@ impl FlowRunner {
         self.execute_found(search, facts, arguments, context).await
     }
 
-    /// Executes an intent flow that the program's own agent picked by calling the tool of
+    /// Executes an intent flow that an agent of the calling program picked with the tool of
     /// [`FlowMatcher::tool`]. An id that is not an intent flow is refused, even if it is a keyword
     /// flow.
     pub async fn execute(

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const DATA_PREFIX: &str = "data:";
 const DONE_MARKER: &str = "[DONE]";
 
-/// The part of a streamed response that has arrived.
+/// The state of reading a streamed response: everything that has arrived so far.
 #[derive(Default)]
 pub(super) struct StreamedResponse {
     /// Bytes after the last line break: the start of a line that has not arrived completely.
@@ -21,7 +21,7 @@ pub(super) struct StreamedResponse {
     calls: Vec<(String, String)>,
     /// Number of bytes of the model's reason that were already passed to the caller.
     passed_reason_bytes: usize,
-    /// An event that is not part of a model's response, such as an error.
+    /// The first event that is not part of a model's response, such as an error of the endpoint.
     other_event: Option<Value>,
 }
 
@@ -74,13 +74,13 @@ impl StreamedResponse {
         }
     }
 
-    /// True if any part of the model's reason was passed to the caller.
+    /// True if at least a part of the model's reason was passed to the caller.
     pub(super) fn has_reason(&self) -> bool {
         self.passed_reason_bytes > 0
     }
 
     /// Returns the combined response; `None` if the body was not a stream of events.
-    pub(super) fn to_answer(&self) -> Option<Value> {
+    pub(super) fn combined_response(&self) -> Option<Value> {
         if !self.has_event {
             return None;
         }
@@ -140,7 +140,7 @@ mod tests {
         for piece in body.as_bytes().chunks(length) {
             streamed.add_piece(piece, &mut |text| pieces.push(text.to_owned()));
         }
-        (pieces, streamed.to_answer())
+        (pieces, streamed.combined_response())
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub enum TemplateError {
         /// The method as written.
         method: String,
     },
-    /// The URL cannot be called.
+    /// The URL is invalid, whatever the values of its placeholders are.
     Url {
         /// Why the URL is invalid.
         why: Message,

@@ -1,5 +1,5 @@
-//! URLs with placeholders. A value fills part of the path or of the query, and cannot change any
-//! other part of the URL.
+//! URLs with placeholders. A value replaces a placeholder in the path or in the query. It cannot
+//! change any other part of the URL, such as the host.
 
 use super::error::{FillError, FillReason, TemplateError};
 use super::text::{Placeholder, TemplateText, TextPiece, Values, percent_encode};
@@ -81,7 +81,8 @@ impl UrlTemplate {
 }
 
 /// Checks the path segments while the URL is filled. A segment with a placeholder must not become
-/// empty, `.` or `..`, because these would change the path. Percent-encoded dots count as dots.
+/// empty, `.` or `..`, because such segments would change the rest of the path. Percent-encoded
+/// dots count as dots.
 #[derive(Default)]
 struct PathGuard<'a> {
     /// The filled text of the current segment.

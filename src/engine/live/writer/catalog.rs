@@ -1,5 +1,6 @@
-//! The catalog of live rules: the current routes by name, and the routes of the base that were
-//! removed.
+//! The catalog of live rules: the current routes by name, and the removed routes of the base. The
+//! *base* is the rule set as last compiled in full; a *segment* is a group of routes compiled
+//! together.
 
 use super::super::base::Base;
 use super::super::declarations::table_name;
@@ -25,7 +26,7 @@ impl RouteLocation {
         self.segment.sequence(self.rule)
     }
 
-    /// Returns the parsed route; `None` for a route of the base.
+    /// Returns the parsed route. `None` for a route of the base, which has no parsed form.
     pub fn route(&self) -> Option<&Arc<Route>> {
         self.segment.routes.get(self.rule.index())
     }
@@ -184,7 +185,8 @@ impl Catalog {
         removed.extend(old.filter(|old| old.route().is_none()).map(|old| old.rule));
         let mut changes = RouteChanges::default();
         for (table, sequence, text) in texts {
-            // A replacement of a base route has the rule id of that route as its sequence number.
+            // A route that replaces a base route has the rule id of the base route as its sequence
+            // number.
             match u32::try_from(sequence) {
                 Ok(id) => {
                     removed.remove(&RuleId(id));

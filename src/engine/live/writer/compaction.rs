@@ -1,4 +1,6 @@
-//! The state of the background compaction, and how the writer starts and finishes a compaction.
+//! The state of the background compaction, and how the writer starts and finishes a compaction. A
+//! compaction compiles several *segments* (groups of inserted routes compiled together) into one.
+//! The *base* is the rule set as last compiled in full.
 
 use super::super::base::Base;
 use super::super::declarations::table_name;
@@ -124,7 +126,8 @@ impl Writer {
 
     /// Returns the segments of inserted routes to compact next; `None` if there are at most
     /// [`FEW_SEGMENTS`]. The returned segments hold routes of one file, which is the file of the
-    /// newest segment. Segments of a running merge are left out, because the merge replaces them.
+    /// newest segment. Segments of a running merge are left out, because the new base will replace
+    /// them.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
         let Base { rules, declarations, .. } = &**self.base();
         let file_of = |segment: &Segment| {
@@ -140,15 +143,15 @@ impl Writer {
         if candidates.len() <= FEW_SEGMENTS {
             return None;
         }
-        let (mut taken, mut routes) = (Vec::new(), 0);
+        let (mut selected, mut routes) = (Vec::new(), 0);
         for segment in candidates {
-            if taken.len() > 1 && segment.routes.len() > 2 * routes {
+            if selected.len() > 1 && segment.routes.len() > 2 * routes {
                 break;
             }
             routes += segment.routes.len();
-            taken.push(Arc::clone(segment));
+            selected.push(Arc::clone(segment));
         }
-        Some(taken)
+        Some(selected)
     }
 
     /// Replaces segments by the segment that was compiled from them. Routes removed during the
@@ -156,7 +159,8 @@ impl Writer {
     fn replace_segments(&mut self, old: &[Arc<Segment>], new: Segment) {
         let new = Arc::new(new);
         let is_old = |segment: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, segment));
-        // A merge may have begun during the compaction, and now covers the old segments.
+        // A merge may have begun during the compaction. The old segments are then in the list of
+        // the merge.
         let merging_list = self.background.merge.segments_mut().filter(|list| list.iter().any(is_old));
         let list = merging_list.unwrap_or(&mut self.added_segments);
         let first_position = list.iter().position(is_old).unwrap_or(list.len());
@@ -166,7 +170,7 @@ impl Writer {
             let rule = RuleId(at as u32);
             match self.catalog.is_current(route) {
                 true => self.catalog.register(&new, rule),
-                // No snapshot contains the new segment yet, so any version works.
+                // No snapshot contains the new segment yet, so the removal may have any version.
                 false => new.mark_removed(rule, 1),
             }
         }

@@ -1,4 +1,6 @@
-//! The state of the merge, and how the writer begins and finishes a merge.
+//! The state of the background merge, and how the writer begins and finishes a merge. A merge
+//! compiles the edited texts into a new *base*, which is the rule set as last compiled in full. A
+//! *segment* is a group of inserted routes compiled together.
 
 use super::super::base::Base;
 use super::super::route::{Route, RouteKey};
@@ -15,7 +17,7 @@ use std::sync::Arc;
 pub(super) enum MergeState {
     #[default]
     Idle,
-    /// A thread was started that will begin a merge.
+    /// A thread was started, and will begin a merge.
     Scheduled,
     /// A thread compiles the edited texts.
     Running(RunningMerge),
@@ -220,8 +222,8 @@ impl Writer {
     }
 
     /// Returns a copy of a segment that was added during the merge, with sequence numbers for the
-    /// merged base. A route that replaces a merged route takes the number of the merged route.
-    /// `next_sequence` is the first number after all merged routes.
+    /// new base. A route that replaces a route of the new base takes the rule id of the replaced
+    /// route as its number. `next_sequence` is the first number after all merged routes.
     fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {
