@@ -130,7 +130,8 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
         subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
     let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
     let tables = || program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind));
-    // One share is for the condition of a rule, and one for its comparison with the other rules.
+    // Each rule gets two shares of the steps: one for its condition, and one for the comparison
+    // with the other rules.
     solver.budget().expect_shares(2 * tables().map(|(_, table)| table.order.len()).sum::<usize>());
     for (table_index, table) in tables() {
         let mut facts = HashMap::new();
@@ -142,7 +143,7 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
             let condition_facts = conditions::analyse_condition(&mut solver, &mut report, rule, is_constant);
             missing::report_missing_in_negations(&mut solver, &mut report, rule, &condition_facts);
             missing::report_skipped_conditions(&mut solver, &mut report, rule, &condition_facts);
-            report.end_share(*id);
+            report.record_if_exhausted(*id);
             facts.insert(*id, condition_facts);
         }
         routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);

@@ -47,7 +47,7 @@ pub(super) fn report_ties(
     for (index, id) in order.iter().enumerate() {
         solver.budget().begin_share();
         search.report_tie(solver, report, index);
-        report.end_share(*id);
+        report.record_if_exhausted(*id);
     }
 }
 
