@@ -111,9 +111,9 @@ pub struct SubjectIndex {
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
     pub first: u32,
-    /// Id of the attribute that reads the same text in folded form; otherwise
-    /// [`SubjectIndex::NO_ATTRIBUTE`]. The attribute's class is determined during the scan, because
-    /// the scan folds the text.
+    /// Id of the attribute (tested value) that reads the same text with folded case; otherwise
+    /// [`SubjectIndex::NO_ATTRIBUTE`]. The scan folds the text, so it also determines the class of
+    /// the attribute's value.
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
@@ -225,7 +225,7 @@ pub struct TableIndex {
     /// Estimated cost in nanoseconds of a decision with the index.
     pub indexed: f64,
     /// Number of routes at the start of the table that may be tried before any lookup. They are
-    /// tried first while most messages match one of them.
+    /// tried first as long as most recent messages matched one of them.
     pub first: u32,
 }
 

@@ -1,5 +1,7 @@
-//! The function that is being emitted. Contains access to slot cells, tags of values, code that
-//! reads slots at their first use, and helper calls.
+//! The function that is being emitted, with the building blocks for its code. These load the cells
+//! of slots (message fields that rules read), test the tags of values, read slots at their first
+//! use, and call helpers. A *tag* is the first byte of a value in memory, which identifies its
+//! type.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
@@ -30,13 +32,13 @@ pub(super) struct Body<'b, 'l, 'c> {
     signatures: [Option<SigRef>; 4],
 }
 
-/// Where the function has the address of the slot cells.
+/// Where the emitted function keeps the address of the slot cells.
 #[derive(Clone, Copy)]
 enum SlotsAddress {
     /// The address is in this value of the function.
     InValue(Value),
-    /// The address is in the register that is reserved for it. The field is the caller's value of
-    /// this register, if the function must restore it.
+    /// The address is in a register that is reserved for it. If the function must restore this
+    /// register when it returns, the field is the value to restore.
     Pinned(Option<Value>),
 }
 

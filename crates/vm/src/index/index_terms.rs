@@ -299,7 +299,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the prefilters of a predicate.
+    /// Returns the prefilters of a predicate: the sets of literals of which a text must contain one
+    /// for the predicate to be true. Empty if the predicate has none.
     fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -368,7 +369,7 @@ impl<'c> IndexAtoms<'c> {
                 vec![IndexAtom::Class(*attribute, classes.class_of(&number.to_value()))]
             }
             SimpleTest::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
-            // Only the test can compare times, lists and dicts, so they make no key.
+            // Times, lists and dicts have no class of their own, so they cannot be keys.
             SimpleTest::In(members)
                 if members.bools == [false, false] && self.is_true_only_for_scalars(pred) =>
             {

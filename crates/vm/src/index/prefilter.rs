@@ -274,7 +274,8 @@ impl LiteralExtractor {
                 part => {
                     whole = false;
                     required.extend(into_selective_set(std::mem::take(&mut run)));
-                    // The next run may begin with this part's texts.
+                    // The concatenation restarts after this part, or with the texts of this part if
+                    // they are listed.
                     match part {
                         LiteralFacts::Exact(texts) => run = texts,
                         LiteralFacts::Required(sets) => {
@@ -385,7 +386,7 @@ mod tests {
             let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
             check(Search::Regex, false, false, &[pattern], &expected);
         }
-        // All requirements are returned, because their selectivity depends on the whole rule set.
+        // All prefilters are returned, because their selectivity depends on the whole rule set.
         check(
             Search::Regex,
             false,

@@ -123,7 +123,7 @@ impl Scanner {
         let mut numbered_literals: Vec<(&[u8], u32)> =
             numbered_literals.map(|(literal, number)| (*literal, number)).collect();
         short_literals.sort_literals();
-        let rare_byte_literals = RareByteLiterals::take_shortest(&mut numbered_literals, &frequency);
+        let rare_byte_literals = RareByteLiterals::take_short_literals(&mut numbered_literals, &frequency);
         let long_literals =
             (!numbered_literals.is_empty()).then(|| LongLiterals::new(&numbered_literals, &frequency));
         Scanner {

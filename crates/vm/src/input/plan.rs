@@ -56,8 +56,8 @@ pub(super) struct PlanNode {
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
     by_key: TextIds,
-    /// The places at the path and inside its value where numbers keep their digits; `None` if there
-    /// are none.
+    /// The places at the path and inside its value where rules read decimals. Numbers there keep
+    /// all their digits and are not rounded to floats. `None` if there are none.
     pub exact: Option<Box<ExactPlaces>>,
 }
 
@@ -284,7 +284,8 @@ impl InputPlan {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the places at a path and inside its value where numbers keep their digits.
+    /// Returns the places at a path and inside its value where numbers keep all their digits,
+    /// because rules read decimals there.
     #[inline]
     pub(super) fn exact_places(&self, node: u32) -> Option<&ExactPlaces> {
         self.node(node).and_then(|node| node.exact.as_deref())

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recycling_keeps_the_room() {
+    fn reused_memory_keeps_its_capacity() {
         let text = String::from("x");
         let mut values: Vec<Value<'_>> = vec![Value::Str(&text); 100];
         values.reserve(28);

@@ -54,7 +54,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
         // If the search might exceed a limit, the operator's own function evaluates the predicate.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
-            || self.arena.is_repeated() && !self.is_repeated_preparation_within_budget(pred, id, *left)
+            || self.arena.is_repeated() && !self.is_repeated_search_within_limits(pred, id, *left)
         {
             return self.test_generic(number, pred, *left);
         }
@@ -133,7 +133,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// regular expression would exceed a limit, this is not reported here, because the expression
     /// may never run.
     #[cold]
-    fn is_repeated_preparation_within_budget(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
+    fn is_repeated_search_within_limits(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };
         let keywords = self.chunk.keywords.get(id as usize);
         let (TestKind::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {

@@ -76,12 +76,13 @@ pub fn choose_grams(
         let mut cost = choice.cost;
         for gram in 0..step {
             let literal_rest = &literal[usize::from(choice.offset) + gram..];
-            let crowd = table.entry_for(level, literal_rest).map_or(0, |place| place.crowd);
+            let counted_literals =
+                table.entry_for(level, literal_rest).map_or(0, |place| place.counted_literals);
             let rarest_share = frequency
                 .four_bytes_share(load_eight_bytes(literal_rest, 0) as u32)
                 .min(frequency.four_bytes_share(load_eight_bytes(literal_rest, 4) as u32));
-            cost += 3.0 * crowd as f32 * rarest_share;
-            if crowd == GramTable::MAX_CROWD {
+            cost += 3.0 * counted_literals as f32 * rarest_share;
+            if counted_literals == GramTable::MAX_COUNTED_LITERALS {
                 cost += 1.0;
             }
         }

@@ -40,7 +40,8 @@ pub struct LiteralGrams {
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
-    pub crowd: u32,
+    /// Number of literals stored under the entry, up to [`GramTable::MAX_COUNTED_LITERALS`].
+    pub counted_literals: u32,
 }
 
 /// Hash table from the grams of literals to the literals.
@@ -53,14 +54,14 @@ pub struct GramTable {
     /// two words: `next | id << 32`, and `index | offset << 32`. `next` is the next record of the
     /// gram, and `index` is the literal's position in `records`.
     records: Vec<u64>,
-    /// Number of records that were added to an entry whose count was already
-    /// [`GramTable::MAX_CROWD`].
+    /// Number of records that were added to an entry that already had at least
+    /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
     crowded_records: usize,
 }
 
 impl GramTable {
-    /// Maximum value of [`GramEntry::crowd`], the counted literals of an entry.
-    pub const MAX_CROWD: u32 = COUNT_MASK;
+    /// Maximum value of [`GramEntry::counted_literals`]. Further literals are not counted.
+    pub const MAX_COUNTED_LITERALS: u32 = COUNT_MASK;
 
     /// Creates a table for at most `grams` grams.
     pub fn new(grams: usize) -> GramTable {
@@ -69,7 +70,7 @@ impl GramTable {
     }
 
     /// Returns the number of records that were added to a gram with at least
-    /// [`GramTable::MAX_CROWD`] other records.
+    /// [`GramTable::MAX_COUNTED_LITERALS`] other records.
     pub fn crowded_count(&self) -> usize {
         self.crowded_records
     }
@@ -98,14 +99,14 @@ impl GramTable {
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
-            let crowd = self.find_slot(hash).1.state & COUNT_MASK;
-            if crowd >= MIN_CROWDED_LITERALS
+            let counted_literals = self.find_slot(hash).1.state & COUNT_MASK;
+            if counted_literals >= MIN_CROWDED_LITERALS
                 && let Some(deeper) = level.next_deeper()
                 && let Some(deeper_hash) = deeper.hash_gram(rest)
             {
                 (level, hash) = (deeper, deeper_hash);
             } else {
-                return Some(GramEntry { level, hash, crowd });
+                return Some(GramEntry { level, hash, counted_literals });
             }
         }
     }
@@ -159,8 +160,8 @@ impl GramTable {
             level = deeper;
         }
         let (index, slot) = self.find_slot(entry.hash);
-        let count = (entry.crowd + 1).min(COUNT_MASK);
-        self.crowded_records += usize::from(entry.crowd == COUNT_MASK);
+        let count = (entry.counted_literals + 1).min(COUNT_MASK);
+        self.crowded_records += usize::from(entry.counted_literals == COUNT_MASK);
         let state = (((entry.hash >> 40) as u32) << 8) | (slot.state & DEEPER_FLAG) | count;
         self.slots[index] = HashSlot { state, record };
         self.records[record as usize] |= u64::from(slot.record);
