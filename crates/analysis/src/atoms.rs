@@ -1,6 +1,7 @@
 //! Gives each predicate of a program an index (an *atom*) for the SAT solver. The *term* of an atom
 //! is the operand that the predicate compares with a constant. The *paths* of an atom are the
-//! message fields that the predicate reads.
+//! message fields that the predicate reads. A *slot* is a field read as certain kinds of value, so
+//! several slots may have one path.
 
 mod paths;
 

@@ -301,9 +301,9 @@ impl<'a> ProductSearch<'a> {
         }
     }
 
-    /// Returns the state that follows the state at `index` after a byte. The outer `None` means
-    /// that an automaton failed. The inner `None` means that an automaton quit, or that no text of
-    /// the search starts with these bytes.
+    /// Returns the state that follows the state at `index` after a byte. `None` if an automaton ran
+    /// out of memory, so that the search must end. `Some(None)` if no text of the search starts
+    /// with these bytes, or if an automaton does not support the byte.
     fn next_state(&mut self, index: usize, byte: u8) -> Option<Option<ProductState>> {
         let mut next = ProductState::new();
         self.steps_taken += self.automata.len();

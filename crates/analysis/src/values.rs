@@ -1,6 +1,7 @@
-//! Finds a value of one term (an operand that is compared) that satisfies given literals. Likely
-//! candidates are tried first. If no candidate fits, each kind of value, such as text or list, is
-//! searched. The result is exact for known [`PredicateShape`](super::shape::PredicateShape)s.
+//! Finds a value of one term (an operand that is compared) that satisfies given literals (required
+//! truth values of predicates on the term). Likely candidates are tried first. If no candidate
+//! fits, each kind of value, such as text or list, is searched. The result is exact for known
+//! [`PredicateShape`](super::shape::PredicateShape)s.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
 use super::place::json_number;

@@ -1,5 +1,6 @@
 //! Compiled code: its memory, the layout of values, the [`Machine`] that it reads, and the call
-//! into it.
+//! into it. A *slot* is a message field that the rules read. Each slot has a *cell*, in which the
+//! compiled code finds the field's value.
 //!
 //! This is the only file of the engine with unsafe code. It contains what safe code cannot express:
 //!
@@ -301,9 +302,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     #[inline(always)]
     fn call_segment(&mut self, SegmentFn(search): SegmentFn, first_route: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout. The
-        // machine's constructors ensure that its first fields point to a value for every slot, a cell
-        // for every memoized result, and helpers for its message type. The code refers to constants
-        // of the bytecode, which `code` keeps alive. No helper unwinds.
+        // machine's constructors ensure that its first fields point to values for all slots, to
+        // cells for all memoized results, and to helpers for its message type. The code refers to
+        // constants of the bytecode, which `code` keeps alive. No helper unwinds.
         let encoded_result = unsafe { search(std::ptr::from_mut(self).cast(), first_route) };
         if self.panic.is_some() {
             self.resume_panic();

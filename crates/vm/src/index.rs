@@ -132,7 +132,7 @@ pub struct SubjectIndex {
 }
 
 impl SubjectIndex {
-    /// Value of `attribute` if no attribute reads the text in folded form.
+    /// Value of `attribute` if no attribute reads the text with folded case.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
     /// True if the normalized text `prepared` equals the text in the message. Always false if

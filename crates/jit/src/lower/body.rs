@@ -323,8 +323,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     /// Emits jumps that depend on the tag of a value: to the tag's block in `cases`, to `missing`
-    /// if the value is missing, else to `other`. A slot that was not read before is read
-    /// first.
+    /// if the value is missing, else to `other`. A slot that was not read before is read first.
     pub fn emit_tag_dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,

@@ -1,5 +1,6 @@
 //! Selects the access path of each route of a table: by keys, or by a bitmap index on the values
-//! that its condition tests.
+//! that its condition tests. A *subject* is a text of the message that is scanned for literals. An
+//! *attribute* is a value of the message whose equivalence class is looked up.
 //!
 //! Every message that matches a route must have at least one of its keys (facts such as a literal
 //! in a text). Keys should be rare. A condition may offer several keys; the cheapest is selected.
@@ -223,6 +224,7 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
+    /// Returns the estimated fraction of messages that have one of the keys.
     fn key_probability(&self, key_choice: &KeyChoice) -> f64 {
         key_choice.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }

@@ -37,7 +37,7 @@ pub enum IndexAtom {
 pub struct Subject {
     pub operand: Operand,
     pub pred: u32,
-    /// Whether the text is folded before the scan. If it is, the literals are folded too.
+    /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
     /// Whether the text is also scanned without Unicode normalization and full case folding.
     pub plain: bool,

@@ -2,8 +2,8 @@
 //! of the text finds the literals of all predicates.
 //!
 //! The contract: whenever the predicate is true for a text, the text contains at least one literal
-//! of each prefilter. If `folded` is set, this applies to the folded text. Returning no prefilter
-//! is always correct.
+//! of each prefilter. If `folded` is set, this applies to the case-folded text. Returning no
+//! prefilter is always correct.
 //!
 //! For a regular expression, several prefilters are returned, not just the one with the longest
 //! literal. The most selective one depends on the whole rule set: ten thousand expressions may

@@ -28,6 +28,7 @@
 //! grams. After this, a gram is shared only by short literals (up to 31 bytes), or by literals with
 //! equal beginning and end. For example, of all strings of fifteen bytes over two letters, some
 //! hundred share a gram.
+//!
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.
 

@@ -1,5 +1,6 @@
 //! The plan for reading messages: for each path (a sequence of keys), the slots that read it, and
-//! the declared field. Built once per rule set.
+//! the declared field. A *slot* is a field that rules read, together with the kinds of value that
+//! they accept. Built once per rule set.
 
 use rulec_base::json::ExactPlaces;
 use rulec_base::text::texts::TextIds;

@@ -1,4 +1,6 @@
-//! The working memory that a thread keeps from decision to decision.
+//! The working memory that a thread keeps from decision to decision, so that decisions allocate no
+//! memory. Each decision has a number, its *epoch*. Cached values are stamped with the epoch, and a
+//! value with an older stamp is invalid. So no memory needs clearing between decisions.
 
 use crate::index::lookup::LookupBuffers;
 use crate::input::{self, InputBuffers, InputPlan, SlotFiller};

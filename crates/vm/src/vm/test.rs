@@ -129,9 +129,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True if a search of the text in each iteration of a loop stays within the limits. If a
-    /// regular expression would exceed a limit, this is not reported here, because the expression
-    /// may never run.
+    /// True if a search of the text in each iteration of a loop stays within the limits. Unlike the
+    /// operator's function, this check reports no exceeded limit for a regular expression, because
+    /// the expression may never run.
     #[cold]
     fn is_repeated_search_within_limits(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };

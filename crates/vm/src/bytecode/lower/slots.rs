@@ -20,7 +20,7 @@ struct ObjectUse {
     chunk_index: u32,
 }
 
-/// Lowers the slots of a program.
+/// Adds the slots of a program to the chunk, and the objects whose lookup several slots share.
 pub(super) fn lower_slots(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
     let mut objects: Vec<ObjectUse> = Vec::with_capacity(2 * program.slots.len());
     // Finds an object by its enclosing object and its key in that object.

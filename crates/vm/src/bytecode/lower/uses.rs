@@ -18,8 +18,8 @@ pub(super) struct UseInfo {
     /// Cost class of evaluating the part: the maximum of the classes of the part itself and its
     /// children.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the part reads, according to the normal form or the
-    /// author's source.
+    /// Enclosing loops whose current elements the part reads. Includes reads in the author's source
+    /// that simplification removed.
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions that the code of each user needs for the part.
     pub size: u32,
@@ -276,8 +276,8 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
-/// Returns the enclosing loops whose current elements the part itself reads, according to the
-/// normal form or the author's source. Elements that only its children read are not included.
+/// Returns the enclosing loops whose current elements the part itself reads, without the reads of
+/// its children. Includes reads in the author's source that simplification removed.
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {

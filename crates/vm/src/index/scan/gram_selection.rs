@@ -1,6 +1,7 @@
-//! Chooses the grams of a literal: consecutive grams, as many as the distance between two probes.
+//! Chooses the grams of a literal: the short sequences of its bytes by which a scan finds the
+//! literal. A literal gets consecutive grams, as many as the distance between two probes of a text.
 //! The grams should be rare in texts and shared by few literals. They should also let few
-//! additional positions of texts pass the first stage.
+//! additional positions of texts pass the first stage of the scan.
 
 use super::frequency::ByteFrequency;
 use super::gram::{GramLevel, load_eight_bytes};

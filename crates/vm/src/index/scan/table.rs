@@ -1,6 +1,6 @@
-//! The hash table from grams to literals. It uses open addressing over small slots. Records with
-//! the bytes of the literals are in a separate vector. A candidate costs one cache line for the
-//! slot and one for the record.
+//! The hash table from grams (short sequences of bytes) to the literals that contain them. It uses
+//! open addressing over small slots. Records with the bytes of the literals are in a separate
+//! vector. A candidate costs one cache line for the slot and one for the record.
 
 use super::gram::{GramLevel, load_eight_bytes};
 use rulec_base::broken_invariant;
