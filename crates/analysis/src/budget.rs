@@ -18,7 +18,9 @@ const SHARE_OF_STEPS_LEFT: u64 = 4;
 pub(super) struct StepBudget(Rc<Counters>);
 
 struct Counters {
+    /// The number of steps that the whole analysis may take.
     total: u64,
+    /// The number of steps taken so far.
     taken: Cell<u64>,
     /// The value of `taken` at which the current share ends.
     end: Cell<u64>,

@@ -52,11 +52,13 @@ enum OpenOperands {
     None,
 }
 
+/// The state of the unit propagation: what follows from the goals so far.
 struct GoalPropagation<'a> {
     normal: &'a Normal,
     theory: &'a mut MessageTheory,
     /// The truth values that the goals allow for each atom.
     allowed_by_atom: HashMap<usize, TruthSet>,
+    /// The goals that were processed, including the goals that follow from them.
     visited: HashSet<SolverGoal>,
 }
 

@@ -121,7 +121,8 @@ pub struct Analysis {
     pub steps: u64,
 }
 
-/// Analyses the rules.
+/// Analyses the rules: each condition alone, then the routes of each table together. Also finds
+/// unused definitions and misspelt fields.
 pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     let program = subject.program;
     let mut solver = Solver::new(program);

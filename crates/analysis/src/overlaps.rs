@@ -111,7 +111,7 @@ struct OverlapCollector<'s, 'p> {
     subject: &'s AnalysisSubject<'p>,
     table: TableId,
     recorded: HashSet<(RuleId, RuleId)>,
-    /// The id of each statement's answer.
+    /// The id of each statement's answer (its outcome with arguments).
     answer_ids: HashMap<RuleId, u32>,
     overlaps: Overlaps,
 }

@@ -61,6 +61,7 @@ struct Members {
     others: Vec<usize>,
 }
 
+/// A search for many keywords in one text, by the position that the operator requires.
 enum KeywordSearch {
     Anywhere(LiteralAutomaton),
     Word(Box<WordSearcher<'static>>),

@@ -17,9 +17,9 @@ use std::rc::Rc;
 
 /// Maximum number of automaton steps of one search.
 const MAX_SEARCH_STEPS: usize = 300_000;
-/// A step of the budget builds this number of bytes of an automaton's states.
+/// Number of bytes of an automaton's states that are charged as one step.
 const BYTES_PER_STEP: usize = 4;
-/// Steps of the budget to prepare an automaton for a search.
+/// Steps that are charged for preparing an automaton for a search.
 const STEPS_PER_AUTOMATON: usize = 50;
 /// The greatest memory of the states of one automaton, in bytes.
 const MAX_AUTOMATON_BYTES: usize = 16 << 20;
@@ -137,6 +137,7 @@ fn bytes_by_readability() -> impl Iterator<Item = u8> {
     readable.chain(remaining)
 }
 
+/// A state of the product of several automata: one state of each automaton.
 type ProductState = SmallVec<[LazyStateID; 6]>;
 
 impl AutomatonCache {

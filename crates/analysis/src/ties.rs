@@ -51,6 +51,7 @@ pub(super) fn report_ties(
     }
 }
 
+/// The search for ties among the routes of one table.
 struct TieSearch<'a, 'p> {
     subject: &'a AnalysisSubject<'p>,
     table: TableId,

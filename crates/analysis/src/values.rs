@@ -17,6 +17,7 @@ use rulec_sema::hir::Program;
 use serde_json::{Value as Json, json};
 use smallvec::SmallVec;
 
+/// The result of a search for a value that satisfies literals.
 #[derive(Clone, Debug)]
 pub(super) enum SolvedValue {
     Value(Json),

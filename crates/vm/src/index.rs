@@ -202,6 +202,7 @@ pub struct IndexKey {
     pub posting: u32,
 }
 
+/// The index of one table.
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// Posting lists (the routes of one key each) of all keys of the table.

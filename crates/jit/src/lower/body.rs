@@ -21,6 +21,7 @@ use std::mem::offset_of;
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
+/// The function that is being emitted.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     /// The builder of the function.

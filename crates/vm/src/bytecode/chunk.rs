@@ -81,6 +81,7 @@ pub struct CacheCell {
     pub varies: bool,
 }
 
+/// The code of one table: a block, divided into the parts that belong to its routes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
     pub block: BlockId,

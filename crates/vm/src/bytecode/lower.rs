@@ -105,6 +105,8 @@ struct Label {
     jumps: SmallVec<[Pc; 6]>,
 }
 
+/// The state of the lowering of one program: the chunk so far, and maps from items of the program
+/// to their indexes in the chunk.
 struct Lowering<'n> {
     normal: &'n Normal,
     uses: &'n UseAnalysis,
@@ -112,6 +114,7 @@ struct Lowering<'n> {
     is_pred_lowered: Vec<bool>,
     expr_blocks: HashMap<u32, BlockId>,
     cond_blocks: HashMap<u32, BlockId>,
+    /// For each condition id, its index in [`Chunk::shared`].
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,

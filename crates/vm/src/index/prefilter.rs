@@ -205,7 +205,9 @@ fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     sets
 }
 
+/// Derives facts about the matched texts from a regular expression.
 struct LiteralExtractor {
+    /// Whether the facts are about the case-folded texts.
     folded: bool,
 }
 

@@ -33,6 +33,7 @@ pub struct InputPlan {
     declared: bool,
 }
 
+/// One path of the plan: what to do with the value at this path.
 #[derive(Debug)]
 pub(super) struct PlanNode {
     /// Last key of the node's path.

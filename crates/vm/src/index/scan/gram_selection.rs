@@ -73,7 +73,7 @@ pub fn choose_grams(
         let last = length.min(u16::MAX.into());
         consider(last - EDGE_BYTES..last);
     }
-    let add_crowd_cost = |choice: GramChoice| {
+    let add_sharing_cost = |choice: GramChoice| {
         let mut cost = choice.cost;
         for gram in 0..step {
             let literal_rest = &literal[usize::from(choice.offset) + gram..];
@@ -89,6 +89,6 @@ pub fn choose_grams(
         }
         GramChoice { cost, ..choice }
     };
-    let best_choices = best_choices.into_iter().flatten().map(add_crowd_cost);
+    let best_choices = best_choices.into_iter().flatten().map(add_sharing_cost);
     best_choices.min_by(|one, other| one.cost.total_cmp(&other.cost))
 }

@@ -55,7 +55,7 @@ impl RareByteLiterals {
         let lengths = || literals.iter().map(|(literal, _)| literal.len());
         let other_min_length =
             min_length(&mut lengths().filter(|length| !RARE_LITERAL_LENGTHS.contains(length)));
-        let mut rares = RareByteLiterals::default();
+        let mut rare_literals = RareByteLiterals::default();
         if literals.len() < MIN_SCANNER_LITERALS
             || ProbeTable::step_for_length(other_min_length)
                 <= ProbeTable::step_for_length(min_length(&mut lengths()))
@@ -80,14 +80,14 @@ impl RareByteLiterals {
             if bytes.len() > MAX_RARE_BYTES {
                 return None;
             }
-            rares.add_literal(literal, *number, offset);
+            rare_literals.add_literal(literal, *number, offset);
         }
         let total_share: f32 = bytes.iter().map(|byte| frequency.byte_share(*byte)).sum();
         let last_byte = bytes.last().filter(|_| total_share <= MAX_RARE_BYTE_SHARE)?;
-        rares.rare_bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last_byte));
-        rares.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
+        rare_literals.rare_bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last_byte));
+        rare_literals.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
         literals.retain(|(literal, _)| !is_short(literal));
-        Some(rares)
+        Some(rare_literals)
     }
 
     fn add_literal(&mut self, literal: &[u8], number: u32, offset: usize) {

@@ -139,7 +139,7 @@ impl GramTable {
             };
             let record = self.records.len() as u32;
             self.records.extend([u64::from(number) << 32, u64::from(length_index) | (offset as u64) << 32]);
-            self.link_record(level, literal_rest, record);
+            self.add_record(level, literal_rest, record);
             record_hash(hash);
         }
     }
@@ -147,7 +147,7 @@ impl GramTable {
     /// Adds a record to the entry of a gram at the start of `rest`, a part of the literal. If the
     /// entry of a gram has at least [`MIN_CROWDED_LITERALS`] literals, the next longer gram is used
     /// if possible. The entry of each shorter gram is then flagged with [`DEEPER_FLAG`].
-    fn link_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
+    fn add_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
         let Some(entry) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
         };
