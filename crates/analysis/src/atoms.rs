@@ -294,7 +294,7 @@ impl AtomTable {
                         | Function::Date
                         | Function::Time
                 );
-                // A text may be no date and no time of day.
+                // `date` and `time` have no result for a text that is not a date-time.
                 let accepted = match function {
                     Function::Date | Function::Time => KindSet::DATETIME,
                     _ => *param_kinds,

@@ -177,7 +177,7 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> boo
         broken_invariant!("a finding has a span");
         return false;
     };
-    // Only a warning that starts within the finding's span can be the same or its cause.
+    // Only warnings that start within the finding's span can report the same problem or its cause.
     let (start, end) = ((finding_span.file, finding_span.start), (finding_span.file, finding_span.end));
     let first = warnings.partition_point(|warning| start_of(warning) < Some(start));
     let mut within = warnings[first..].iter().take_while(|warning| start_of(warning) <= Some(end));

@@ -85,7 +85,7 @@ impl SatQuery {
             return *existing;
         }
         if self.budget.is_exhausted() {
-            // The query has no answer, so any literal will do.
+            // The query will end without an answer, so any literal is correct.
             return self.certain;
         }
         let lit = match normal.cond(cond) {
@@ -284,7 +284,7 @@ impl SatQuery {
                     if matches!(normal.cond(cond), NCond::And(_)) == value {
                         pending.extend(parts.iter().map(|part| (*part, value)));
                     } else {
-                        // One part is enough; prefer a part that is needed anyway.
+                        // One operand is enough. Prefers an operand that other goals need too.
                         let matching_parts =
                             || parts.iter().copied().filter(|part| proposed_value(*part) == value);
                         let part = matching_parts()

@@ -184,7 +184,7 @@ pub(super) type ComparedTable = (String, TableKind, (Option<TableId>, Option<Tab
 /// starts.
 pub(super) fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
     let by_name = |program: &Program| -> HashMap<String, TableId> {
-        // Of equal names, the first table counts.
+        // If several tables have the same name, the first one counts.
         let tables = program.tables.iter().enumerate().rev();
         let tables = tables.filter(|(_, table)| table.kind != TableKind::Requirements);
         tables.map(|(index, table)| (table.name.to_string(), TableId(index as u32))).collect()

@@ -195,7 +195,7 @@ fn build_automaton(hir: &Hir) -> Option<DFA> {
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
     let config = DFA::config()
         .match_kind(MatchKind::All)
-        // Word boundaries beyond ASCII are not supported: the automaton quits there.
+        // An automaton cannot test word boundaries next to non-ASCII characters. It quits there.
         .unicode_word_boundary(true)
         .cache_capacity(MAX_AUTOMATON_BYTES)
         .skip_cache_capacity_check(true);

@@ -396,7 +396,8 @@ impl ValueSearch {
             candidates.extend(new_text.map(Json::from));
         }
         candidates.extend(self.plain_values(term.kinds));
-        // If too few steps are left for the tests, the result of the search is not used.
+        // If too few steps are left to test the candidates, the budget is exhausted, and the caller
+        // ignores the result.
         self.atoms.budget.charge(candidates.len());
         candidates
     }

@@ -65,7 +65,7 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
             Instr::Const { constant: id, .. } => drop(register_constant(chunk, id)?),
             Instr::Binary { op: Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, .. }
             | Instr::Unary { op: Op::Neg, .. } => {}
-            // A block that is not compiled inline is a call.
+            // A block that is not compiled inline becomes a call, which adds no inline instruction.
             Instr::Eval { block, .. } => sum += sizes.get(block as usize)?.unwrap_or(0),
             _ => return None,
         }

@@ -384,7 +384,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn emit_tri_branch(&mut self, result: Value, targets: TestTargets) {
         let TestTargets { yes, no, unknown } = targets;
         if no == unknown {
-            // True is 0.
+            // `Tri::True` is 0, so any other number means false or unknown.
             self.b.ins().brif(result, no, &[], yes, &[]);
             return;
         }

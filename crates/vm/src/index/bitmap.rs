@@ -347,7 +347,7 @@ mod tests {
             }
             open += left.iter().map(|chunks| chunks.count_ones()).sum::<u32>();
         }
-        // A row has 74 chunks.
+        // On average, at most 15 of the 74 chunks of a row remain for each of 210 messages.
         assert!(open > 0 && open < 210 * 15, "{open} in all");
     }
 

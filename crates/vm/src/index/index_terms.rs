@@ -461,7 +461,7 @@ impl<'c> IndexAtoms<'c> {
         }
         if let Some(subject_id) = subject {
             let subject = &self.subjects[subject_id as usize];
-            // A literal found in the folded text may have different case in the text itself.
+            // Whether case matches too: a folded literal may have another case in the text itself.
             let case_known = !literal_mode.maps_single_chars()
                 || literal_mode.fold
                 || !subject.fold

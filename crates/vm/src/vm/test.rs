@@ -47,7 +47,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    // By reference, since inlining would otherwise copy the value byte by byte.
+    // Takes `left` by reference. If it were passed by value, the inlined code would copy it byte by
+    // byte.
     #[inline(always)]
     fn test_keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
