@@ -71,8 +71,8 @@ pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
     regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
 
-/// Returns the language of the texts that a function leaves unchanged, which contains its possible
-/// results. `None` if they are not known.
+/// Returns the language (set of texts) that an idempotent function leaves unchanged. All results of
+/// the function are in this language. `None` if the language is not known.
 pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
     match function {
         Function::Lower => Some(texts_unchanged_by(char::to_lowercase)),
