@@ -41,8 +41,8 @@ impl AnswerIds {
         *self.ids.entry(key).or_insert(next)
     }
 
-    /// Returns the answer of a statement. `values` are the values of the program; a merged program
-    /// renumbers them.
+    /// Returns the answer of a statement. `values` are the program's expressions for computed
+    /// values, indexed by value id.
     pub fn answer_of(
         &mut self,
         builder: &mut NormalBuilder<'_>,

@@ -1,6 +1,7 @@
 //! Gives each predicate of a program an index (an *atom*) for the SAT solver. The *term* of an atom
 //! is the operand that the predicate compares with a constant. The *paths* of an atom are the
-//! message fields that the predicate reads.
+//! message fields that the predicate reads. A *slot* is a field read as certain kinds of value, so
+//! several slots may have one path.
 
 mod paths;
 
@@ -65,7 +66,7 @@ pub(super) struct Atom {
     pub slots: SmallVec<[SlotId; 2]>,
     /// Whether the truth value depends on more than the message: on host functions, or on bindings
     /// of a payload.
-    pub reads_outside: bool,
+    pub reads_beyond_message: bool,
     /// Slot that the atom tests with `is missing`; `None` for any other atom.
     pub missing_slot: Option<SlotId>,
     /// The predicate in the normal form; `None` for a quantifier.
@@ -74,8 +75,8 @@ pub(super) struct Atom {
     prepared: Option<PreparedTest>,
     /// Steps that an evaluation of `cond` takes.
     steps: usize,
-    /// The truth value for an empty message, once it is known.
-    when_empty: Cell<Option<TruthSet>>,
+    /// The truth value for a message without fields, once it has been computed.
+    empty_message_truth: Cell<Option<TruthSet>>,
 }
 
 impl Atom {
@@ -219,18 +220,18 @@ impl AtomTable {
     }
 
     fn new_atom(&self, cond: Cond, reads: SlotReads) -> Atom {
-        let reads_outside = reads.reads_outside
+        let reads_beyond_message = reads.reads_beyond_message
             || reads.slots.iter().any(|slot| self.slot_program.slots[slot.index()].root.is_some());
         Atom {
             steps: steps_of_part(HirPart::Cond(&cond)),
             cond,
             prepared: None,
-            when_empty: Cell::new(None),
+            empty_message_truth: Cell::new(None),
             term: None,
             shape: None,
             paths: SmallVec::new(),
             slots: reads.slots,
-            reads_outside,
+            reads_beyond_message,
             missing_slot: None,
             pred: None,
         }
@@ -293,7 +294,7 @@ impl AtomTable {
                         | Function::Date
                         | Function::Time
                 );
-                // A text may be no date and no time of day.
+                // `date` and `time` have no result for a text that is not a date-time.
                 let accepted = match function {
                     Function::Date | Function::Time => KindSet::DATETIME,
                     _ => *param_kinds,
@@ -340,7 +341,7 @@ impl AtomTable {
 
     /// Evaluates an atom for a message without fields.
     pub fn truth_when_empty(&self, atom: usize) -> TruthSet {
-        let cached = &self.atoms[atom].when_empty;
+        let cached = &self.atoms[atom].empty_message_truth;
         cached.get().unwrap_or_else(|| {
             let truth = self.truth_of_atom(atom, &Json::Object(Map::new()));
             cached.set(Some(truth).filter(|truth| *truth != 0));
@@ -397,8 +398,8 @@ impl AtomTable {
     }
 }
 
-/// Returns the number of steps that an evaluation of a typed node takes: its nodes and the elements
-/// of its constant lists.
+/// Returns the number of steps to charge for evaluating a part of the typed program. This is its
+/// number of nodes, plus half the number of elements in its constant lists.
 fn steps_of_part(part: HirPart<'_>) -> usize {
     let own = match part {
         HirPart::Expr(Expr { kind: ExprKind::Const(constant), .. }) => {
@@ -433,11 +434,12 @@ fn result_range(expr: &NExpr) -> ResultRange {
     }
 }
 
-/// The slots that a condition reads, and whether the condition reads anything outside the message.
+/// The slots that a condition reads, and whether it also reads anything outside the message, such
+/// as the result of a host function.
 #[derive(Default)]
 struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
-    reads_outside: bool,
+    reads_beyond_message: bool,
 }
 
 impl SlotReads {
@@ -446,7 +448,7 @@ impl SlotReads {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {
                 NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
-                NExpr::Extern(..) => self.reads_outside = true,
+                NExpr::Extern(..) => self.reads_beyond_message = true,
                 _ => {}
             }
         }

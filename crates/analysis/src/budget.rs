@@ -1,29 +1,35 @@
-//! The steps that an analysis of one file may take. Every part of the analysis charges its work
-//! where the work arises. A step is a test of a value, a state of an automaton, an element of a
-//! list, or a literal of a clause. The count depends on the rules only, not on the machine.
+//! The work limit of an analysis, counted in steps. A step is a test of a value, a state of an
+//! automaton, an element of a list, or a literal of a clause. The count depends on the rules only,
+//! not on the speed of the machine, so an analysis always gives the same result.
+//!
+//! Each statement gets a *share*: a limit on the steps that the analysis of this statement may
+//! take. If the share is exhausted, the statement is reported as not analysed in full.
 
 use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The part of the steps left that one of many statements may take: a quarter. A single large
-/// statement thus leaves steps for the others.
+/// A share is at most one in this number of the steps left: a quarter. A single large statement
+/// thus leaves steps for the other statements.
 const SHARE_OF_STEPS_LEFT: u64 = 4;
 
-/// The steps left of one analysis. All clones count together.
+/// The step counters of one analysis. All clones share the counters.
 #[derive(Clone)]
 pub(super) struct StepBudget(Rc<Counters>);
 
 struct Counters {
+    /// The number of steps that the whole analysis may take.
     total: u64,
+    /// The number of steps taken so far.
     taken: Cell<u64>,
     /// The value of `taken` at which the current share ends.
     end: Cell<u64>,
-    /// The number of shares that are expected to follow.
+    /// The number of shares that will probably still begin.
     shares: Cell<u64>,
-    /// Whether the current share was too small. Answers found after that are not proofs.
+    /// Whether some work of the current share was refused for lack of steps. Later results of the
+    /// share are then no proofs.
     exhausted: Cell<bool>,
-    /// Whether any share was too small.
+    /// Whether work of any share was refused for lack of steps.
     ever_exhausted: Cell<bool>,
 }
 
@@ -34,7 +40,7 @@ impl Default for StepBudget {
 }
 
 impl StepBudget {
-    /// Returns a budget of `total` steps, all of which the first share may take.
+    /// Returns a budget of `total` steps. Until a share begins, all steps may be taken.
     pub fn new(total: u64) -> StepBudget {
         StepBudget(Rc::new(Counters {
             total,
@@ -46,7 +52,7 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the number of shares that are expected to follow.
+    /// Sets the number of shares that will probably still begin.
     pub fn expect_shares(&self, shares: usize) {
         self.0.shares.set(shares as u64);
     }
@@ -60,8 +66,8 @@ impl StepBudget {
         self.0.exhausted.set(false);
     }
 
-    /// Takes steps from the share. Returns false if too few are left; the work must then not be
-    /// done.
+    /// Takes steps from the current share. Returns false if too few are left. The caller must then
+    /// skip the work.
     pub fn charge(&self, steps: usize) -> bool {
         let taken = self.0.taken.get().saturating_add(steps as u64);
         if self.0.exhausted.get() || taken > self.0.end.get() {
@@ -107,7 +113,7 @@ mod tests {
         assert!(!budget.charge(0));
         assert_eq!(budget.taken(), 25);
         budget.begin_share();
-        // A refused charge takes nothing.
+        // A refused charge takes no steps.
         assert!(!budget.charge(19));
         budget.begin_share();
         assert!(budget.charge(18) && !budget.charge(1));

@@ -1,12 +1,13 @@
-//! Finds messages that no statement of a table matches. A table can be complete in two ways: for
-//! the messages that keep the promise of `input`, and for all messages. The two ways are reported
-//! separately, because a message that breaks the promise is decided too.
+//! Finds messages that no statement of a table matches. The *promise* of `input` is that messages
+//! have the declared fields and types. A table can match all messages that keep the promise, or
+//! even all messages. The two cases are reported separately, because messages may break the
+//! promise.
 
 use super::AnalysisSubject;
 use super::conditions::ConditionFacts;
 use super::decisions::{MAX_ROUTES_TOGETHER, selected_route, surely_chooses};
 use super::goal::{SolverAnswer, SolverGoal};
-use super::promise::InputPromise;
+use super::promise::InputRequirements;
 use super::report::{AnalysisReport, format_message};
 use super::solver::Solver;
 use hashbrown::HashMap;
@@ -54,7 +55,7 @@ pub(super) fn report_missing_default(
         report.evaluate(&subject.program.rules[id.index()].condition, message) == Tri::True
     };
     let decides = |id: &RuleId| surely_chooses(subject.program, &subject.program.rules[id.index()].outcome);
-    let mut find = |promise: Option<&InputPromise<'_>>| {
+    let mut find = |promise: Option<&InputRequirements<'_>>| {
         let selected = |message: &Json| selected_route(&budget, subject, table, message);
         let condition_of = |id| facts.get(&id).map(|route_facts| route_facts.true_cond);
         match find_unmatched_message(solver, promise, selected, condition_of) {
@@ -65,32 +66,32 @@ pub(super) fn report_missing_default(
             gap => gap,
         }
     };
-    let promise = InputPromise::of(subject.program);
+    let promise = InputRequirements::of(subject.program);
     let promised = promise.as_ref().map(|promise| find(Some(promise)));
-    let (message, promise_complete) = match promised {
+    let (message, covers_promised) = match promised {
         Some(Gap::Message(message)) => (Some(message), None),
         None => (find(None).into_message(), None),
         Some(other) => (find(None).into_message(), Some(matches!(other, Gap::None))),
     };
-    // If too few steps were left, it is not known that no route matches.
+    // If the steps ran out, a route might match the message after all.
     if budget.is_exhausted() {
-        return report.end_share(order[0]);
+        return report.record_if_exhausted(order[0]);
     }
     let Some(message) = message else { return };
     let spans = order.iter().map(|id| subject.program.rules[id.index()].span);
     let Some(last) = spans.max_by_key(start_of_span) else {
         return broken_invariant!("a table without routes was left out");
     };
-    let (code, text, help) = match promise_complete {
-        Some(is_proven) => describe_unpromised(is_proven, &message),
+    let (code, text, help) = match covers_promised {
+        Some(is_proven) => describe_violating_gap(is_proven, &message),
         None => describe_gap(promise.is_some(), &message),
     };
     let diagnostic = Diagnostic::new(code, last, text).here(message!("the last route")).help(help);
     report.add_finding(diagnostic, Some(message));
 }
 
-/// Describes a message that no route matches. `is_promised` is true if the rules declare `input`,
-/// whose promise the message keeps.
+/// Describes a message that no route matches. `is_promised` is true if the rules declare `input`
+/// and the message has the declared fields and types.
 fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
     let text = match is_promised {
         true => {
@@ -105,9 +106,9 @@ fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
     (Code::NoDefault, text, help)
 }
 
-/// Describes a message that breaks the promise of `input` and that no route matches. `is_proven` is
-/// true if it is proven that every message that keeps the promise matches a route.
-fn describe_unpromised(is_proven: bool, message: &Json) -> (Code, Message, Message) {
+/// Describes a message that no route matches and that lacks the fields or types that `input`
+/// declares. `is_proven` is true if it is proven that every message that has them matches a route.
+fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Message) {
     let text =
         message!("there is no `default`, and messages that break the promise of `input` match no route");
     let shown = format_message(message);
@@ -127,12 +128,12 @@ fn describe_unpromised(is_proven: bool, message: &Json) -> (Code, Message, Messa
     (Code::NoDefaultUnpromised, text, help)
 }
 
-/// Finds a message that selects no statement. With a promise, the message keeps it. `selected`
-/// returns the statement that a message selects. `condition_of` returns the condition of a
-/// statement.
+/// Finds a message that selects no statement. If `promise` is given, the message also keeps this
+/// promise: it has the declared fields and types. `selected` returns the statement that a message
+/// selects. `condition_of` returns the condition of a statement.
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
-    promise: Option<&InputPromise<'_>>,
+    promise: Option<&InputRequirements<'_>>,
     selected: impl Fn(&Json) -> Option<RuleId>,
     condition_of: impl Fn(RuleId) -> Option<CondId>,
 ) -> Gap {
@@ -149,9 +150,9 @@ pub(super) fn find_unmatched_message(
                 routes += 1;
                 condition_of(id).map(|cond| (cond, false)).into_iter().collect()
             }
-            None => match promise.filter(|promise| !promise.is_kept_by(&message)) {
+            None => match promise.filter(|promise| !promise.is_satisfied_by(&message)) {
                 None => return Gap::Message(message),
-                Some(promise) => promise.broken_goals(solver, &message),
+                Some(promise) => promise.violated_goals(solver, &message),
             },
         };
         let is_new = |goal: &SolverGoal| !goals.contains(goal);

@@ -1,4 +1,5 @@
-//! Finds conditions that are never or always true, and redundant parts of conditions.
+//! Finds conditions that are never or always true, and redundant parts of conditions. A part is
+//! redundant if the rule matches the same messages without it.
 
 use super::goal::SolverAnswer;
 use super::report::AnalysisReport;
@@ -18,7 +19,7 @@ use serde_json::Value as Json;
 /// Results of the analysis of one rule's condition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConditionFacts {
-    /// The normal form of "the condition is true".
+    /// Condition of the normal form that is true exactly if the rule's condition is true.
     pub true_cond: CondId,
     /// A message for which the condition is true, if one was found.
     pub witness: Option<Json>,

@@ -1,4 +1,4 @@
-//! Decisions by the engine, for messages that an analysis found.
+//! Runs the engine on messages that the analysis found, and charges the estimated work as steps.
 
 use super::AnalysisSubject;
 use super::budget::StepBudget;
@@ -8,14 +8,15 @@ use serde_json::Value as Json;
 /// Maximum number of routes in one solver query, for example of the routes that together hide
 /// another route.
 pub(super) const MAX_ROUTES_TOGETHER: usize = 40;
-/// Steps of a decision, apart from the rules that are tried.
+/// Steps that are charged for any decision, without the rules and fields.
 const STEPS_PER_DECISION: usize = 50;
-/// A step of a decision tries this number of rules, because the index excludes most of them.
+/// Number of rules in a table that are charged as one step. The number is high because the index
+/// excludes most rules.
 const RULES_PER_STEP: usize = 64;
 
-/// A step of a decision reads this number of message fields.
+/// Number of message fields that are charged as one step.
 const FIELDS_PER_STEP: usize = 64;
-/// Estimated time of a step, to convert the cost of a decision.
+/// Estimated time of a step. It converts the estimated cost of a decision to steps.
 const NANOSECONDS_PER_STEP: f64 = 20.0;
 
 /// Returns the route of a table that a message selects. `None` if the message selects no route, or
@@ -38,7 +39,7 @@ pub(super) fn selected_route(
     })
 }
 
-/// Returns the steps of a decision by a table.
+/// Returns the number of steps that are charged for a decision by a table.
 pub(super) fn steps_per_decision(subject: &AnalysisSubject<'_>, table: TableId) -> usize {
     let program = subject.program;
     let rules = program.tables[table.index()].order.len();

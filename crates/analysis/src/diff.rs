@@ -310,20 +310,20 @@ impl TableComparison<'_, '_, '_, '_> {
         let [old, new] = &self.sides;
         let pairs = pair_statements(&old.sequence.leaves, &new.sequence.leaves, &mut self.queries);
         let mut kept_old = vec![false; self.sides[0].sequence.leaves.len()];
-        for (new, old) in pairs.of_new.iter().enumerate() {
+        for (new, old) in pairs.old_of_new.iter().enumerate() {
             if let (Some(old), true) = (old, pairs.kept_order[new]) {
                 kept_old[*old] = true;
             }
         }
-        // The final leaf means "nothing is chosen". Without an example it is no change, because no
-        // author wrote it.
+        // The final leaf means "nothing is chosen". No author wrote it, so it counts as a change
+        // only if an example message shows the difference.
         let last = |side: usize| self.sides[side].sequence.leaves.len() - 1;
         let statements = (last(0), last(1));
         let mut changes = Vec::new();
         let mut verdicts = Vec::new();
         let mut is_paired = vec![false; kept_old.len()];
-        for new in 0..pairs.of_new.len() {
-            let old = pairs.of_new[new];
+        for new in 0..pairs.old_of_new.len() {
+            let old = pairs.old_of_new[new];
             old.into_iter().for_each(|old| is_paired[old] = true);
             let names = (old.map(|old| self.leaf_at(0, old).name.clone()), self.leaf_at(1, new).name.clone());
             let was = names.0.filter(|name| *name != names.1);

@@ -1,4 +1,5 @@
-//! Finds lists and dicts that contain some elements or keys and lack others.
+//! Finds a list or dict for predicates such as `contains`: it has the required elements or keys,
+//! and none of the forbidden ones. A *literal* is the required truth value of a predicate.
 
 use super::atoms::{AtomLiteral, FALSE, TRUE};
 use super::shape::ElementSet;
@@ -7,7 +8,7 @@ use rulec_lang::value::Value;
 use serde_json::{Value as Json, json};
 
 impl ValueSearch {
-    /// Returns a dict with the keys that the literals require.
+    /// Returns a dict with the keys that the literals (required truth values) need.
     pub fn find_dict(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let shape = |literal: &AtomLiteral| self.atoms.atoms[literal.atom].shape.as_ref();
         let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.has_nested));
@@ -21,8 +22,8 @@ impl ValueSearch {
         }
     }
 
-    /// Returns a list that contains the elements that the literals require, and none that they
-    /// forbid.
+    /// Returns a list with the elements that the literals (required truth values) need, and without
+    /// the elements that they forbid.
     pub fn find_list(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let element_sets = |all: bool| {
             literals.iter().filter_map(move |literal| {

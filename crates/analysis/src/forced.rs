@@ -1,5 +1,6 @@
-//! Goals that leave no choice. If each alternative but one is excluded by the other goals, the
-//! literals that the goals need are known without the SAT solver.
+//! Finds the truth values of predicates that follow directly from goals, by unit propagation. A
+//! goal is a condition that must be true or must not be true. If the goals leave only one
+//! alternative in each disjunction, the query needs no SAT solver, which is slower.
 
 use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
 use super::goal::SolverGoal;
@@ -9,25 +10,25 @@ use rulec_sema::normal::{CondId, NCond, Normal};
 
 const ANY_TRUTH: TruthSet = TRUE | FALSE | UNKNOWN;
 
-/// Returns the literals that satisfy all goals, sorted. `None` if the goals leave a choice, or if
-/// they contradict each other.
+/// Returns the literals (required truth values of predicates) that satisfy all goals, sorted.
+/// `None` if the goals leave a choice, or if they contradict each other.
 pub(super) fn forced_literals(
     normal: &Normal,
     theory: &mut MessageTheory,
     goals: &[SolverGoal],
 ) -> Option<Vec<AtomLiteral>> {
     let mut search =
-        ForcedSearch { normal, theory, allowed_by_atom: HashMap::new(), visited: HashSet::new() };
+        GoalPropagation { normal, theory, allowed_by_atom: HashMap::new(), visited: HashSet::new() };
     let mut alternatives = search.follow(goals.to_vec())?;
     while !alternatives.is_empty() {
         let mut open = Vec::new();
         let mut forced = Vec::new();
         for (cond, value) in alternatives.drain(..) {
-            match search.remaining_part(cond, value) {
-                Remaining::Satisfied => {}
-                Remaining::One(part) => forced.push((part, value)),
-                Remaining::Several => open.push((cond, value)),
-                Remaining::None => return None,
+            match search.open_operands(cond, value) {
+                OpenOperands::Satisfied => {}
+                OpenOperands::One(part) => forced.push((part, value)),
+                OpenOperands::Several => open.push((cond, value)),
+                OpenOperands::None => return None,
             }
         }
         if forced.is_empty() && !open.is_empty() {
@@ -42,26 +43,28 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The parts of a condition that can still give the condition its value.
-enum Remaining {
-    /// A part that is needed anyway gives it.
+/// The operands of an `and` or `or` that can still give the condition the value of its goal.
+enum OpenOperands {
+    /// The other goals already imply the value of an operand, which gives the condition its value.
     Satisfied,
     One(CondId),
     Several,
     None,
 }
 
-struct ForcedSearch<'a> {
+/// The state of the unit propagation: what follows from the goals so far.
+struct GoalPropagation<'a> {
     normal: &'a Normal,
     theory: &'a mut MessageTheory,
     /// The truth values that the goals allow for each atom.
     allowed_by_atom: HashMap<usize, TruthSet>,
+    /// The goals that were processed, including the goals that follow from them.
     visited: HashSet<SolverGoal>,
 }
 
-impl ForcedSearch<'_> {
-    /// Adds the literals that goals need. Returns the goals of which one part is enough; `None` if
-    /// the goals contradict each other.
+impl GoalPropagation<'_> {
+    /// Adds the literals that goals require. Returns the goals that one operand can satisfy, such
+    /// as an `or` that must be true. `None` if the goals contradict each other.
     fn follow(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
         let mut alternatives = Vec::new();
         while let Some((cond, value)) = pending.pop() {
@@ -80,7 +83,7 @@ impl ForcedSearch<'_> {
                         return None;
                     }
                     if matches!(self.normal.cond(cond), NCond::And(_)) == value {
-                        // The first part comes out first.
+                        // In reverse order, so that the first operand is popped first.
                         pending.extend(parts.iter().rev().map(|part| (*part, value)));
                     } else {
                         alternatives.push((cond, value));
@@ -99,7 +102,8 @@ impl ForcedSearch<'_> {
         Some(alternatives)
     }
 
-    /// Returns the atom of a condition, and the truth values with which the condition has a value.
+    /// Returns the atom (predicate or quantifier) of a condition, and the truth values of the atom
+    /// for which the condition has the value `value`. `None` if the condition is not a single atom.
     fn literal_of(&mut self, cond: CondId, value: bool) -> Option<(usize, TruthSet)> {
         let atoms = &mut self.theory.values.atoms;
         let (atom, truth) = match self.normal.cond(cond) {
@@ -112,17 +116,17 @@ impl ForcedSearch<'_> {
         Some((atom, if value { truth } else { ANY_TRUTH & !truth }))
     }
 
-    fn remaining_part(&mut self, cond: CondId, value: bool) -> Remaining {
+    fn open_operands(&mut self, cond: CondId, value: bool) -> OpenOperands {
         let (NCond::And(parts) | NCond::Or(parts)) = self.normal.cond(cond) else {
-            return Remaining::Several;
+            return OpenOperands::Several;
         };
         if !self.theory.values.atoms.budget.charge(parts.len()) {
-            return Remaining::None;
+            return OpenOperands::None;
         }
-        let mut remaining = Remaining::None;
+        let mut remaining = OpenOperands::None;
         for part in parts {
             if self.visited.contains(&(*part, value)) {
-                return Remaining::Satisfied;
+                return OpenOperands::Satisfied;
             }
             if self.visited.contains(&(*part, !value)) {
                 continue;
@@ -130,15 +134,15 @@ impl ForcedSearch<'_> {
             if let Some((atom, allowed)) = self.literal_of(*part, value) {
                 let allowed_so_far = self.allowed_by_atom.get(&atom).copied().unwrap_or(ANY_TRUTH);
                 if allowed_so_far & allowed == allowed_so_far {
-                    return Remaining::Satisfied;
+                    return OpenOperands::Satisfied;
                 }
                 if allowed_so_far & allowed == 0 {
                     continue;
                 }
             }
             remaining = match remaining {
-                Remaining::None => Remaining::One(*part),
-                _ => Remaining::Several,
+                OpenOperands::None => OpenOperands::One(*part),
+                _ => OpenOperands::Several,
             };
         }
         remaining

@@ -1,11 +1,11 @@
-//! What the solver is asked for and what it answers. A module of its own, because all parts of the
-//! solver use both.
+//! The query and the answer of the solver, which searches for a message that satisfies goals. These
+//! types have their own module because all parts of the solver use both.
 
 use rulec_sema::normal::CondId;
 use serde_json::Value as Json;
 
-/// A condition of the normal form. The bool is true if the condition must be true, and false if the
-/// condition must not be true.
+/// A requirement for the message that the solver must find. The bool is true if the condition must
+/// be true, and false if the condition must not be true (it may be false or unknown).
 pub(super) type SolverGoal = (CondId, bool);
 
 /// The answer to the query whether all goals can be satisfied together.
@@ -13,7 +13,7 @@ pub(super) type SolverGoal = (CondId, bool);
 pub(super) enum SolverAnswer {
     /// A message that satisfies all goals.
     Yes(Json),
-    /// No message satisfies all goals. The indexes select goals that exclude each other.
+    /// No message satisfies all goals. The indexes select goals that contradict each other.
     Never(Vec<usize>),
     Unknown,
 }

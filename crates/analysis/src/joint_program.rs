@@ -46,8 +46,8 @@ impl MergedPrograms {
             SlotId(index as u32)
         });
         let slots: Vec<SlotId> = slots.collect();
-        // A request analysis function is only the same if the declarations for the analysis are
-        // equal.
+        // A function that analyses the request (`feature`) also depends on the program's
+        // declarations for this analysis, so these must be equal too.
         let is_same_function = |a: &Extern, b: &Extern| {
             (&a.name, &a.params, &a.result, &a.feature) == (&b.name, &b.params, &b.result, &b.feature)
                 && (a.feature.is_none() || old.analysis == new.analysis)

@@ -121,7 +121,8 @@ pub struct Analysis {
     pub steps: u64,
 }
 
-/// Analyses the rules.
+/// Analyses the rules: each condition alone, then the routes of each table together. Also finds
+/// unused definitions and misspelt fields.
 pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     let program = subject.program;
     let mut solver = Solver::new(program);
@@ -130,7 +131,8 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
         subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
     let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
     let tables = || program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind));
-    // One share is for the condition of a rule, and one for its comparison with the other rules.
+    // Each rule gets two shares of the steps: one for its condition, and one for the comparison
+    // with the other rules.
     solver.budget().expect_shares(2 * tables().map(|(_, table)| table.order.len()).sum::<usize>());
     for (table_index, table) in tables() {
         let mut facts = HashMap::new();
@@ -142,7 +144,7 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
             let condition_facts = conditions::analyse_condition(&mut solver, &mut report, rule, is_constant);
             missing::report_missing_in_negations(&mut solver, &mut report, rule, &condition_facts);
             missing::report_skipped_conditions(&mut solver, &mut report, rule, &condition_facts);
-            report.end_share(*id);
+            report.record_if_exhausted(*id);
             facts.insert(*id, condition_facts);
         }
         routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);
@@ -175,7 +177,7 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> boo
         broken_invariant!("a finding has a span");
         return false;
     };
-    // Only a warning that starts within the finding's span can be the same or its cause.
+    // Only warnings that start within the finding's span can report the same problem or its cause.
     let (start, end) = ((finding_span.file, finding_span.start), (finding_span.file, finding_span.end));
     let first = warnings.partition_point(|warning| start_of(warning) < Some(start));
     let mut within = warnings[first..].iter().take_while(|warning| start_of(warning) <= Some(end));

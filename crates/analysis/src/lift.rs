@@ -1,6 +1,7 @@
-//! Converts conditions of the normal form back to typed conditions, which the reference evaluator
-//! can evaluate. The conversion may replace an operand by a slot, so that conditions on the
-//! operand's value can be tested alone.
+//! Converts conditions of the normal form (the simplified program) back to typed conditions, which
+//! the reference evaluator can evaluate. The conversion may replace an operand by a slot (a message
+//! field). Conditions on the operand's value can then be tested with a message that has only this
+//! field.
 
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;

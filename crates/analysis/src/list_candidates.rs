@@ -1,5 +1,6 @@
-//! Proposes elements for lists that quantifiers and counts read. Each element combines values of
-//! the fields that the conditions compare: the constants, their neighbours, and nothing.
+//! Proposes list elements for conditions with `any`, `all` and `count`. If the elements are
+//! records, each field gets the constants that conditions compare it with, and the neighbours of
+//! these constants. The proposed elements are the combinations, with some fields left out.
 
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, VarId};
@@ -13,27 +14,28 @@ const MAX_VALUES: usize = 8;
 /// Maximum number of copies of an element in a list.
 const MAX_COPIES: i64 = 20;
 
-/// A step from an element to a value inside it: the field of a record, or the only element of a
-/// list.
+/// One step of the path from a list element to a value inside the element: the field of a record,
+/// or the only element of an inner list.
 #[derive(Clone, PartialEq)]
 enum Step {
     Field(Arc<str>),
     Element,
 }
 
-/// The values of elements that conditions compare with constants.
+/// The values to try inside list elements, collected from the conditions that read the elements.
 #[derive(Default)]
 pub(super) struct ListCandidates {
-    /// For each place inside an element, the values to try.
+    /// For each place (path inside a list element), the values to try.
     places: Vec<(Vec<Step>, Vec<Json>)>,
-    /// The variables of quantifiers, with their places inside the element of the outermost list.
+    /// The variables of quantifiers. Each has its place, the path from the element of the outermost
+    /// list to the value of the variable.
     vars: Vec<(VarId, Vec<Step>)>,
-    /// The numbers of copies of an element that counts may require.
+    /// The numbers of equal elements that comparisons with `count` may require.
     copies: Vec<usize>,
 }
 
 impl ListCandidates {
-    /// Collects the values that conditions compare the elements of lists with.
+    /// Collects the values to try from conditions that compare list elements with constants.
     pub fn of<'c>(conditions: impl Iterator<Item = &'c Cond>) -> ListCandidates {
         let mut candidates = ListCandidates::default();
         conditions.for_each(|cond| candidates.add(Part::Cond(cond)));
@@ -67,7 +69,8 @@ impl ListCandidates {
         part.parts().into_iter().for_each(|part| self.add(part));
     }
 
-    /// Adds the values for which a comparison of `operand` may be true or false.
+    /// Adds values for which a comparison of `operand` with `other` is true, and values for which
+    /// it is false. Adds nothing unless `other` is constant or absent.
     fn add_values(&mut self, operand: &Expr, other: &Operand) {
         let constant = match other {
             Operand::Value(Expr { kind: ExprKind::Const(constant), .. }) => constant.value().to_json(),
@@ -108,8 +111,8 @@ impl ListCandidates {
         }
     }
 
-    /// Returns the place of an operand inside an element; `None` if the operand is no part of an
-    /// element.
+    /// Returns the place of an operand: the path to its value inside a list element. `None` if the
+    /// operand does not read a list element.
     fn place_of(&self, operand: &Expr) -> Option<Vec<Step>> {
         match &operand.kind {
             ExprKind::Var(id) => {
@@ -125,8 +128,8 @@ impl ListCandidates {
         }
     }
 
-    /// Returns elements to try: the combinations of the values of all places. A place without a
-    /// value comes last.
+    /// Returns elements to try: the combinations of the values of all places (paths inside an
+    /// element). Combinations in which a place has no value come last.
     pub fn elements(&self) -> Vec<Json> {
         let mut elements = vec![Json::Null];
         for (place, values) in &self.places {

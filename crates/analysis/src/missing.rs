@@ -1,5 +1,5 @@
-//! Finds negations over optional fields. If the field is missing, neither the condition nor its
-//! negation is true, which surprises readers who expect two-valued logic.
+//! Finds negated conditions on optional fields. If the field is missing, neither the condition nor
+//! its negation is true, which surprises authors who expect two-valued logic.
 
 use super::conditions::{ConditionFacts, Replacements, build_with_replacements};
 use super::goal::SolverAnswer;
@@ -12,8 +12,8 @@ use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
 
-/// Reports a message that a rule does not match only because a field is missing that a negated
-/// condition reads.
+/// Reports the rule if a negated condition reads an optional field, and some message without this
+/// field fails to match for that reason only.
 pub(super) fn report_missing_in_negations(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -43,8 +43,8 @@ pub(super) fn report_missing_in_negations(
     }
 }
 
-/// Reports a message for which a branch of a choice matches although one of its conditions was
-/// skipped. The condition was skipped because a field that it reads is missing.
+/// Reports a branch of a `choice` if some message selects the branch although one of its conditions
+/// was skipped. A condition is skipped if a field that the condition reads is missing.
 pub(super) fn report_skipped_conditions(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -139,8 +139,8 @@ fn report_missing_field(
     true
 }
 
-/// Collects the outermost negated parts of a condition. Parts inside a `NotTrue` are skipped,
-/// because a missing field does not make them fail.
+/// Collects the outermost negated parts of a condition. Parts inside a `NotTrue` (written `unless`)
+/// are skipped: a missing field makes such a condition true, so the rule can still match.
 fn collect_negated<'a>(cond: &'a Cond, plain: bool, negated_parts: &mut Vec<&'a Cond>) {
     match &cond.kind {
         CondKind::Not(_) if plain => negated_parts.push(cond),

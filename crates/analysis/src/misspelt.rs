@@ -1,5 +1,6 @@
-//! Finds fields that are probably misspelt. Without `input`, every name is a field: a misspelt name
-//! is read once, next to a field of a similar name that is read more often.
+//! Finds fields that are probably misspelt. Without a declared `input`, the compiler accepts every
+//! name as a field. A name that is read only once is suspicious if the rules read a similar name
+//! more often.
 
 use super::budget::StepBudget;
 use super::report::AnalysisReport;
@@ -13,10 +14,10 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A field that is read this number of times is probably spelled right.
+/// Minimum number of reads of a field whose name is assumed to be spelled correctly.
 const MIN_READS: usize = 2;
 
-/// The reads of a field and of the fields inside it.
+/// The positions in the source at which rules read a field or a field inside it.
 struct FieldReads {
     spans: HashSet<Span>,
     kinds: KindSet,
@@ -62,7 +63,7 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
     findings.into_iter().for_each(|finding| report.add_finding(finding, None));
 }
 
-/// Returns the fields that a program reads, by the path of the record around them.
+/// Returns the fields that a program reads, grouped by the path of the record that contains them.
 fn reads_by_record(program: &Program) -> HashMap<&[Arc<str>], RecordReads<'_>> {
     let mut spans = vec![HashSet::new(); program.slots.len()];
     let conditions = program.rules.iter().map(|rule| Part::Cond(&rule.condition));
@@ -86,7 +87,8 @@ fn reads_by_record(program: &Program) -> HashMap<&[Arc<str>], RecordReads<'_>> {
     records
 }
 
-/// Adds the places at which a node reads each slot. The bodies of its `let`s are visited apart.
+/// Adds the source spans at which a part of the program reads each slot. Skips the bodies of
+/// `let`s, because the caller visits each body once.
 fn add_reads(part: Part<'_>, spans: &mut [HashSet<Span>]) {
     match part {
         Part::Expr(Expr { kind: ExprKind::Slot(slot), span, .. }) => {
@@ -97,7 +99,8 @@ fn add_reads(part: Part<'_>, spans: &mut [HashSet<Span>]) {
     }
 }
 
-/// True if a test gives a value to a field, so that the name is no mistake of one place.
+/// True if the message of some test in the rules has a field with this name. Such a name is not
+/// reported, because a typing error would hardly occur in both places.
 fn is_given_by_tests(program: &Program, parent: &[Arc<str>], name: &str) -> bool {
     program.tests.iter().any(|test| {
         let record = parent.iter().try_fold(&test.message, |json: &Json, key| json.get(&**key));

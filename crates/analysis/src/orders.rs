@@ -1,6 +1,7 @@
-//! Clauses about one term that is compared with many numbers: if `n < 3` is true, `n < 5` is true.
-//! With these clauses, the SAT solver proposes only orders that some number satisfies. Without
-//! them, the solver would learn each of these facts by a separate proposal.
+//! Clauses for the SAT solver about an operand (a *term*) that is compared with many numbers. For
+//! example, if `n < 3` is true, then `n < 5` is true. Without these clauses, the solver would
+//! propose truth values that no number satisfies, and would learn each such fact by a failed
+//! attempt.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, UNKNOWN};
 use super::lift::predicate_op;
@@ -11,7 +12,7 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Terms that are compared with fewer numbers than this need no clauses.
+/// Minimum number of comparisons of a term for which clauses are added.
 const MIN_COMPARISONS: usize = 16;
 
 /// A comparison of a term with a number.
@@ -22,7 +23,7 @@ struct Comparison<'t> {
 }
 
 impl Comparison<'_> {
-    /// Compares the places of two comparisons on the number line. `n < 3` is just before `n <= 3`.
+    /// Orders two upper bounds by the numbers that they allow. `n < 3` comes just before `n <= 3`.
     fn order(&self, other: &Comparison<'_>) -> Ordering {
         let rank = |comparison: &Comparison<'_>| u8::from(comparison.op == Op::Le);
         let numbers = compare(self.number, other.number).unwrap_or(Ordering::Equal);
@@ -30,7 +31,8 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns pairs of literals that no message satisfies together, because of the order of numbers.
+/// Returns pairs of literals (required truth values) that no message satisfies together. For
+/// example, `n < 3` cannot be true if `n < 5` is not true.
 pub(super) fn order_conflicts(
     normal: &Normal,
     table: &AtomTable,
@@ -44,7 +46,7 @@ pub(super) fn order_conflicts(
             continue;
         };
         let pred = normal.pred(pred);
-        // A constant on the left turns the comparison around.
+        // A constant on the left would reverse the comparison, so such predicates are skipped.
         if shape.has_huge || pred.right.is_none_or(|right| normal.constant(right).is_none()) {
             continue;
         }
@@ -67,7 +69,8 @@ pub(super) fn order_conflicts(
             conflicts.push([literal(high, FALSE), literal(low, TRUE | UNKNOWN)]);
         }
         for Comparison { atom, number, .. } in equal {
-            // The bounds that are true if the term equals the number come last.
+            // Bounds ascend, so those that are true for this number come after those that are
+            // false.
             let is_false = |bound: &Comparison<'_>| match compare(bound.number, number) {
                 Some(Ordering::Equal) => bound.op == Op::Lt,
                 order => order == Some(Ordering::Less),

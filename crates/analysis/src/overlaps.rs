@@ -6,7 +6,7 @@ use super::AnalysisSubject;
 use super::answers::AnswerIds;
 use super::completeness::find_unmatched_message;
 use super::goal::SolverAnswer;
-use super::promise::InputPromise;
+use super::promise::InputRequirements;
 use super::solver::Solver;
 use hashbrown::{HashMap, HashSet};
 use rulec_eval::decision::Chosen;
@@ -79,10 +79,10 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
         let first_match = |message: &Json| (subject.matched)(table, message).first().copied();
         let true_conds: HashMap<RuleId, CondId> = satisfiable.iter().copied().collect();
         let true_cond = |id| true_conds.get(&id).copied();
-        let mut find = |promise: Option<&InputPromise<'_>>| {
+        let mut find = |promise: Option<&InputRequirements<'_>>| {
             find_unmatched_message(&mut solver, promise, first_match, true_cond).into_message()
         };
-        let promised = InputPromise::of(subject.program).and_then(|promise| find(Some(&promise)));
+        let promised = InputRequirements::of(subject.program).and_then(|promise| find(Some(&promise)));
         collector.overlaps.untaken = promised.or_else(|| find(None));
     }
     let mut queries_left = MAX_QUERIES;
@@ -111,7 +111,7 @@ struct OverlapCollector<'s, 'p> {
     subject: &'s AnalysisSubject<'p>,
     table: TableId,
     recorded: HashSet<(RuleId, RuleId)>,
-    /// The id of each statement's answer.
+    /// The id of each statement's answer (its outcome with arguments).
     answer_ids: HashMap<RuleId, u32>,
     overlaps: Overlaps,
 }

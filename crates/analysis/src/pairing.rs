@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub(super) struct StatementPairs {
     /// Index of the old statement with equal meaning, or else with equal name; `None` if there is
     /// neither.
-    pub of_new: Vec<Option<usize>>,
+    pub old_of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
     pub same_meaning: Vec<bool>,
     /// Whether the statement kept its order. Such statements form a longest subsequence with equal
@@ -27,7 +27,7 @@ pub(super) fn pair_statements(
     new: &[SequenceLeaf],
     limited_solver: &mut LimitedSolver<'_, '_>,
 ) -> StatementPairs {
-    let mut of_new: Vec<Option<usize>> = vec![None; new.len()];
+    let mut old_of_new: Vec<Option<usize>> = vec![None; new.len()];
     let mut is_paired = vec![false; old.len()];
     let by_name: HashMap<&str, usize> =
         old.iter().enumerate().rev().map(|(index, leaf)| (&*leaf.name, index)).collect();
@@ -37,7 +37,7 @@ pub(super) fn pair_statements(
         if let Some(old_index) =
             old_index.filter(|old_index| !is_paired[*old_index] && meaning(&old[*old_index]) == meaning(leaf))
         {
-            (of_new[index], is_paired[old_index]) = (Some(old_index), true);
+            (old_of_new[index], is_paired[old_index]) = (Some(old_index), true);
         }
     }
     let names: HashSet<&str> = new.iter().map(|leaf| &*leaf.name).collect();
@@ -49,32 +49,35 @@ pub(super) fn pair_statements(
     let numbered = |name: &str| name.starts_with("when ");
     for (index, leaf) in new.iter().enumerate() {
         let is_new = numbered(&leaf.name) || !by_name.contains_key(&*leaf.name);
-        let candidates = by_meaning.get_mut(&meaning(leaf)).filter(|_| of_new[index].is_none() && is_new);
+        let candidates = by_meaning.get_mut(&meaning(leaf)).filter(|_| old_of_new[index].is_none() && is_new);
         let Some(candidates) = candidates else { continue };
         let is_removed =
             |old_index: &usize| numbered(&old[*old_index].name) || !names.contains(&*old[*old_index].name);
         if let Some(old_index) =
             candidates.iter().position(is_removed).and_then(|position| candidates.remove(position))
         {
-            (of_new[index], is_paired[old_index]) = (Some(old_index), true);
+            (old_of_new[index], is_paired[old_index]) = (Some(old_index), true);
         }
     }
-    let mut same_meaning: Vec<bool> = of_new.iter().map(Option::is_some).collect();
+    let mut same_meaning: Vec<bool> = old_of_new.iter().map(Option::is_some).collect();
     for (index, leaf) in new.iter().enumerate().filter(|(index, _)| !same_meaning[*index]).collect::<Vec<_>>()
     {
         let Some(old_index) = by_name.get(&*leaf.name).copied().filter(|old_index| !is_paired[*old_index])
         else {
             continue;
         };
-        (of_new[index], is_paired[old_index]) = (Some(old_index), true);
+        (old_of_new[index], is_paired[old_index]) = (Some(old_index), true);
         let (old_cond, new_cond) = (old[old_index].cond, leaf.cond);
         same_meaning[index] = old[old_index].answer == leaf.answer
             && limited_solver.is_unsatisfiable(&[(old_cond, true), (new_cond, false)])
             && limited_solver.is_unsatisfiable(&[(old_cond, false), (new_cond, true)]);
     }
-    let old_positions: Vec<Option<usize>> =
-        of_new.iter().zip(&same_meaning).map(|(old, same_meaning)| old.filter(|_| *same_meaning)).collect();
-    StatementPairs { kept_order: longest_increasing(&old_positions), of_new, same_meaning }
+    let old_positions: Vec<Option<usize>> = old_of_new
+        .iter()
+        .zip(&same_meaning)
+        .map(|(old, same_meaning)| old.filter(|_| *same_meaning))
+        .collect();
+    StatementPairs { kept_order: longest_increasing(&old_positions), old_of_new, same_meaning }
 }
 
 /// Returns which elements form a longest increasing subsequence. `None` elements are never part of

@@ -1,6 +1,6 @@
-//! Builds messages from values. The value of a term (an operand that is compared) is converted to a
-//! value of the field from which the term is computed. The fields are combined into a message that
-//! satisfies the `input` contract as far as possible.
+//! Builds a message from the values that the solver found for terms (operands that are compared).
+//! The value of a term is converted to a value of the field from which the term is computed. The
+//! fields are combined into a message that has, if possible, all required fields of `input`.
 
 use super::atoms::{AtomLiteral, AtomTable};
 use rulec_base::broken_invariant;
@@ -13,8 +13,8 @@ use rulec_sema::normal::{ExprId, NExpr, Normal};
 use serde_json::{Map, Value as Json, json};
 use time::Duration;
 
-/// Returns a value of the message field for which the expression `term` has the value `value`.
-/// `None` if the expression cannot be inverted.
+/// Returns a value of a message field for which the expression `term` on this field has the value
+/// `value`. For example, for `x + 1` and 3 the result is 2. `None` if that is impossible.
 pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
     let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
     match normal.expr(term) {
@@ -124,17 +124,18 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     values.into_iter().filter_map(|value| invert_term(normal, *inner, value)).collect()
 }
 
-/// Sample values of the required fields of `input`, with which a generated message is completed.
-pub(super) struct MessageSketch {
+/// Builds messages from field values. Completes them with sample values of the required fields of
+/// `input`.
+pub(super) struct MessageBuilder {
     required: Json,
     /// The number of values in `required`.
     size: usize,
 }
 
-impl MessageSketch {
-    pub fn new(program: &Program) -> MessageSketch {
+impl MessageBuilder {
+    pub fn new(program: &Program) -> MessageBuilder {
         let required = program.input.as_ref().map_or_else(|| json!({}), sample_record);
-        MessageSketch { size: count_values(&required), required }
+        MessageBuilder { size: count_values(&required), required }
     }
 
     /// Writes values into a message. Each value has the index of its path; shorter paths are
@@ -149,7 +150,7 @@ impl MessageSketch {
         values.sort_by_key(|(path, _)| atoms.paths[*path].keys.len());
         for (path, value) in values {
             let keys: Vec<&str> = atoms.paths[path].keys.iter().map(|key| &**key).collect();
-            write_at_path(&mut message, &keys, value);
+            set_field_at_path(&mut message, &keys, value);
         }
         message
     }
@@ -169,13 +170,14 @@ impl MessageSketch {
     }
 }
 
-fn write_at_path(message: &mut Json, keys: &[&str], value: &Json) {
+fn set_field_at_path(message: &mut Json, keys: &[&str], value: &Json) {
     let Some((first, rest)) = keys.split_first() else {
         *message = value.clone();
         return;
     };
     if !message.is_object() {
-        // A value that is not a record was written by a shorter path, so it is kept.
+        // A value that is not a record was written for a shorter path. It is kept, and the field
+        // inside it is left out.
         if value.is_null() || !message.is_null() {
             return;
         }
@@ -187,7 +189,7 @@ fn write_at_path(message: &mut Json, keys: &[&str], value: &Json) {
     if rest.is_empty() && value.is_null() {
         map.remove(*first);
     } else if !value.is_null() || map.contains_key(*first) {
-        write_at_path(map.entry((*first).to_owned()).or_insert(Json::Null), rest, value);
+        set_field_at_path(map.entry((*first).to_owned()).or_insert(Json::Null), rest, value);
     }
 }
 
@@ -234,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_are_written_as_such_while_floats_tell_them_apart() {
+    fn exact_whole_floats_become_integers() {
         assert_eq!(json_number(3.0), Some(json!(3)));
         assert_eq!(json_number(2.5), Some(json!(2.5)));
         assert_eq!(json_number(1e16), Some(json!(1e16)));

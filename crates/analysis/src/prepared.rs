@@ -1,7 +1,7 @@
-//! A predicate with one constant operand, prepared for many tests. The constant may be a list with
-//! a hundred thousand elements. A hash set or an automaton then answers in the time that the other
-//! operand takes. Each answer equals the answer of the
-//! reference evaluator.
+//! A predicate with a constant right operand, prepared for tests of many left operands. The
+//! constant may be a list with a hundred thousand elements. A hash set or an automaton finds an
+//! element in a time that does not depend on the length of the list. Each result equals the result
+//! of the reference evaluator.
 
 use hashbrown::HashSet;
 use rulec_base::text::automaton::LiteralAutomaton;
@@ -17,7 +17,8 @@ use rulec_sema::hir::Const;
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
 
-/// Lists of fewer elements than this are searched one element after another.
+/// Minimum number of elements of a constant list for which a hash set or automaton is built.
+/// Shorter lists are searched linearly.
 const MIN_PREPARED_ELEMENTS: usize = 16;
 /// Estimated work of one search for a regular expression, in steps.
 const REGEX_STEPS: usize = 30;
@@ -29,26 +30,26 @@ pub(super) struct PreparedTest {
     op: Option<Op>,
     mode: TestMode,
     right: Option<Const>,
-    /// The kinds as which the left operand is read.
+    /// The kinds to which the left operand is converted, as by `x as number`.
     kinds: KindSet,
     limits: Limits,
     /// Whether the constant is a long list.
     is_long: bool,
     lookup: OnceCell<Option<Lookup>>,
-    /// Steps of one test without `lookup`.
+    /// Number of steps that one linear search of the constant takes.
     steps: usize,
-    /// Steps that only the first test takes.
+    /// Additional steps of the first test, such as compiling regular expressions.
     first_steps: Cell<usize>,
 }
 
-/// A data structure that searches for all elements of a list at once.
+/// A data structure that searches for all elements of a constant list at once.
 enum Lookup {
-    /// The operator `in`.
+    /// For the operator `in`: the elements of the list.
     Members(Members),
-    /// A search for texts of which one is enough. The list has texts only.
+    /// For text operators with `any`: one of these texts must be found.
     Keywords { texts: HashSet<Box<str>>, search: KeywordSearch },
-    /// A search for texts, all of which a list must contain.
-    AllIn(HashSet<Box<str>>),
+    /// For text operators with `all` on a list: the list must contain all of these texts.
+    RequiredTexts(HashSet<Box<str>>),
 }
 
 /// The elements of the constant list of `in`, by kind.
@@ -60,12 +61,13 @@ struct Members {
     others: Vec<usize>,
 }
 
+/// A search for many keywords in one text, by the position that the operator requires.
 enum KeywordSearch {
     Anywhere(LiteralAutomaton),
     Word(Box<WordSearcher<'static>>),
-    /// The lengths of the keywords, in bytes. The text must start with a keyword.
+    /// The text must start with a keyword. Contains the lengths of the keywords, in bytes.
     Start(BTreeSet<usize>),
-    /// As `Start`, at the end of the text.
+    /// The text must end with a keyword. Contains the lengths of the keywords, in bytes.
     End(BTreeSet<usize>),
 }
 
@@ -122,14 +124,15 @@ impl PreparedTest {
                 search: KeywordSearch::Start(lengths) | KeywordSearch::End(lengths),
                 ..
             }) => size + lengths.len().min(size * 16) / 2,
-            Some(Lookup::AllIn(texts)) => size + texts.len(),
+            Some(Lookup::RequiredTexts(texts)) => size + texts.len(),
             Some(_) => size,
             None => self.steps.saturating_mul(size),
         };
         own.saturating_add(self.first_steps.take())
     }
 
-    /// Tests a value, as the reference evaluator does. A version is given as its text.
+    /// Tests a value, with the same result as the reference evaluator. If the predicate compares
+    /// versions, `left` is the text of a version.
     pub fn test(&self, left: Value<'_>) -> Tri {
         let version = match left {
             Value::Str(text) if self.kinds == KindSet::VERSION => parse_version(text),
@@ -167,7 +170,7 @@ impl Lookup {
         let texts = texts?;
         match mode.quantity {
             Some(Quantity::Any) => {}
-            Some(Quantity::All) => return Some(Lookup::AllIn(texts)),
+            Some(Quantity::All) => return Some(Lookup::RequiredTexts(texts)),
             _ => return None,
         }
         let bytes = || {
@@ -195,7 +198,7 @@ impl Lookup {
         if left.is_missing() {
             return Some(Tri::Unknown);
         }
-        // The texts in a list that `contains` searches.
+        // If the left operand of `contains` is a list, its texts.
         let listed =
             || left.elements().filter(|_| op == Op::Contains).map(|all| all.filter_map(Value::as_str));
         match (self, left) {
@@ -203,11 +206,11 @@ impl Lookup {
             (Lookup::Keywords { texts, search }, Value::Str(text)) => {
                 Some(search.is_in(&mode.text.prepare(text), texts).into())
             }
-            (Lookup::AllIn(_), Value::Str(_)) => None,
+            (Lookup::RequiredTexts(_), Value::Str(_)) => None,
             (Lookup::Keywords { texts, .. }, _) => Some(listed().map_or(Tri::Unknown, |mut elements| {
                 elements.any(|text| texts.contains(&*mode.text.prepare(text))).into()
             })),
-            (Lookup::AllIn(texts), _) => Some(listed().map_or(Tri::Unknown, |elements| {
+            (Lookup::RequiredTexts(texts), _) => Some(listed().map_or(Tri::Unknown, |elements| {
                 let seen: HashSet<Box<str>> =
                     elements.map(|text| (&*mode.text.prepare(text)).into()).collect();
                 texts.is_subset(&seen).into()
@@ -217,7 +220,7 @@ impl Lookup {
 }
 
 impl Members {
-    /// Returns whether the list of `in` has the value; `None` if the list must be searched.
+    /// Returns whether a value is in the list; `None` if a linear search must decide.
     fn find(&self, wanted: Value<'_>, list: Value<'_>, mode: TextMode) -> Option<Tri> {
         let others = || {
             let mut elements = self.others.iter().map(|index| list.index(Value::Int(*index as i64)));
@@ -259,9 +262,9 @@ mod tests {
     use serde_json::{Value as Json, json};
     use std::sync::Arc;
 
-    /// A lookup must answer as the search of one element after another.
+    /// A prepared lookup gives the same result as a linear search of the list.
     #[test]
-    fn a_lookup_answers_as_a_search_of_the_list() {
+    fn a_lookup_equals_a_linear_search() {
         let fill = (0..MIN_PREPARED_ELEMENTS).map(|at| json!(format!("filler{at}")));
         let texts: Vec<Json> = fill.clone().chain([json!("Ab"), json!("straße"), json!("b c")]).collect();
         let mixed =

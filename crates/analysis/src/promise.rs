@@ -1,5 +1,6 @@
-//! The promise of `input`: which fields a message has if it keeps the promise. A message that
-//! breaks the promise is decided too, but authors ask first about messages that keep it.
+//! The promise of `input`: messages have the fields and types that the rules declare in `input`.
+//! The rules also decide messages that break this promise. But findings about messages that keep
+//! the promise matter more to authors, so the analysis looks for such messages first.
 
 use super::goal::SolverGoal;
 use super::solver::Solver;
@@ -11,50 +12,51 @@ use rulec_sema::normal::{CondId, NormalBuilder};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The declared input, with the fields of it that the rules read.
-pub(super) struct InputPromise<'p> {
+/// The promise of a program's `input`, with the required fields that rules read.
+pub(super) struct InputRequirements<'p> {
     program: &'p Program,
     record: &'p RecordType,
-    fields: Vec<PromisedField>,
+    fields: Vec<RequiredField>,
 }
 
-/// A field that rules read, and that is present if the record that declares it is present.
-struct PromisedField {
+/// A field that rules read and that `input` declares as required. If the record that contains the
+/// field is present, the field must be present.
+struct RequiredField {
     slot: SlotId,
     /// The length of the path to the nearest optional record around the field. The field may be
     /// missing if this record is missing. Zero if there is no optional record around the field.
     optional_record: usize,
 }
 
-impl<'p> InputPromise<'p> {
+impl<'p> InputRequirements<'p> {
     /// Returns the promise of a program; `None` if the program does not declare its input.
-    pub fn of(program: &'p Program) -> Option<InputPromise<'p>> {
+    pub fn of(program: &'p Program) -> Option<InputRequirements<'p>> {
         let record = program.input.as_ref()?;
         let slots = program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
         let promised = slots.filter_map(|(index, slot)| {
             let optional_record = optional_record_around(record, &slot.path)?;
-            Some(PromisedField { slot: SlotId(index as u32), optional_record })
+            Some(RequiredField { slot: SlotId(index as u32), optional_record })
         });
         let fields = promised.collect();
-        Some(InputPromise { program, record, fields })
+        Some(InputRequirements { program, record, fields })
     }
 
     /// True if a message keeps the promise.
-    pub fn is_kept_by(&self, message: &Json) -> bool {
+    pub fn is_satisfied_by(&self, message: &Json) -> bool {
         find_input_violations(self.record, message).is_empty()
     }
 
-    /// Returns goals that a message breaks, and that every message that keeps the promise
-    /// satisfies.
-    pub fn broken_goals(&self, solver: &mut Solver<'_>, message: &Json) -> Vec<SolverGoal> {
+    /// Returns the goals of the promise that a message violates. Each goal is a condition that is
+    /// true for all messages that keep the promise.
+    pub fn violated_goals(&self, solver: &mut Solver<'_>, message: &Json) -> Vec<SolverGoal> {
         if !solver.budget().charge(self.fields.len()) {
             return Vec::new();
         }
-        let broken = self.fields.iter().filter(|field| !self.is_field_kept_by(field, message));
-        broken.map(|field| (self.build_field_kept(&mut solver.builder, field), true)).collect()
+        let broken = self.fields.iter().filter(|field| !self.is_field_satisfied_by(field, message));
+        broken.map(|field| (self.build_field_satisfied(&mut solver.builder, field), true)).collect()
     }
 
-    fn is_field_kept_by(&self, field: &PromisedField, message: &Json) -> bool {
+    fn is_field_satisfied_by(&self, field: &RequiredField, message: &Json) -> bool {
         let slot = &self.program.slots[field.slot.index()];
         let value_at =
             |path: &[Arc<str>]| path.iter().fold(Value::from_json(message), |value, key| value.field(key));
@@ -63,9 +65,9 @@ impl<'p> InputPromise<'p> {
         is_record_missing || !slot.read(value_at(&slot.path)).is_missing()
     }
 
-    /// Builds the condition that a field is present, or that all fields of the optional record
-    /// around it are missing.
-    fn build_field_kept(&self, builder: &mut NormalBuilder<'_>, field: &PromisedField) -> CondId {
+    /// Builds the condition that a required field is present. If an optional record contains the
+    /// field, the condition is also true if all fields of this record are missing.
+    fn build_field_satisfied(&self, builder: &mut NormalBuilder<'_>, field: &RequiredField) -> CondId {
         let is_present = build_slot_present(builder, field.slot);
         let record = &self.program.slots[field.slot.index()].path[..field.optional_record];
         if record.is_empty() {

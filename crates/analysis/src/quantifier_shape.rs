@@ -1,4 +1,6 @@
-//! Reads quantifiers that compare elements with constants as predicates on the list.
+//! Converts quantifiers that compare list elements with constants to predicates on the list. For
+//! example, `any x in tags: x == "a"` means that `tags` contains "a". So the solver can construct a
+//! suitable list directly.
 
 use super::shape::{PredicateShape, shape_of_elements};
 use rulec_lang::operators::{Op, TestMode};
@@ -6,8 +8,8 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use serde_json::Value as Json;
 
-/// Returns the list and the shape of a quantifier that compares each element with constants, such
-/// as `any x in tags: x == "a"`. `None` for any other quantifier.
+/// Returns the list of a quantifier such as `any x in tags: x == "a"`, and the equivalent predicate
+/// on the list. `None` unless the quantifier compares each element with constants.
 pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, PredicateShape)> {
     let NCond::Each { all, list, kinds, body, level, .. } = normal.cond(id) else { return None };
     let (mut values, mut mode) = (Vec::new(), None);
@@ -25,7 +27,7 @@ pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, P
         values.extend(constants);
     }
     // A text may also be read as a date-time, which differs from the text.
-    let is_read_as_is = |value: &Json| match value {
+    let is_read_unchanged = |value: &Json| match value {
         Json::String(_) => kinds.has(Kind::String) && !kinds.has(Kind::DateTime),
         Json::Number(_) => kinds.overlaps(KindSet::NUMBER),
         Json::Bool(_) => kinds.has(Kind::Bool),
@@ -33,11 +35,12 @@ pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, P
     };
     values
         .iter()
-        .all(is_read_as_is)
+        .all(is_read_unchanged)
         .then(|| (*list, shape_of_elements(values, mode.unwrap_or_default(), *all)))
 }
 
-/// Returns the constants with which a condition compares the element of a quantifier.
+/// Returns the constants with which a condition compares the element of a quantifier. `None` for
+/// any other condition.
 fn element_constants(
     normal: &Normal,
     cond: CondId,

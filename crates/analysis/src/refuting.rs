@@ -1,6 +1,6 @@
-//! Tests values against many literals. The literal that excluded the last value is tested first,
-//! because it often excludes the next value too. The literals that excluded some value are
-//! recorded: they are a small set that is likely to exclude every value.
+//! Tests candidate values against many literals (required truth values of predicates). The literal
+//! that excluded the last value is tested first, because it often excludes the next value too. The
+//! literals that excluded some value are recorded. This small set often excludes every value.
 
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::shape::TextDependence;
@@ -18,7 +18,7 @@ impl RefutingLiterals {
     }
 
     /// True if a value of the term satisfies all literals.
-    pub fn admit(&mut self, atoms: &AtomTable, value: &serde_json::Value) -> bool {
+    pub fn are_satisfied_by(&mut self, atoms: &AtomTable, value: &serde_json::Value) -> bool {
         let refutes = |literal: &AtomLiteral| !atoms.value_satisfies(*literal, value);
         let Some(index) = self.literals.iter().position(refutes) else { return true };
         if index >= self.used {
@@ -31,7 +31,7 @@ impl RefutingLiterals {
     }
 
     /// Returns the literals that have excluded a value.
-    pub fn into_used(mut self) -> Vec<AtomLiteral> {
+    pub fn into_refuting(mut self) -> Vec<AtomLiteral> {
         self.literals.truncate(self.used);
         self.literals.sort_unstable();
         self.literals
@@ -40,7 +40,7 @@ impl RefutingLiterals {
     /// Returns the literals that have excluded a value, and the literal of the atom `deciding`.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
         let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
-        let mut core = self.into_used();
+        let mut core = self.into_refuting();
         core.extend(own.filter(|own| !core.contains(own)));
         core.sort_unstable();
         core

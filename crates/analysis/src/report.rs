@@ -16,7 +16,7 @@ pub(super) struct AnalysisReport<'p> {
     pub program: &'p Program,
     sources: &'p SourceMap,
     pub findings: Vec<Finding>,
-    /// The steps of the analysis.
+    /// The step limit of the analysis, to which evaluations are charged.
     budget: StepBudget,
     /// The rules for whose analysis too few steps were left, in the order of the analysis.
     unanalysed: Vec<RuleId>,
@@ -24,9 +24,10 @@ pub(super) struct AnalysisReport<'p> {
 
 /// Maximum number of rules that one finding underlines.
 const MAX_LISTED_RULES: usize = 6;
-/// The evaluator has memory for each `let` of the program. A step prepares this number of them.
+/// Number of `let`s in the program that are charged as one step of an evaluation, because the
+/// evaluator allocates memory for each `let`.
 const LETS_PER_STEP: usize = 16;
-/// Steps of an evaluation.
+/// Steps that are charged for any evaluation, in addition to the `let`s.
 const EVALUATION_STEPS: usize = 20;
 
 /// Maximum length of quoted source text, in characters. `MAX_INPUT_CHARS` limits the length of a
@@ -40,7 +41,7 @@ impl<'p> AnalysisReport<'p> {
     }
 
     /// Records a rule if too few steps were left for its analysis.
-    pub fn end_share(&mut self, rule: RuleId) {
+    pub fn record_if_exhausted(&mut self, rule: RuleId) {
         if self.budget.is_exhausted() {
             self.unanalysed.push(rule);
         }

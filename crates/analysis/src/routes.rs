@@ -13,7 +13,8 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_sema::hir::{RuleId, TableId, TableKind};
 
-/// Analyses the routes of a table.
+/// Reports the routes of a table that other routes hide. For `route` tables, also reports ties and
+/// a missing default.
 pub(super) fn analyse_table(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -36,7 +37,7 @@ pub(super) fn analyse_table(
             hidden.insert(*id);
             report_hidden(report, *id, &hiding, facts);
         }
-        report.end_share(*id);
+        report.record_if_exhausted(*id);
     }
     if subject.program.tables[table.index()].kind == TableKind::Routes {
         report_ties(solver, report, subject, table, (facts, &hidden));
@@ -54,7 +55,7 @@ fn hiding_routes(
     (id, route_facts): (RuleId, &ConditionFacts),
     (positions, facts): (&HashMap<RuleId, usize>, &HashMap<RuleId, ConditionFacts>),
 ) -> Option<Vec<RuleId>> {
-    // No route is tried before the first.
+    // No earlier route can hide the first one.
     positions.get(&id).filter(|position| **position > 0)?;
     let mut message = route_facts.witness.clone()?;
     let mut hiding: Vec<RuleId> = Vec::new();

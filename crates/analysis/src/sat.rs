@@ -85,7 +85,7 @@ impl SatQuery {
             return *existing;
         }
         if self.budget.is_exhausted() {
-            // The query has no answer, so any literal will do.
+            // The query will end without an answer, so any literal is correct.
             return self.certain;
         }
         let lit = match normal.cond(cond) {
@@ -148,8 +148,10 @@ impl SatQuery {
         let mut pairs: Vec<(usize, usize)> = Vec::new();
         for atom in self.atoms.keys() {
             let other_atom = &table.atoms[*atom];
-            let first_slot =
-                other_atom.slots.first().filter(|_| !other_atom.reads_outside && other_atom.pred.is_some());
+            let first_slot = other_atom
+                .slots
+                .first()
+                .filter(|_| !other_atom.reads_beyond_message && other_atom.pred.is_some());
             let Some(first_slot) = first_slot else { continue };
             let path = &table.slot(*first_slot).path;
             let outer_paths = (1..=path.len()).filter_map(|length| missing_atoms.get(&path[..length]));
@@ -194,7 +196,7 @@ impl SatQuery {
         let atoms: Vec<(usize, (Lit, Lit))> = self.atoms.iter().map(|(atom, lits)| (*atom, *lits)).collect();
         for (atom, (holds, fails)) in atoms {
             let read_atom = &atom_table.atoms[atom];
-            if read_atom.reads_outside
+            if read_atom.reads_beyond_message
                 || read_atom.paths.is_empty()
                 || read_atom.paths.iter().any(|path| base.is_free(atom_table, *path))
             {
@@ -282,7 +284,7 @@ impl SatQuery {
                     if matches!(normal.cond(cond), NCond::And(_)) == value {
                         pending.extend(parts.iter().map(|part| (*part, value)));
                     } else {
-                        // One part is enough; prefer a part that is needed anyway.
+                        // One operand is enough. Prefers an operand that other goals need too.
                         let matching_parts =
                             || parts.iter().copied().filter(|part| proposed_value(*part) == value);
                         let part = matching_parts()

@@ -34,17 +34,20 @@ pub(super) struct SequenceLeaf {
 /// itself. `None` means that nothing is chosen.
 type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
+/// A flattened table: its leaves in evaluation order. The first leaf whose condition is true is the
+/// decision.
 #[derive(Default)]
 pub(super) struct Sequence {
     pub leaves: Vec<SequenceLeaf>,
-    leaf_indexes: HashMap<SequenceKey, usize>,
+    /// The index in `leaves` of each statement that can be chosen.
+    index_by_key: HashMap<SequenceKey, usize>,
 }
 
 impl Sequence {
     /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the rule
     /// of the leaf itself.
     pub fn rules_to_leaf(&self, leaf: usize) -> Vec<RuleId> {
-        let entry = self.leaf_indexes.iter().find(|(_, other)| **other == leaf);
+        let entry = self.index_by_key.iter().find(|(_, other)| **other == leaf);
         entry.map_or_else(Vec::new, |((path, chosen), _)| {
             let final_rule = match chosen {
                 Some(Chosen::Rule(id)) => Some(*id),
@@ -56,7 +59,7 @@ impl Sequence {
 
     /// Returns the index of the leaf that a decision chose.
     pub fn leaf_index(&self, choice: &Choice) -> Option<usize> {
-        self.leaf_indexes.get(&(choice.path.clone(), choice.chosen)).copied()
+        self.index_by_key.get(&(choice.path.clone(), choice.chosen)).copied()
     }
 }
 
@@ -90,7 +93,7 @@ impl SequenceBuilder<'_, '_> {
         }
         let always_true = self.solver.builder.constant_cond(true);
         let [nothing, constant] = ["nothing", "constant"].map(|key| self.answers.id_of(key.to_owned()));
-        sequence.leaf_indexes.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
+        sequence.index_by_key.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
         let name = "nothing".to_owned();
         sequence.leaves.push(SequenceLeaf {
             name,
@@ -151,7 +154,7 @@ impl SequenceBuilder<'_, '_> {
             Outcome::Flow { pattern, .. } => format!("{} `{pattern}`", chosen.name(self.program)),
             _ => format!("{}{}", prefix.name, chosen.name(self.program)),
         };
-        sequence.leaf_indexes.entry((extended.path, Some(chosen))).or_insert(sequence.leaves.len());
+        sequence.index_by_key.entry((extended.path, Some(chosen))).or_insert(sequence.leaves.len());
         sequence.leaves.push(SequenceLeaf { name, cond, answer: answer.id, form, args: answer.args });
         Some(())
     }
@@ -181,7 +184,7 @@ pub(super) type ComparedTable = (String, TableKind, (Option<TableId>, Option<Tab
 /// starts.
 pub(super) fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
     let by_name = |program: &Program| -> HashMap<String, TableId> {
-        // Of equal names, the first table counts.
+        // If several tables have the same name, the first one counts.
         let tables = program.tables.iter().enumerate().rev();
         let tables = tables.filter(|(_, table)| table.kind != TableKind::Requirements);
         tables.map(|(index, table)| (table.name.to_string(), TableId(index as u32))).collect()

@@ -1,6 +1,7 @@
-//! How a predicate with one constant operand depends on its other operand. Computes the values at
-//! which the predicate's truth changes, and the texts for which the predicate is true. The module
-//! returns a property only if the property is certain.
+//! How a predicate with one constant operand depends on its other operand: its *shape*. The shape
+//! contains the values at which the predicate's truth changes, and the texts for which it is true.
+//! From the shape, the solver derives candidate values and proofs. A shape is returned only if it
+//! is certain.
 
 use super::string_theory::{TextLanguage, parse_language};
 use regex_syntax::hir::Hir;
@@ -25,6 +26,7 @@ pub(super) struct PredicateShape {
     /// Whether the predicate is true for exactly these constants and for no other value, such as a
     /// text in another case.
     pub finite: bool,
+    /// How the truth depends on the operand if the operand is a text.
     pub on_text: TextDependence,
     /// The elements that the predicate searches a list for.
     pub elements: Option<ElementSet>,
@@ -48,8 +50,10 @@ pub(super) enum TextDependence {
     Texts(MatchedTexts),
     /// The truth depends only on how the text and the constants are ordered.
     Order,
-    /// The truth depends only on the address that the text is, or on the fact that it is none.
+    /// The truth depends only on the IP address that the text denotes, or on whether it denotes
+    /// one.
     Address,
+    /// The truth depends on the text in a way that is not described here.
     Opaque,
 }
 
@@ -64,14 +68,15 @@ pub(super) struct MatchedTexts {
     mode: TestMode,
 }
 
+/// The elements that a predicate on a list searches for.
 #[derive(Clone, Debug)]
 pub(super) struct ElementSet {
     pub values: Vec<Json>,
     /// True if the list must contain all values, false if one is enough.
     pub all: bool,
     pub mode: TestMode,
-    /// True if the predicate requires that no element is one of the values. It may then be unknown
-    /// for a list without these values, because of elements of other types.
+    /// True if the predicate requires that the list contains none of the values. For a list without
+    /// these values, the predicate may still be unknown because of elements of other types.
     pub excludes: bool,
 }
 
@@ -79,11 +84,11 @@ pub(super) struct ElementSet {
 const MAX_KEYWORD_BYTES: usize = 2_000;
 /// Maximum number of keywords of one predicate that are compiled to automata.
 const MAX_KEYWORDS: usize = 3_000;
-/// Maximum number of networks of one predicate whose edges are tried.
+/// Maximum number of IP networks of one predicate whose first and last addresses are tried.
 const MAX_NETWORKS: usize = 64;
 
-/// Returns how a predicate depends on its operand that is not constant; `None` if that is unknown.
-/// `reversed` is true if the constant is the left operand.
+/// Returns how a predicate depends on its other operand, which is not constant. `None` if the
+/// dependence is not known. `reversed` is true if the constant is the left operand.
 pub(super) fn predicate_shape(
     op: Option<Op>,
     mode: TestMode,
@@ -159,8 +164,8 @@ fn constant_to_json(constant: &Const) -> Option<Json> {
     }
 }
 
-/// True if a constant has so few digits that floats separate it from every other such constant.
-/// Its neighbouring floats can then be read as decimals.
+/// True if a decimal constant has so few digits that no other constant with few digits has the same
+/// nearest float. Its neighbouring floats can then be read as decimals.
 pub(super) fn is_short_decimal(constant: &Json) -> bool {
     const MAX_MANTISSA: u128 = 10_u128.pow(15);
     const MAX_SCALE: u32 = 10;
@@ -393,8 +398,8 @@ impl PredicateShape {
     }
 }
 
-/// Adds the addresses at the edges of networks, and one address of each version that is in few
-/// networks.
+/// Adds addresses at the edges of IP networks, and IPv4 and IPv6 addresses that are in few
+/// networks. Each address is also added with a space before it.
 fn add_addresses<'n>(networks: impl Iterator<Item = &'n str>, candidates: &mut Vec<Json>) {
     let edges = networks.filter_map(edge_addresses).flatten();
     let outside = ["192.0.2.1", "2001:db8::1", "0.0.0.0", "::"].map(Json::from);
@@ -405,7 +410,7 @@ fn add_addresses<'n>(networks: impl Iterator<Item = &'n str>, candidates: &mut V
     candidates.extend(edges.into_iter().chain(padded));
 }
 
-/// Adds versions, and the versions that follow directly.
+/// Adds version numbers, and the nearest version numbers below and above them.
 fn add_versions<'v>(versions: impl Iterator<Item = &'v str>, candidates: &mut Vec<Json>) {
     let mut next = vec!["0.0.0".to_owned(), SMALLEST_VERSION.to_owned()];
     for version in versions {
@@ -436,7 +441,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_on_either_side_of_a_number_is_tried() {
+    fn both_neighbours_of_a_number_are_candidates() {
         let mut found = Vec::new();
         add_neighbours(&3.into(), &mut found);
         for neighbour in [json!(2), json!(3), json!(4), json!(2.5), json!(3.0), json!(3.5)] {

@@ -63,7 +63,8 @@ impl<'p> Solver<'p> {
         if !budget.charge(STEPS_PER_QUERY) {
             return unknown;
         }
-        // Most queries leave no choice. The SAT solver is only needed if they do, and for proofs.
+        // Most queries leave no choice between alternatives. The SAT solver is only needed for the
+        // other queries, and for proofs.
         if base.is_none()
             && let Some(literals) = forced_literals(self.builder.normal_so_far(), &mut self.theory, goals)
             && let Ok(message) = self.theory.find_message(self.builder.normal_so_far(), &literals, None)

@@ -17,9 +17,9 @@ use std::rc::Rc;
 
 /// Maximum number of automaton steps of one search.
 const MAX_SEARCH_STEPS: usize = 300_000;
-/// A step of the budget builds this number of bytes of an automaton's states.
+/// Number of bytes of an automaton's states that are charged as one step.
 const BYTES_PER_STEP: usize = 4;
-/// Steps of the budget to prepare an automaton for a search.
+/// Steps that are charged for preparing an automaton for a search.
 const STEPS_PER_AUTOMATON: usize = 50;
 /// The greatest memory of the states of one automaton, in bytes.
 const MAX_AUTOMATON_BYTES: usize = 16 << 20;
@@ -71,8 +71,8 @@ pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
     regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
 
-/// Returns the language of the texts that a function leaves unchanged, which contains its possible
-/// results. `None` if they are not known.
+/// Returns the language (set of texts) that an idempotent function leaves unchanged. All results of
+/// the function are in this language. `None` if the language is not known.
 pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
     match function {
         Function::Lower => Some(texts_unchanged_by(char::to_lowercase)),
@@ -137,6 +137,7 @@ fn bytes_by_readability() -> impl Iterator<Item = u8> {
     readable.chain(remaining)
 }
 
+/// A state of the product of several automata: one state of each automaton.
 type ProductState = SmallVec<[LazyStateID; 6]>;
 
 impl AutomatonCache {
@@ -194,7 +195,7 @@ fn build_automaton(hir: &Hir) -> Option<DFA> {
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
     let config = DFA::config()
         .match_kind(MatchKind::All)
-        // Word boundaries beyond ASCII are not supported: the automaton quits there.
+        // An automaton cannot test word boundaries next to non-ASCII characters. It quits there.
         .unicode_word_boundary(true)
         .cache_capacity(MAX_AUTOMATON_BYTES)
         .skip_cache_capacity_check(true);
@@ -301,9 +302,9 @@ impl<'a> ProductSearch<'a> {
         }
     }
 
-    /// Returns the state that follows the state at `index` after a byte. The outer `None` means
-    /// that an automaton failed. The inner `None` means that an automaton quit, or that no text of
-    /// the search starts with these bytes.
+    /// Returns the state that follows the state at `index` after a byte. `None` if an automaton ran
+    /// out of memory, so that the search must end. `Some(None)` if no text of the search starts
+    /// with these bytes, or if an automaton does not support the byte.
     fn next_state(&mut self, index: usize, byte: u8) -> Option<Option<ProductState>> {
         let mut next = ProductState::new();
         self.steps_taken += self.automata.len();

@@ -1,11 +1,12 @@
-//! Finds a message for a set of literals, or a small subset of literals that no message satisfies.
-//! First each term (an operand that is compared) is solved alone. The solution is exact for known
+//! Finds a message that satisfies a set of literals (required truth values of predicates), or a
+//! small subset of the literals that no message satisfies. First each term (an operand that is
+//! compared) is solved alone. The solution is exact for known
 //! [`PredicateShape`](super::shape::PredicateShape)s. Second, the values are combined into one
 //! message, which the reference evaluator checks. If only the second step fails, nothing is proven.
 
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::list_candidates::ListCandidates;
-use super::place::{MessageSketch, invert_term};
+use super::place::{MessageBuilder, invert_term};
 use super::values::{SolvedValue, ValueSearch};
 use hashbrown::{HashMap, HashSet};
 use rulec_lang::ty::{Enumeration, KindSet};
@@ -38,7 +39,7 @@ impl BaseMessage<'_> {
 /// Searches for messages that satisfy literals. Caches the results for single values.
 pub(super) struct MessageTheory {
     pub values: ValueSearch,
-    sketch: MessageSketch,
+    builder: MessageBuilder,
 }
 
 /// Maximum number of combinations that are tried, if several paths have several candidate values
@@ -51,7 +52,7 @@ const MAX_CHOICES: usize = 24;
 
 impl MessageTheory {
     pub fn new(program: &Program) -> MessageTheory {
-        MessageTheory { values: ValueSearch::new(program), sketch: MessageSketch::new(program) }
+        MessageTheory { values: ValueSearch::new(program), builder: MessageBuilder::new(program) }
     }
 
     /// Returns a message that satisfies all literals, each of a different atom. With a `base`, the
@@ -79,7 +80,7 @@ impl MessageTheory {
             return Err(LiteralConflict { literals, proven: true });
         }
         let unproven = || LiteralConflict { literals: literals.to_vec(), proven: false };
-        if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].reads_outside) {
+        if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].reads_beyond_message) {
             return Err(unproven());
         }
         let first = self.choices_by_path(normal, literals, (&values, 1), base)?;
@@ -119,11 +120,11 @@ impl MessageTheory {
         }
         let values = choices.iter().map(|choice| (choice.path, choice.current()));
         let initial = base.map_or_else(|| json!({}), |base| base.message.clone());
-        let message = self.sketch.write_values(atoms, initial, values);
+        let message = self.builder.write_values(atoms, initial, values);
         if !literals.iter().all(|literal| atoms.satisfies(*literal, &message)) {
             return None;
         }
-        Some(if base.is_some() { message } else { self.sketch.complete_required(atoms, message, literals) })
+        Some(if base.is_some() { message } else { self.builder.complete_required(atoms, message, literals) })
     }
 
     /// Finds two terms (compared operands) that contradict each other: one must be present, the
@@ -224,7 +225,7 @@ impl MessageTheory {
                 if !atoms.budget.charge(STEPS_PER_PATH) {
                     return true;
                 }
-                let message = self.sketch.write_values(atoms, json!({}), [(path, &value)].into_iter());
+                let message = self.builder.write_values(atoms, json!({}), [(path, &value)].into_iter());
                 if path_literals.iter().all(|literal| atoms.satisfies(*literal, &message))
                     && seen_values.insert(value.to_string())
                 {
@@ -283,7 +284,7 @@ impl MessageTheory {
         }
         let elements = candidates.elements();
         let satisfies = |literal: &AtomLiteral, list: Json| {
-            let message = self.sketch.write_values(atoms, json!({}), [(path, &list)].into_iter());
+            let message = self.builder.write_values(atoms, json!({}), [(path, &list)].into_iter());
             atoms.satisfies(*literal, &message)
         };
         let needed = path_literals.iter().filter(|literal| !satisfies(literal, json!([])));
@@ -312,7 +313,7 @@ impl MessageTheory {
                 && shape.finite
                 && self.values.atoms.terms[*term].is_slot
                 && self.values.atoms.terms[*term].kinds == KindSet::STRING
-        }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].reads_outside)
+        }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].reads_beyond_message)
     }
 
     /// Tries combinations of the candidate values of several paths until a message satisfies the

@@ -47,10 +47,11 @@ pub(super) fn report_ties(
     for (index, id) in order.iter().enumerate() {
         solver.budget().begin_share();
         search.report_tie(solver, report, index);
-        report.end_share(*id);
+        report.record_if_exhausted(*id);
     }
 }
 
+/// The search for ties among the routes of one table.
 struct TieSearch<'a, 'p> {
     subject: &'a AnalysisSubject<'p>,
     table: TableId,

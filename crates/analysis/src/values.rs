@@ -1,6 +1,7 @@
-//! Finds a value of one term (an operand that is compared) that satisfies given literals. Likely
-//! candidates are tried first. If no candidate fits, each kind of value, such as text or list, is
-//! searched. The result is exact for known [`PredicateShape`](super::shape::PredicateShape)s.
+//! Finds a value of one term (an operand that is compared) that satisfies given literals (required
+//! truth values of predicates on the term). Likely candidates are tried first. If no candidate
+//! fits, each kind of value, such as text or list, is searched. The result is exact for known
+//! [`PredicateShape`](super::shape::PredicateShape)s.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
 use super::place::json_number;
@@ -16,6 +17,7 @@ use rulec_sema::hir::Program;
 use serde_json::{Value as Json, json};
 use smallvec::SmallVec;
 
+/// The result of a search for a value that satisfies literals.
 #[derive(Clone, Debug)]
 pub(super) enum SolvedValue {
     Value(Json),
@@ -29,7 +31,7 @@ pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
-    /// For queries that no value satisfies: fewer literals that no value satisfies either.
+    /// For queries that no value satisfies: a smaller set of literals that no value satisfies.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
@@ -74,7 +76,7 @@ impl ValueSearch {
         {
             literals = core;
         }
-        self.leave_out_many(term, &mut literals, present);
+        self.remove_in_chunks(term, &mut literals, present);
         if literals.len() > MAX_MINIMISED_LITERALS {
             return literals;
         }
@@ -91,7 +93,7 @@ impl ValueSearch {
 
     /// Removes many literals at once from a conflict of many literals: first halves, then quarters,
     /// and so on.
-    fn leave_out_many(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
+    fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
             let mut start = 0;
@@ -139,7 +141,7 @@ impl ValueSearch {
         let mut is_solution = |value: &Json, atoms: &AtomTable| {
             (!present || !value.is_null())
                 && is_in_result_range(atoms, term_index, value)
-                && refuting.admit(atoms, value)
+                && refuting.are_satisfied_by(atoms, value)
         };
         if let Some(deciding) = self.exhaustive_constants(term_index, literals) {
             let constants = self.atoms.atoms[deciding].shape.iter().flat_map(|shape| &shape.constants);
@@ -159,11 +161,12 @@ impl ValueSearch {
             self.joined_samples(literals).into_iter().find(|value| is_solution(value, &self.atoms))
         });
         if let Some(value) = candidate {
-            let rounder = rounder_numbers(&value).into_iter().find(|value| is_solution(value, &self.atoms));
+            let rounder =
+                nearby_round_numbers(&value).into_iter().find(|value| is_solution(value, &self.atoms));
             return SolvedValue::Value(rounder.unwrap_or(value));
         }
         // The few literals that exclude all candidates often exclude every value.
-        let few = refuting.into_used();
+        let few = refuting.into_refuting();
         if literals.len() > MAX_MINIMISED_LITERALS
             && few.len() <= literals.len() / 2
             && matches!(self.find_value(term_index, &few, present), SolvedValue::Never)
@@ -187,8 +190,9 @@ impl ValueSearch {
         }
     }
 
-    /// Returns an atom that must be true and that is true for its constants only, if there is one.
-    /// The constants are then all values to try. Of several, the atom with the fewest constants.
+    /// Returns an atom that must be true and that is true for its constants only, so that only its
+    /// constants need to be tried. If there are several, returns the atom with the fewest
+    /// constants. `None` if there is none, or if the constants and literals are few.
     fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
         const MIN_LITERALS_OR_CONSTANTS: usize = 24;
         let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
@@ -237,8 +241,9 @@ impl ValueSearch {
         solved
     }
 
-    /// Called if none of the candidate versions satisfies the literals. The candidates are
-    /// exhaustive if the literals depend only on the order of versions.
+    /// Returns `Never` if the candidate versions were exhaustive, otherwise `Unknown`. They are
+    /// exhaustive if the literals depend only on the order of versions. Called if no candidate
+    /// satisfies the literals.
     fn find_version(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let is_known = |literal: &AtomLiteral| {
             let atom = &self.atoms.atoms[literal.atom];
@@ -319,9 +324,9 @@ impl ValueSearch {
             }
         }
         if compares_order || reads_address {
-            // Text order is only decided through the candidates: each constant text and its
-            // successor. Addresses are decided through the edges of the networks, of which the
-            // spelling with a space is no constant.
+            // If no candidate fits, the proof needs exhaustive candidates. For text order, these
+            // are the constant texts and their successors. For networks, these are the edge
+            // addresses, also spelled with a space, so no constant may contain a space.
             let constants =
                 literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
             let is_covered = |text: &Json| {
@@ -391,7 +396,8 @@ impl ValueSearch {
             candidates.extend(new_text.map(Json::from));
         }
         candidates.extend(self.plain_values(term.kinds));
-        // If too few steps are left for the tests, the result of the search is not used.
+        // If too few steps are left to test the candidates, the budget is exhausted, and the caller
+        // ignores the result.
         self.atoms.budget.charge(candidates.len());
         candidates
     }
@@ -450,9 +456,9 @@ impl ValueSearch {
     }
 }
 
-/// Returns numbers near a float of many digits, those with few digits first. For another value,
-/// returns none.
-fn rounder_numbers(value: &Json) -> Vec<Json> {
+/// Returns numbers near a float with many digits, sorted by their number of digits. Returns nothing
+/// for any other value.
+fn nearby_round_numbers(value: &Json) -> Vec<Json> {
     const MAX_LENGTH: usize = 8;
     const MAX_DIGITS: i32 = 12;
     let Some(float) = value.as_f64().filter(|_| value.is_f64() && value.to_string().len() > MAX_LENGTH)

@@ -200,7 +200,8 @@ fn describe_change(
     (statement, nearest): (usize, NearestMessage),
     is_undecided: bool,
 ) -> Remedy {
-    // The words need few steps, and the search may have taken all of its own.
+    // A separate step budget, because the search may have exhausted its own. The description needs
+    // few steps.
     let report = AnalysisReport::new(query.program, query.sources, StepBudget::default());
     let mut words = RequirementWords {
         report: &report,

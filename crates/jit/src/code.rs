@@ -1,5 +1,6 @@
 //! Compiled code: its memory, the layout of values, the [`Machine`] that it reads, and the call
-//! into it.
+//! into it. A *slot* is a message field that the rules read. Each slot has a *cell*, in which the
+//! compiled code finds the field's value.
 //!
 //! This is the only file of the engine with unsafe code. It contains what safe code cannot express:
 //!
@@ -33,8 +34,9 @@ pub(super) mod layout {
 
     /// Size in bytes of a value. The cell that stores a slot's value has the same size.
     pub const VALUE_SIZE: usize = size_of::<Value<'static>>();
-    /// Offset in bytes of a value's payload, the data after the tag. The payload of a bool is one
-    /// byte, of a number eight bytes; the payload of a text begins with the text's address.
+    /// Offset in bytes of a value's payload, the data after the tag (type marker). The payload of a
+    /// bool is one byte, of a number eight bytes; the payload of a text begins with the text's
+    /// address.
     pub const PAYLOAD_OFFSET: usize = 8;
     /// Offset in bytes of a text's length in a value.
     pub const TEXT_LENGTH_OFFSET: usize = 16;
@@ -67,7 +69,9 @@ pub(super) mod layout {
     /// Returns the eight bytes of an item that begin at an offset.
     const fn word_at<T>(item: &T, offset: usize) -> u64 {
         assert!(offset + 8 <= size_of::<T>() && offset.is_multiple_of(8) && align_of::<T>() == 8);
-        // SAFETY: as for `byte_at`; the address is a multiple of eight.
+        // SAFETY: the bytes lie within the referenced item, and their address is a multiple of
+        // eight. The function runs at compile time, where reading an uninitialized byte is an
+        // error.
         unsafe { *std::ptr::from_ref(item).cast::<u8>().add(offset).cast::<u64>() }
     }
 
@@ -297,10 +301,10 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// code.
     #[inline(always)]
     fn call_segment(&mut self, SegmentFn(search): SegmentFn, first_route: usize) -> u64 {
-        // SAFETY: the code was compiled from verified bytecode for a machine of this layout. Its
-        // first fields point to a value for every slot and a cell for every memoized result of that
-        // bytecode, as its constructors ensure, and to helpers for its message type. The code
-        // refers to constants of the bytecode, which `code` keeps alive. No helper unwinds.
+        // SAFETY: the code was compiled from verified bytecode for a machine of this layout. The
+        // machine's constructors ensure that its first fields point to values for all slots, to
+        // cells for all memoized results, and to helpers for its message type. The code refers to
+        // constants of the bytecode, which `code` keeps alive. No helper unwinds.
         let encoded_result = unsafe { search(std::ptr::from_mut(self).cast(), first_route) };
         if self.panic.is_some() {
             self.resume_panic();

@@ -3,17 +3,16 @@
 //! | module | contents |
 //! |---|---|
 //! | `lower` | lowering from bytecode to Cranelift IR |
-//! | `code` | finished code, the layout of values, the machine state, calls of the code: all unsafe
-//! code |
+//! | `code` | all unsafe code: finished code, the layout of values, the machine state, calls |
 //! | `helpers` | the functions that compiled code calls |
 //! | `run` | decisions by compiled code, values of outcomes, and bindings whose values change |
 //!
 //! The code of a rule set is one module, which is compiled at once and freed as a whole. Inline
-//! code exists for arithmetic, memo cells, jumps and simple tests of a slot. Such a test checks the
-//! slot's type, number, boolean or presence, or compares its text with constants, short lists and
-//! prefixes. For everything else, the code calls the VM's own functions. A new operator therefore
-//! works at once, and inline code for the operator can be added later. The results are always the
-//! same as the VM's, as the differential test checks.
+//! code exists for arithmetic, memo cells, jumps and simple tests of a slot (a message field). Such
+//! a test checks the slot's type, number, boolean or presence, or compares its text with constants,
+//! short lists and prefixes. For everything else, the code calls the VM's own functions. A new
+//! operator therefore works at once, and inline code for the operator can be added later. The
+//! results are always the same as the VM's, as the differential test checks.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 

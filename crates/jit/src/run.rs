@@ -1,4 +1,6 @@
-//! Decisions by compiled code.
+//! Decisions by compiled code: preparation, the search through the segments of tables, and the
+//! values of the chosen outcome. A *slot* is a message field that the rules read. A long table is
+//! compiled to several functions, its *segments*.
 
 use super::code::{EntryCode, JitCode, Machine};
 use super::lower::{

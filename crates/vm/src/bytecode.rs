@@ -11,6 +11,9 @@
 //! | [`verify`](mod@verify) | the checks that a chunk must pass before it may run |
 //! | [`disasm`] | a chunk as readable text |
 //!
+//! A *slot* is a message field that the rules read. The *normal form* is the program after
+//! simplification: only predicates are negated, and equal parts are shared.
+//!
 //! A [`Bytecode`] is immutable and shared between threads. Only its [`Chunk`] needs to be stored,
 //! because the [`Pools`] are built from the chunk.
 

@@ -111,9 +111,9 @@ pub struct SubjectIndex {
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
     pub first: u32,
-    /// Id of the attribute that reads the same text in folded form; otherwise
-    /// [`SubjectIndex::NO_ATTRIBUTE`]. The attribute's class is determined during the scan, because
-    /// the scan folds the text.
+    /// Id of the attribute (tested value) that reads the same text with folded case; otherwise
+    /// [`SubjectIndex::NO_ATTRIBUTE`]. The scan folds the text, so it also determines the class of
+    /// the attribute's value.
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
@@ -132,7 +132,7 @@ pub struct SubjectIndex {
 }
 
 impl SubjectIndex {
-    /// Value of `attribute` if no attribute reads the text in folded form.
+    /// Value of `attribute` if no attribute reads the text with folded case.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
     /// True if the normalized text `prepared` equals the text in the message. Always false if
@@ -202,6 +202,7 @@ pub struct IndexKey {
     pub posting: u32,
 }
 
+/// The index of one table.
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// Posting lists (the routes of one key each) of all keys of the table.
@@ -225,7 +226,7 @@ pub struct TableIndex {
     /// Estimated cost in nanoseconds of a decision with the index.
     pub indexed: f64,
     /// Number of routes at the start of the table that may be tried before any lookup. They are
-    /// tried first while most messages match one of them.
+    /// tried first as long as most recent messages matched one of them.
     pub first: u32,
 }
 

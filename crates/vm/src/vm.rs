@@ -1,4 +1,5 @@
-//! The virtual machine: runs verified bytecode over one message.
+//! The virtual machine: runs verified bytecode over one message. A *slot* is a message field that
+//! the rules read.
 //!
 //! After a few decisions with the same [`Scratch`], a decision allocates no memory. Registers, memo
 //! cells and text buffers are reused. They are stamped with the decision's number, so that none

@@ -1,4 +1,5 @@
-//! The message fields that atoms read.
+//! The message fields (*paths*) that atoms (predicates and quantifiers) read. Several slots may
+//! have one path, because rules may read a field as different kinds of value.
 
 use super::AtomTable;
 use rulec_lang::ty::{Enumeration, KindSet};

@@ -1,6 +1,7 @@
 //! Value blocks that compute with numbers are compiled to arithmetic in registers. The VM computes
 //! all other value blocks. The VM also computes a compiled block if the block reads a point in time
-//! or a decimal at run time.
+//! or a decimal at run time. A value in registers has a *tag*, which identifies its type, and a
+//! *payload*, the data.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};
@@ -28,8 +29,8 @@ struct RegisterVars {
     bits: Variable,
 }
 
-/// Registers of a value block that were set, with the tags that each may have at the current
-/// instruction.
+/// Registers of a value block that were set, with the tags (types) that each may have at the
+/// current instruction.
 #[derive(Default)]
 struct RegisterState {
     /// The pair of variables of each register. The pair is the same on all control flow paths.
@@ -64,7 +65,7 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
             Instr::Const { constant: id, .. } => drop(register_constant(chunk, id)?),
             Instr::Binary { op: Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, .. }
             | Instr::Unary { op: Op::Neg, .. } => {}
-            // A block that is not compiled inline is a call.
+            // A block that is not compiled inline becomes a call, which adds no inline instruction.
             Instr::Eval { block, .. } => sum += sizes.get(block as usize)?.unwrap_or(0),
             _ => return None,
         }

@@ -1,5 +1,7 @@
-//! The function that is being emitted. Contains access to slot cells, tags of values, code that
-//! reads slots at their first use, and helper calls.
+//! The function that is being emitted, with the building blocks for its code. These load the cells
+//! of slots (message fields that rules read), test the tags of values, read slots at their first
+//! use, and call helpers. A *tag* is the first byte of a value in memory, which identifies its
+//! type.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
@@ -19,6 +21,7 @@ use std::mem::offset_of;
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
+/// The function that is being emitted.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     /// The builder of the function.
@@ -30,13 +33,13 @@ pub(super) struct Body<'b, 'l, 'c> {
     signatures: [Option<SigRef>; 4],
 }
 
-/// Where the function has the address of the slot cells.
+/// Where the emitted function keeps the address of the slot cells.
 #[derive(Clone, Copy)]
 enum SlotsAddress {
     /// The address is in this value of the function.
     InValue(Value),
-    /// The address is in the register that is reserved for it. The field is the caller's value of
-    /// this register, if the function must restore it.
+    /// The address is in a register that is reserved for it. If the function must restore this
+    /// register when it returns, the field is the value to restore.
     Pinned(Option<Value>),
 }
 
@@ -321,8 +324,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     /// Emits jumps that depend on the tag of a value: to the tag's block in `cases`, to `missing`
-    /// if the value is missing, else to `other`. A slot that was not read before is read
-    /// first.
+    /// if the value is missing, else to `other`. A slot that was not read before is read first.
     pub fn emit_tag_dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,
@@ -382,7 +384,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn emit_tri_branch(&mut self, result: Value, targets: TestTargets) {
         let TestTargets { yes, no, unknown } = targets;
         if no == unknown {
-            // True is 0.
+            // `Tri::True` is 0, so any other number means false or unknown.
             self.b.ins().brif(result, no, &[], yes, &[]);
             return;
         }

@@ -200,8 +200,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().band(equal[0], equal[1])
     }
 
-    /// Emits comparisons of the text with the whole keyword. The first positions are those whose
-    /// bits are set in a mask. The matching positions of the second sixteen follow.
+    /// Emits comparisons of the text with the whole keyword, at each position whose bit is set in a
+    /// mask of sixteen positions. The matching positions of the second sixteen follow.
     fn emit_hit_comparison(
         &mut self,
         remaining: RemainingHits,

@@ -94,7 +94,7 @@ fn float_cc(cmp: Comparison) -> FloatCC {
     }
 }
 
-/// One comparison with a constant, as a test of each kind of number.
+/// A comparison with a constant, converted to an equivalent test for each kind of number.
 struct NumberTests {
     int: ConstantTest<i64>,
     float: ConstantTest<f64>,
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_answer_as_the_exact_comparison_does() {
+    fn thresholds_equal_the_exact_comparison() {
         for cmp in CMPS {
             for int in INTS {
                 for float in FLOATS {

@@ -111,7 +111,7 @@ impl Body<'_, '_, '_> {
         let emit_evaluation = |body: &mut Self, targets: TestTargets| {
             let id = body.lowering.condition_function(block)?;
             let function = body.lowering.module.declare_func_in_func(id, body.b.func);
-            // Functions may be allocated too far apart for a near call in a large process.
+            // In a large process, functions may be too far apart in memory for a near call.
             body.b.func.dfg.ext_funcs[function].colocated = false;
             let call = body.b.ins().call(function, &[body.machine]);
             let is_true = body.b.inst_results(call)[0];

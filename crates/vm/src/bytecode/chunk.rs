@@ -1,4 +1,6 @@
-//! A rule set's bytecode as plain data. It can be stored and run later.
+//! A rule set's bytecode as plain data, so that it can be stored and run later. A *slot* is a
+//! message field that the rules read. A *text mode* is a way to normalize texts before they are
+//! compared, such as case folding.
 
 use crate::bytecode::instr::{BlockId, BlockKind, Comparison, Instr, Pc, Reg};
 use rulec_base::text::TextMode;
@@ -23,8 +25,8 @@ pub struct Chunk {
     /// Code blocks, which are ranges of `instrs`. A block runs only blocks with smaller ids.
     pub blocks: Vec<Block>,
     pub tables: Vec<TableCode>,
-    /// Operands that yield the arguments of handlers and the destinations of routers, by value id.
-    /// Conditions do not use these operands.
+    /// Operands that are evaluated after a route is chosen: the arguments of handlers and the
+    /// destinations of routers. Indexed by value id.
     pub values: Vec<Operand>,
     /// Predicates (tests of one or two operands), indexed by their id in the normal form.
     pub preds: Vec<Pred>,
@@ -79,6 +81,7 @@ pub struct CacheCell {
     pub varies: bool,
 }
 
+/// The code of one table: a block, divided into the parts that belong to its routes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
     pub block: BlockId,
@@ -214,8 +217,8 @@ impl Keywords {
 
     /// Returns the maximum length in bytes of a text whose search cannot exceed a limit.
     ///
-    /// `remaining` returns the unused amount of a limit. Outside quantifiers, this is the whole
-    /// limit.
+    /// `remaining` returns the part of a limit that a search may use. Outside quantifiers, this is
+    /// the whole limit.
     pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {

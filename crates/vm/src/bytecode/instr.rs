@@ -1,6 +1,6 @@
 //! Instructions of the bytecode. There are three kinds of code block, each with its own set of
 //! instructions. *Conditions* test and jump. *Tables* test, jump and choose a route. *Values*
-//! compute into registers.
+//! compute into registers. A *slot* is a message field that the rules read.
 //!
 //! Jumps go forward only, within their block. So a block ends after at most as many steps as it has
 //! instructions. The only loops are [`Instr::Each`], [`Instr::Count`] and [`Instr::Quantifier`],
@@ -156,7 +156,7 @@ instructions! {
     Var in VALUE_BLOCKS { dst: Reg => Register, level: u32 => Level };
     /// Loads the value of another block.
     Eval in VALUE_BLOCKS { dst: Reg => Register, block: BlockId => Value };
-    /// Loads a field of a value.
+    /// Computes `base.key`: loads a field of a dict.
     Field in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: u32 => String };
     /// Computes `base[key]`.
     Index in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
@@ -217,7 +217,8 @@ impl Instr {
         })
     }
 
-    /// Returns true if execution never continues at the next instruction, except by a jump.
+    /// Returns true if execution never continues at the instruction after this one, except by a
+    /// jump from elsewhere.
     pub fn ends_control_flow(&self) -> bool {
         matches!(
             self,

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_holds_for_neither_question() {
+    fn unknown_is_neither_true_nor_false() {
         assert!(
             !JumpOn::new(true, true).takes(Tri::Unknown) && !JumpOn::new(false, true).takes(Tri::Unknown)
         );

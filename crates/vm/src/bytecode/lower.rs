@@ -1,4 +1,6 @@
-//! Lowering: from the normal form to bytecode.
+//! Lowering: from the normal form to bytecode. The *normal form* is the program after
+//! simplification: only predicates are negated, and equal parts are shared. A *part* is a
+//! condition, predicate or value of the normal form.
 //!
 //! A condition becomes a sequence of tests; a test jumps over other tests that can no longer change
 //! the result. A condition or value with several users becomes a block of its own if it costs more
@@ -103,6 +105,8 @@ struct Label {
     jumps: SmallVec<[Pc; 6]>,
 }
 
+/// The state of the lowering of one program: the chunk so far, and maps from items of the program
+/// to their indexes in the chunk.
 struct Lowering<'n> {
     normal: &'n Normal,
     uses: &'n UseAnalysis,
@@ -110,6 +114,7 @@ struct Lowering<'n> {
     is_pred_lowered: Vec<bool>,
     expr_blocks: HashMap<u32, BlockId>,
     cond_blocks: HashMap<u32, BlockId>,
+    /// For each condition id, its index in [`Chunk::shared`].
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
@@ -118,8 +123,8 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Emits a block, predicate or loop for `part`. The code of the part's users refers to the
-    /// emitted item.
+    /// Emits the items that the users of a part (a condition, predicate or value) refer to: a
+    /// block, a predicate, or a loop.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -229,8 +234,8 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Adds the loop of a quantified condition to the chunk. Also emits a block for the condition
-    /// if its users share one.
+    /// Prepares a condition for its users. If the condition is a quantifier, adds its loop to the
+    /// chunk. If several users share the condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {
@@ -244,7 +249,8 @@ impl Lowering<'_> {
             self.chunk.shared.push(SharedCondition { block, memo });
             self.shared.insert(cond, shared);
             if memo {
-                // Loops and values should use the memoized result too, not run the block.
+                // Forget the block, so that loops and values also use the memoized result. They
+                // would otherwise run the block again.
                 self.cond_blocks.remove(&cond);
             }
         }

@@ -1,8 +1,7 @@
 //! Run-time data that a chunk does not store: compiled regular expressions, searchers, automata,
-//! sets.
-//! The data is built when the rules are loaded, and no search in the data allocates memory. Loading
-//! only checks that regular expressions are valid. Each is compiled at its first use, see
-//! [`LazyRegex`].
+//! and sets. The data is built when the rules are loaded, and no search in the data allocates
+//! memory. Loading only checks that regular expressions are valid. Each is compiled at its first
+//! use, see [`LazyRegex`].
 
 use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
 use crate::bytecode::lower::LowerError;
@@ -66,7 +65,8 @@ impl Pools {
         })
     }
 
-    /// Returns the set of the constant list `list` of a predicate; `None` if the list is short.
+    /// Returns a set for fast lookups in `list`, the constant list of a predicate. The first call
+    /// builds the set. `None` if the list is too short to benefit.
     pub fn constant_set(&self, pred: usize, list: Value<'_>, mode: TextMode) -> Option<&ConstantSet> {
         let set = self.sets.get(pred)?;
         set.get_or_init(|| ConstantSet::new(list, mode).map(Box::new)).as_deref()

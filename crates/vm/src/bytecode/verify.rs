@@ -78,7 +78,7 @@ pub enum BytecodeLocation {
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.verify_data()?;
-    verifier.verify_users()?;
+    verifier.verify_operand_users()?;
     verifier.verify_blocks()?;
     verifier.verify_tables()
 }
@@ -162,7 +162,7 @@ impl Verifier<'_> {
 
     /// Verifies the predicates, values, loops and shared conditions. These refer to operands and
     /// blocks.
-    fn verify_users(&self) -> Result<(), VerifyError> {
+    fn verify_operand_users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {
             let location = BytecodeLocation::Entry("predicate", id);

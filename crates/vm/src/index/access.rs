@@ -1,5 +1,6 @@
 //! Selects the access path of each route of a table: by keys, or by a bitmap index on the values
-//! that its condition tests.
+//! that its condition tests. A *subject* is a text of the message that is scanned for literals. An
+//! *attribute* is a value of the message whose equivalence class is looked up.
 //!
 //! Every message that matches a route must have at least one of its keys (facts such as a literal
 //! in a text). Keys should be rare. A condition may offer several keys; the cheapest is selected.
@@ -25,8 +26,8 @@ const MAX_KEY_CHOICES: usize = 64;
 /// An attribute is always looked up if at least this number of routes have keys that need it.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MIN_ROUTES_FOR_LOOKUP: usize = 64;
-/// Minimum number of routes of a table for which lookups are saved. To save the lookup of an
-/// attribute, the few routes that need the attribute get another access path.
+/// Minimum number of routes of a table in which lookups of rarely used attributes are avoided. To
+/// avoid such a lookup, the few routes that need the attribute get another access path.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Maximum number of texts and values that a table looks up one by one. A table with more texts and
 /// values iterates over the fields of the message instead.
@@ -113,7 +114,7 @@ impl<'n> AccessSelection<'n> {
         selected.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Saves the lookup of attributes that only few routes need. These routes get another access
+    /// Avoids the lookup of attributes that only few routes need. These routes get another access
     /// path if the total cost is then lower.
     fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -223,6 +224,7 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
+    /// Returns the estimated fraction of messages that have one of the keys.
     fn key_probability(&self, key_choice: &KeyChoice) -> f64 {
         key_choice.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }

@@ -1,6 +1,7 @@
 //! Attributes: the values that conditions test, and their equivalence classes. An attribute is an
-//! operand together with one text mode. All values of a class give the same result in every simple
-//! test. So a decision looks up the class of a value once, whatever the number of tests.
+//! operand together with one text mode (a way to normalize texts, such as case folding). All values
+//! of a class give the same result in every simple test. So a decision looks up the class of a
+//! value once, whatever the number of tests.
 
 use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
 use crate::bytecode::instr::Comparison;
@@ -336,7 +337,8 @@ impl ValueClasses {
         let bool_value = (FALSE_CLASS..=FALSE_CLASS + 1).contains(&class).then_some(class == FALSE_CLASS + 1);
         let number_order = class.checked_sub(self.first_number_class());
         let is_text = class >= UNNAMED_TEXT_CLASS && number_order.is_none();
-        // The position of a test's number, in the same scale as `number_order`.
+        // The position of a test's number, comparable with the position `number_order` of the
+        // class.
         let position = |number: RuleNumber| self.number_position(&number.to_value());
         Some(match test {
             SimpleTest::Missing => (class == MISSING_CLASS).into(),
@@ -407,7 +409,7 @@ mod tests {
 
     /// Every value of a class gives the result that `result_for_class` returns for the class.
     #[test]
-    fn a_class_answers_like_its_values() {
+    fn all_values_of_a_class_give_one_result() {
         let members = |texts: &[&str], numbers: &[RuleNumber], bools| {
             let texts = texts.iter().map(|text| (*text).into()).collect();
             SimpleTest::In(ListElements { texts, numbers: numbers.to_vec(), bools })
@@ -453,7 +455,7 @@ mod tests {
                         Some(expected_result(test, value)),
                         "{test:?} {value:?}"
                     );
-                    // From one change to the next the result is the same.
+                    // All classes between two neighbouring bounds must give the same result.
                     let start =
                         *changes.iter().filter(|change| **change <= class).max().expect("the first class");
                     assert_eq!(
@@ -471,7 +473,7 @@ mod tests {
     /// Compares the search in buckets with a plain search, for numbers that are close together, far
     /// apart and in between.
     #[test]
-    fn a_number_is_placed_as_by_comparing_with_all() {
+    fn bucket_search_equals_linear_search() {
         let spread = (0..500).map(|n| f64::from(n) * 0.7 - 100.0);
         let skewed = (0..60).map(|n| 1.5_f64.powi(n * 20) - 3.0);
         let huge = [f64::MIN, -1.0, -0.0, 5e-324, 1.0, f64::MAX];

@@ -299,7 +299,7 @@ mod tests {
 
     /// The list of row numbers is complete if it is small compared with the rows.
     #[test]
-    fn the_row_of_each_class_is_listed_while_they_are_few() {
+    fn row_numbers_are_listed_for_few_classes() {
         assert_eq!(*row_of_each_class(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);
         assert_eq!(row_of_each_class(&[0, 3, 1_000], 1).len(), 3 * 5 * 8);
         assert_eq!(row_of_each_class(&[0, 3, 1_000], 60).len(), 1_001);
@@ -308,7 +308,7 @@ mod tests {
     /// Tens of thousands of routes are sorted within blocks, so that few chunks contain a candidate
     /// for a message.
     #[test]
-    fn routes_that_the_same_values_rule_out_stand_side_by_side() {
+    fn sorted_routes_leave_few_candidate_chunks() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
         let routes: Vec<(u32, ValueRanges)> = (0..BLOCK_ROUTES as u32 + 5_000)
             .map(|n| {
@@ -347,13 +347,13 @@ mod tests {
             }
             open += left.iter().map(|chunks| chunks.count_ones()).sum::<u32>();
         }
-        // A row has 74 chunks.
+        // On average, at most 15 of the 74 chunks of a row remain for each of 210 messages.
         assert!(open > 0 && open < 210 * 15, "{open} in all");
     }
 
     /// Routes are not sorted if the values of a message exclude few of them.
     #[test]
-    fn routes_that_most_messages_pass_are_tried_in_order() {
+    fn unselective_routes_are_not_sorted() {
         let routes: Vec<(u32, ValueRanges)> =
             (0..MIN_SORTED_ROUTES as u32).map(|n| (n, vec![(7, vec![(n % 20, 100)])])).collect();
         let bitmap = Bitmap::new(&routes);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_passes_where_its_ranges_say() {
+    fn a_route_passes_exactly_in_its_ranges() {
         // 200 routes, each limited to a range of one attribute, every third also by a second
         // attribute.
         let routes: Vec<(u32, ValueRanges)> = (0..200_u32)

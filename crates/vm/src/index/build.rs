@@ -253,8 +253,9 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     }
 }
 
-/// Sets `asks_own` of the subjects (scanned texts) whose predicates depend on it. Also marks the
-/// subjects that are folded in the scan buffer, and sets their attribute that reads the same form.
+/// Sets the flags of the subjects (scanned texts). `asks_own` is set if a predicate depends on it.
+/// `folds_in_place` is set if the scan only folds the case of the text. Such a subject also gets
+/// the attribute that reads the same folded text.
 fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
@@ -350,9 +351,9 @@ struct AllLiterals {
 }
 
 impl AllLiterals {
-    /// Assigns unique ids to the searched literals of the next subject, in the given order. `order`
-    /// has the ids of these literals within the subject. `literals` is the number of all its
-    /// literals.
+    /// Assigns unique ids to the searched literals of the next subject (scanned text). `order` has
+    /// the ids of these literals within the subject, in the order of assignment. `literals` is the
+    /// number of all literals of the subject, searched or not.
     fn assign_ids(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
         let mut unique_ids = vec![0; literals];
         for at in order {

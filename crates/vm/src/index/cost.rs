@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_a_message_lacks_count_as_a_part() {
+    fn absent_values_count_as_a_fraction() {
         assert_eq!([0, 1, 20].map(equivalent_lookups), [0.0, 1.0, 20.0]);
         let many = equivalent_lookups(80);
         assert!(20.0 < many && many < 50.0, "{many}");

@@ -37,7 +37,7 @@ pub enum IndexAtom {
 pub struct Subject {
     pub operand: Operand,
     pub pred: u32,
-    /// Whether the text is folded before the scan. If it is, the literals are folded too.
+    /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
     /// Whether the text is also scanned without Unicode normalization and full case folding.
     pub plain: bool,
@@ -299,7 +299,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the prefilters of a predicate.
+    /// Returns the prefilters of a predicate: the sets of literals of which a text must contain one
+    /// for the predicate to be true. Empty if the predicate has none.
     fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -368,7 +369,7 @@ impl<'c> IndexAtoms<'c> {
                 vec![IndexAtom::Class(*attribute, classes.class_of(&number.to_value()))]
             }
             SimpleTest::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
-            // Only the test can compare times, lists and dicts, so they make no key.
+            // Times, lists and dicts have no class of their own, so they cannot be keys.
             SimpleTest::In(members)
                 if members.bools == [false, false] && self.is_true_only_for_scalars(pred) =>
             {
@@ -460,7 +461,7 @@ impl<'c> IndexAtoms<'c> {
         }
         if let Some(subject_id) = subject {
             let subject = &self.subjects[subject_id as usize];
-            // A literal found in the folded text may have different case in the text itself.
+            // Whether case matches too: a folded literal may have another case in the text itself.
             let case_known = !literal_mode.maps_single_chars()
                 || literal_mode.fold
                 || !subject.fold

@@ -14,10 +14,10 @@ const MIN_DECIDING_LITERAL_BYTES: usize = 7;
 /// is not searched, because it would slow down every scan and decide few predicates.
 pub(super) fn select_literals(
     atoms: &IndexAtoms<'_>,
-    by_number: &[Vec<(Anchor, &str)>],
+    literals_by_id: &[Vec<(Anchor, &str)>],
     keys: &[Vec<(u32, u32)>],
 ) -> (Vec<Option<DecidingLiterals>>, Vec<Vec<bool>>) {
-    let mut searched: Vec<Vec<bool>> = by_number.iter().map(|own| vec![false; own.len()]).collect();
+    let mut searched: Vec<Vec<bool>> = literals_by_id.iter().map(|own| vec![false; own.len()]).collect();
     for (searched, keys) in searched.iter_mut().zip(keys) {
         keys.iter().for_each(|(literal, _)| searched[*literal as usize] = true);
     }
@@ -27,7 +27,7 @@ pub(super) fn select_literals(
         let subject = literals.subject as usize;
         let is_worthwhile = |number: &u32| {
             let literal = (number & !LAST_IN_GROUP) as usize;
-            let (anchor, text) = by_number[subject][literal];
+            let (anchor, text) = literals_by_id[subject][literal];
             anchor != Anchor::Anywhere || text.len() >= MIN_DECIDING_LITERAL_BYTES || is_key[subject][literal]
         };
         let groups = literals.numbers.split_inclusive(|number| number & LAST_IN_GROUP != 0);

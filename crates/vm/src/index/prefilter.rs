@@ -2,8 +2,8 @@
 //! of the text finds the literals of all predicates.
 //!
 //! The contract: whenever the predicate is true for a text, the text contains at least one literal
-//! of each prefilter. If `folded` is set, this applies to the folded text. Returning no prefilter
-//! is always correct.
+//! of each prefilter. If `folded` is set, this applies to the case-folded text. Returning no
+//! prefilter is always correct.
 //!
 //! For a regular expression, several prefilters are returned, not just the one with the longest
 //! literal. The most selective one depends on the whole rule set: ten thousand expressions may
@@ -205,7 +205,9 @@ fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     sets
 }
 
+/// Derives facts about the matched texts from a regular expression.
 struct LiteralExtractor {
+    /// Whether the facts are about the case-folded texts.
     folded: bool,
 }
 
@@ -274,7 +276,8 @@ impl LiteralExtractor {
                 part => {
                     whole = false;
                     required.extend(into_selective_set(std::mem::take(&mut run)));
-                    // The next run may begin with this part's texts.
+                    // The concatenation restarts after this part, or with the texts of this part if
+                    // they are listed.
                     match part {
                         LiteralFacts::Exact(texts) => run = texts,
                         LiteralFacts::Required(sets) => {
@@ -385,7 +388,7 @@ mod tests {
             let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
             check(Search::Regex, false, false, &[pattern], &expected);
         }
-        // All requirements are returned, because their selectivity depends on the whole rule set.
+        // All prefilters are returned, because their selectivity depends on the whole rule set.
         check(
             Search::Regex,
             false,

@@ -28,6 +28,7 @@
 //! grams. After this, a gram is shared only by short literals (up to 31 bytes), or by literals with
 //! equal beginning and end. For example, of all strings of fifteen bytes over two letters, some
 //! hundred share a gram.
+//!
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.
 
@@ -123,7 +124,7 @@ impl Scanner {
         let mut numbered_literals: Vec<(&[u8], u32)> =
             numbered_literals.map(|(literal, number)| (*literal, number)).collect();
         short_literals.sort_literals();
-        let rare_byte_literals = RareByteLiterals::take_shortest(&mut numbered_literals, &frequency);
+        let rare_byte_literals = RareByteLiterals::take_short_literals(&mut numbered_literals, &frequency);
         let long_literals =
             (!numbered_literals.is_empty()).then(|| LongLiterals::new(&numbered_literals, &frequency));
         Scanner {

@@ -98,7 +98,7 @@ mod tests {
     /// Regression: when all classes were assumed equally frequent, the chosen keys occurred in a
     /// third of all messages.
     #[test]
-    fn what_more_rules_name_is_more_frequent() {
+    fn values_that_more_rules_name_are_more_frequent() {
         let classes = ValueClasses::new(["a", "b", "c"], []);
         let class = |text: &str| classes.named_text_class(text).unwrap_or_default();
         let even = ClassShares::new(&classes, &[(class("a"), 5), (class("b"), 5), (class("c"), 5)]);

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_is_gone_from_its_version_on() {
+    fn a_route_is_removed_from_its_version_on() {
         let tombstones = Tombstones::new([2, 0]);
         tombstones.mark_removed(TableId(0), 1, 3);
         tombstones.mark_removed(TableId(1), 0, 1);

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_characters_end_at_the_first_that_is_none() {
+    fn the_plain_prefix_ends_at_the_first_special_byte() {
         for at in 0..=BLOCK_BYTES {
             for (end, behind) in [(b'"', b'x'), (b'\\', b'"'), (0, 0xff), (0x1f, b' '), (b'\n', b'\\')] {
                 let mut block = [b'a'; BLOCK_BYTES];

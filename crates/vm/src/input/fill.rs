@@ -169,7 +169,7 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Stores a value at a path. Returns 1 if the contract requires this field in its object, else
-    /// 0.
+    /// 0. The caller adds up these numbers for [`SlotFiller::end_object`].
     #[inline(always)]
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
@@ -197,8 +197,8 @@ impl<'a> SlotFiller<'a> {
         self.check_contract(node, fits, value.is_missing())
     }
 
-    /// Checks the kind of a list or object that no slot reads against the contract. Returns 1 if
-    /// the contract requires this field in its object, else 0.
+    /// Checks whether the contract allows a list or object (`kind`) at a path that no slot reads.
+    /// Returns 1 if the contract requires this field in its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -206,7 +206,8 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Checks a value against the input contract of its path. `fits` reports whether the value has
-    /// one of the given kinds. Returns 1 if the contract requires this field, else 0.
+    /// one of the given kinds; `missing` is true for a missing value. Returns 1 if the contract
+    /// requires this field and the value is not missing, else 0.
     fn check_contract(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.contract {
             Some(contract) if !missing => {

@@ -1,5 +1,6 @@
 //! The plan for reading messages: for each path (a sequence of keys), the slots that read it, and
-//! the declared field. Built once per rule set.
+//! the declared field. A *slot* is a field that rules read, together with the kinds of value that
+//! they accept. Built once per rule set.
 
 use rulec_base::json::ExactPlaces;
 use rulec_base::text::texts::TextIds;
@@ -32,6 +33,7 @@ pub struct InputPlan {
     declared: bool,
 }
 
+/// One path of the plan: what to do with the value at this path.
 #[derive(Debug)]
 pub(super) struct PlanNode {
     /// Last key of the node's path.
@@ -56,8 +58,8 @@ pub(super) struct PlanNode {
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
     by_key: TextIds,
-    /// The places at the path and inside its value where numbers keep their digits; `None` if there
-    /// are none.
+    /// The places at the path and inside its value where rules read decimals. Numbers there keep
+    /// all their digits and are not rounded to floats. `None` if there are none.
     pub exact: Option<Box<ExactPlaces>>,
 }
 
@@ -284,7 +286,8 @@ impl InputPlan {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the places at a path and inside its value where numbers keep their digits.
+    /// Returns the places at a path and inside its value where numbers keep all their digits,
+    /// because rules read decimals there.
     #[inline]
     pub(super) fn exact_places(&self, node: u32) -> Option<&ExactPlaces> {
         self.node(node).and_then(|node| node.exact.as_deref())

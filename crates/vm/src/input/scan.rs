@@ -220,8 +220,9 @@ impl<'a> JsonCursor<'a> {
         (self.offset > start).then_some(())
     }
 
-    /// Returns the number that begins at `start` and ends at the cursor. At a place where numbers
-    /// keep their digits, the number is its text if the float loses digits.
+    /// Returns the number that begins at `start` and ends at the cursor. `places` has the places
+    /// where rules read decimals. If this is one of them and `float` loses digits of the number,
+    /// the result is the text of the number.
     #[cold]
     pub fn exact_number(&self, start: usize, float: f64, places: &ExactPlaces) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();

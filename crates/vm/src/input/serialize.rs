@@ -36,6 +36,7 @@ impl Error for NeedsTree {
     }
 }
 
+/// The serializer that reads one value at a path of the message.
 struct ValueSerializer<'f, 'a> {
     fill: &'f mut SlotFiller<'a>,
     node: u32,
@@ -43,6 +44,7 @@ struct ValueSerializer<'f, 'a> {
     build: bool,
 }
 
+/// A value that was read, as needed by the list or object that contains it.
 struct Serialized<'a> {
     /// The value if it is a scalar or was built as one value. Missing for a list or dict that was
     /// only traversed.

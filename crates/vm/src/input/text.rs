@@ -96,7 +96,7 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the object at the cursor, whose path is `node`.
     fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
-        if !self.opens_nonempty(b'}', depth)? {
+        if !self.enter_nonempty(b'}', depth)? {
             self.fill.end_object(node, 0);
             return Some(());
         }
@@ -164,14 +164,14 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Reads the next value completely, with all its fields or elements, even those that no rule
-    /// reads. Numbers at the given places keep their digits.
+    /// reads. At the given places, numbers keep all their digits and are not rounded to floats.
     fn build_value(&mut self, depth: usize, places: Option<&ExactPlaces>) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.peek_token()? {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
             b'{' => {
                 let mut entries = SmallVec::<[(&str, Value<'_>); 8]>::new();
-                if self.opens_nonempty(b'}', depth)? {
+                if self.enter_nonempty(b'}', depth)? {
                     loop {
                         let key = self.read_quoted()?;
                         let places = places.and_then(|places| places.field(key));
@@ -210,7 +210,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// element.
     #[inline]
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        if self.opens_nonempty(b']', depth)? {
+        if self.enter_nonempty(b']', depth)? {
             each(self)?;
             while self.continues(b']')? {
                 each(self)?;
@@ -223,7 +223,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// it. Returns false if the list or object is empty; in this case the cursor is after its
     /// closing bracket.
     #[inline(always)]
-    fn opens_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
+    fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {
             return None;
         }

@@ -1,10 +1,10 @@
-//! Slots that are read from a message or from bindings. A binding is a name whose value changes
-//! during a decision, such as the current element of a list. Changing one binding keeps the slots
-//! that were read from other bindings.
+//! Slots (fields that rules read) whose values come from a message or from bindings. A binding is a
+//! name whose value changes during a decision, such as the current element of a list. Changing one
+//! binding keeps the slots that were read from other bindings.
 //!
-//! Each new value of a binding starts a new epoch of the VM, as each decision does, which
-//! invalidates all memoized results. Values in the arena and the results of host functions are
-//! kept.
+//! Each decision and each new value of a binding starts a new *epoch* of the VM: a number with
+//! which memoized results are stamped. Results with an older number are invalid. Values in the
+//! arena and the results of host functions are kept.
 
 use super::scratch::{BindingBuffers, JsonBuffers, clear_vm_stamps, grow_to_len, recycle_vec};
 use super::{Message, Scratch, Vm};

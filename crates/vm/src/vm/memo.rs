@@ -1,4 +1,6 @@
-//! Results that are memoized during a decision, by the VM and by compiled code.
+//! Results that are memoized during a decision, by the VM and by compiled code. Each decision has a
+//! number, its *epoch*. A memoized result is stored together with the epoch, so that later
+//! decisions ignore it.
 
 use crate::bytecode::Chunk;
 use rulec_lang::value::Tri;

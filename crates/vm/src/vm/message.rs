@@ -1,4 +1,5 @@
-//! The sources from which a decision gets the values of slots.
+//! The sources from which a decision gets the values of slots (the fields that rules read): values
+//! that were read before, or a JSON message that is searched when a slot is first used.
 
 use super::scratch::{EpochStamp, JsonBuffers, grow_to_len, recycle_vec};
 use crate::bytecode::Chunk;

@@ -1,4 +1,6 @@
-//! The working memory that a thread keeps from decision to decision.
+//! The working memory that a thread keeps from decision to decision, so that decisions allocate no
+//! memory. Each decision has a number, its *epoch*. Cached values are stamped with the epoch, and a
+//! value with an older stamp is invalid. So no memory needs clearing between decisions.
 
 use crate::index::lookup::LookupBuffers;
 use crate::input::{self, InputBuffers, InputPlan, SlotFiller};
@@ -186,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recycling_keeps_the_room() {
+    fn reused_memory_keeps_its_capacity() {
         let text = String::from("x");
         let mut values: Vec<Value<'_>> = vec![Value::Str(&text); 100];
         values.reserve(28);

@@ -1,4 +1,6 @@
-//! The start of a decision, which the VM and compiled code share.
+//! The start of a decision, which the VM and compiled code share. Each decision has a number, its
+//! *epoch*, which marks the cached values that are valid. A *binding* is a name whose value changes
+//! during a decision, such as the current element of a list.
 
 use super::bindings::BindingSlots;
 use super::memo::Memo;

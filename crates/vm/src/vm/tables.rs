@@ -123,7 +123,7 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
         }
         let block = self.chunk.tables.get(table.index()).map(|table| table.block);
         let block = block.and_then(|block| self.chunk.blocks.get(block as usize));
-        // An address past the end gives `Nothing`.
+        // A search that starts past the end of the code returns `Nothing`.
         (table, block.map_or(usize::MAX, |block| block.start as usize))
     }
 

@@ -47,14 +47,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    // By reference, since inlining would otherwise copy the value byte by byte.
+    // Takes `left` by reference. If it were passed by value, the inlined code would copy it byte by
+    // byte.
     #[inline(always)]
     fn test_keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
         // If the search might exceed a limit, the operator's own function evaluates the predicate.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
-            || self.arena.is_repeated() && !self.is_repeated_preparation_within_budget(pred, id, *left)
+            || self.arena.is_repeated() && !self.is_repeated_search_within_limits(pred, id, *left)
         {
             return self.test_generic(number, pred, *left);
         }
@@ -129,11 +130,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True if a search of the text in each iteration of a loop stays within the limits. If a
-    /// regular expression would exceed a limit, this is not reported here, because the expression
-    /// may never run.
+    /// True if a search of the text in each iteration of a loop stays within the limits. Unlike the
+    /// operator's function, this check reports no exceeded limit for a regular expression, because
+    /// the expression may never run.
     #[cold]
-    fn is_repeated_preparation_within_budget(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
+    fn is_repeated_search_within_limits(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };
         let keywords = self.chunk.keywords.get(id as usize);
         let (TestKind::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {

@@ -11,7 +11,7 @@ use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::ExternId;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    // Nearly all operands are slots.
+    // Inlined for slots, because nearly all operands are slots.
     #[inline(always)]
     pub(super) fn operand_value(&mut self, operand: Operand) -> Value<'a> {
         match operand {

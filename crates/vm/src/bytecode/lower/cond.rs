@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum LoweringTask {
-    /// Emits code that jumps to `label` if the condition is true; with `jump_if` false, if the
-    /// condition is not true.
+    /// Emits code that jumps to `label` if the condition is true. If `jump_if` is false, the code
+    /// jumps if the condition is not true.
     Emit { cond: CondId, jump_if: bool, label: usize },
     /// Makes the current address the target of a label.
     Bind(usize),

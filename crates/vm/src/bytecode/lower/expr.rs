@@ -68,7 +68,7 @@ impl Lowering<'_> {
         // A condition used as a value has two blocks, "is true" and "is false", which evaluate the
         // same operands. Without the cache, each nested condition used as a value would double the
         // work.
-        let cache_cell = if info.evaluations > 1 && (info.is_loop_invariant() || info.has_truths) {
+        let cache_cell = if info.evaluations > 1 && (info.is_loop_invariant() || info.has_condition_value) {
             let cell = self.chunk.cached;
             self.chunk.cached = checked_index(cell as usize + 1, message!("values"))?;
             Some(CacheCell { cell, varies: !info.is_loop_invariant() })

@@ -20,12 +20,13 @@ struct ObjectUse {
     chunk_index: u32,
 }
 
-/// Lowers the slots of a program.
+/// Adds the slots of a program to the chunk, and the objects whose lookup several slots share.
 pub(super) fn lower_slots(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
     let mut objects: Vec<ObjectUse> = Vec::with_capacity(2 * program.slots.len());
     // Finds an object by its enclosing object and its key in that object.
     let mut by_name: HashMap<(u32, &str), u32> = HashMap::with_capacity(2 * program.slots.len());
-    // A slot rooted in a binding is read from the binding, not from the message.
+    // Only slots of the message share objects. A slot with a root is read from a binding, such as
+    // the current element of a list.
     let shared_depth =
         |slot: &Slot| if slot.root.is_none() { slot.path.len().min(MAX_SHARED_DEPTH) } else { 0 };
     for slot in &program.slots {

@@ -18,15 +18,15 @@ pub(super) struct UseInfo {
     /// Cost class of evaluating the part: the maximum of the classes of the part itself and its
     /// children.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the part reads, according to the normal form or the
-    /// author's source.
+    /// Enclosing loops whose current elements the part reads. Includes reads in the author's source
+    /// that simplification removed.
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions that the code of each user needs for the part.
     pub size: u32,
     /// Nesting depth of those operands of the part that have no block of their own.
     pub height: u32,
-    /// Whether the part is, or contains, a condition whose truth value is used as a value.
-    pub has_truths: bool,
+    /// Whether the part is or contains a condition that is used as a bool value.
+    pub has_condition_value: bool,
 }
 
 impl UseInfo {
@@ -38,7 +38,7 @@ impl UseInfo {
         loop_reads: QuantifierLevels::EMPTY,
         size: 1,
         height: 0,
-        has_truths: false,
+        has_condition_value: false,
     };
 
     /// Returns true if the part reads no loop element, so that its value is the same throughout a
@@ -180,14 +180,14 @@ impl UseAnalysis {
             let part = self.order[index];
             let mut sum = UseInfo {
                 cost: own_cost(normal, part),
-                has_truths: is_condition_value(normal, part),
+                has_condition_value: is_condition_value(normal, part),
                 ..self.use_info(part)
             };
             // The order contains only parts whose children are known, so this cannot fail.
             let _ = visit_children(normal, part, &mut |child: Part| {
                 let info = self.use_info(child);
                 sum.cost = sum.cost.max(info.cost);
-                sum.has_truths |= info.has_truths;
+                sum.has_condition_value |= info.has_condition_value;
                 sum.loop_reads = sum.loop_reads.union(match loop_level_of_body(normal, part, child) {
                     Some(level) => info.loop_reads.without_level(level),
                     None => info.loop_reads,
@@ -211,8 +211,9 @@ impl UseAnalysis {
         }
     }
 
-    /// Gives a part its own block with a cached value if a loop would otherwise repeat the
-    /// evaluation. Only parts whose value does not depend on loop elements get such a block.
+    /// Gives a part its own block with a cached value, so that a loop does not repeat the
+    /// evaluation. Does nothing for cheap parts, and for parts whose value depends on loop
+    /// elements.
     fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
@@ -275,8 +276,8 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
-/// Returns the enclosing loops whose current elements the part itself reads, according to the
-/// normal form or the author's source. Elements that only its children read are not included.
+/// Returns the enclosing loops whose current elements the part itself reads, without the reads of
+/// its children. Includes reads in the author's source that simplification removed.
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {

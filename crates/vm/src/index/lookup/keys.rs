@@ -1,6 +1,7 @@
 //! Lookup of the keys (facts that routes require) of a message: literals in texts, equivalence
 //! classes of values, and elements of lists. Each text is scanned at most once per decision, and
-//! the class of each value is determined at most once.
+//! the class of each value is determined at most once. A *subject* is a text that is scanned, an
+//! *attribute* is a value whose class is determined. *Folded* means case-folded.
 
 use super::{Lookup, RouteVerifier, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
 use crate::bytecode::chunk::Operand;

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_adds_to_what_is_known_beforehand() {
+    fn counted_literals_add_to_typical_shares() {
         let mut frequency = ByteFrequency::new();
         close(frequency.pair_share(pair(b"ab")), 0.05 * 0.008);
         close(frequency.pair_share(pair(&[0xe4, 0xb8])), 0.017 * 0.003 * 3.0);

@@ -1,6 +1,7 @@
-//! Chooses the grams of a literal: consecutive grams, as many as the distance between two probes.
+//! Chooses the grams of a literal: the short sequences of its bytes by which a scan finds the
+//! literal. A literal gets consecutive grams, as many as the distance between two probes of a text.
 //! The grams should be rare in texts and shared by few literals. They should also let few
-//! additional positions of texts pass the first stage.
+//! additional positions of texts pass the first stage of the scan.
 
 use super::frequency::ByteFrequency;
 use super::gram::{GramLevel, load_eight_bytes};
@@ -72,21 +73,22 @@ pub fn choose_grams(
         let last = length.min(u16::MAX.into());
         consider(last - EDGE_BYTES..last);
     }
-    let add_crowd_cost = |choice: GramChoice| {
+    let add_sharing_cost = |choice: GramChoice| {
         let mut cost = choice.cost;
         for gram in 0..step {
             let literal_rest = &literal[usize::from(choice.offset) + gram..];
-            let crowd = table.entry_for(level, literal_rest).map_or(0, |place| place.crowd);
+            let counted_literals =
+                table.entry_for(level, literal_rest).map_or(0, |place| place.counted_literals);
             let rarest_share = frequency
                 .four_bytes_share(load_eight_bytes(literal_rest, 0) as u32)
                 .min(frequency.four_bytes_share(load_eight_bytes(literal_rest, 4) as u32));
-            cost += 3.0 * crowd as f32 * rarest_share;
-            if crowd == GramTable::MAX_CROWD {
+            cost += 3.0 * counted_literals as f32 * rarest_share;
+            if counted_literals == GramTable::MAX_COUNTED_LITERALS {
                 cost += 1.0;
             }
         }
         GramChoice { cost, ..choice }
     };
-    let best_choices = best_choices.into_iter().flatten().map(add_crowd_cost);
+    let best_choices = best_choices.into_iter().flatten().map(add_sharing_cost);
     best_choices.min_by(|one, other| one.cost.total_cmp(&other.cost))
 }

@@ -104,7 +104,7 @@ impl LongLiterals {
             let mut count = 0;
             for position in positions {
                 let mut levels = position.level_bits();
-                // Most positions have one level.
+                // One iteration for each level of gram; most positions have one.
                 while levels != 0 {
                     let gram = GramPosition::new((levels.trailing_zeros() % 8) as u8, position.number());
                     let bit = gram.hash(window) >> self.filter_shift;

@@ -1,6 +1,7 @@
-//! The first stage of a scan. At every `step`-th position of a text, four bytes are hashed (a
-//! probe). A table maps the hash to the levels (length classes) of grams that may begin with these
-//! bytes. Texts use few entries of the table, so that these remain in the fastest cache.
+//! The first stage of a scan, which finds where a gram (a short byte sequence of a literal) may
+//! begin. At every `step`-th position of a text, four bytes are hashed (a probe). A table maps the
+//! hash to the levels (length classes) of grams that may begin with these bytes. Texts use few
+//! entries of the table, so that these remain in the fastest cache.
 
 use super::gram::{GramLevel, THREE_BYTES};
 use rulec_base::broken_invariant;

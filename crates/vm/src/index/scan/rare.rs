@@ -1,6 +1,7 @@
 //! Literals of three or four bytes that contain a rare byte. A text is searched for the rare byte,
-//! and compared with the literals around it. If these literals had grams, more positions would be
-//! probed for all literals. Such grams would also be so short that they match at many positions.
+//! and compared with the literals around it. Other literals are found by their grams (sequences of
+//! several bytes). With grams for these short literals, the scan would have to probe more positions
+//! of a text. Such grams would also be so short that they match at many positions.
 
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
@@ -43,9 +44,9 @@ struct RareByteGroup {
 
 impl RareByteLiterals {
     /// Removes the literals of three and four bytes from the list, and returns a search for them.
-    /// Returns `None` if the other literals could not be probed at fewer positions then, or if the
-    /// rare bytes are too many or too frequent.
-    pub fn take_shortest(
+    /// Returns `None` if their removal would not allow a larger distance between probes. Also
+    /// returns `None` if there are few literals, or if the rare bytes are too many or too frequent.
+    pub fn take_short_literals(
         literals: &mut Vec<(&[u8], u32)>,
         frequency: &ByteFrequency,
     ) -> Option<RareByteLiterals> {
@@ -54,7 +55,7 @@ impl RareByteLiterals {
         let lengths = || literals.iter().map(|(literal, _)| literal.len());
         let other_min_length =
             min_length(&mut lengths().filter(|length| !RARE_LITERAL_LENGTHS.contains(length)));
-        let mut rares = RareByteLiterals::default();
+        let mut rare_literals = RareByteLiterals::default();
         if literals.len() < MIN_SCANNER_LITERALS
             || ProbeTable::step_for_length(other_min_length)
                 <= ProbeTable::step_for_length(min_length(&mut lengths()))
@@ -79,14 +80,14 @@ impl RareByteLiterals {
             if bytes.len() > MAX_RARE_BYTES {
                 return None;
             }
-            rares.add_literal(literal, *number, offset);
+            rare_literals.add_literal(literal, *number, offset);
         }
         let total_share: f32 = bytes.iter().map(|byte| frequency.byte_share(*byte)).sum();
         let last_byte = bytes.last().filter(|_| total_share <= MAX_RARE_BYTE_SHARE)?;
-        rares.rare_bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last_byte));
-        rares.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
+        rare_literals.rare_bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last_byte));
+        rare_literals.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
         literals.retain(|(literal, _)| !is_short(literal));
-        Some(rares)
+        Some(rare_literals)
     }
 
     fn add_literal(&mut self, literal: &[u8], number: u32, offset: usize) {

@@ -1,6 +1,6 @@
-//! The hash table from grams to literals. It uses open addressing over small slots. Records with
-//! the bytes of the literals are in a separate vector. A candidate costs one cache line for the
-//! slot and one for the record.
+//! The hash table from grams (short sequences of bytes) to the literals that contain them. It uses
+//! open addressing over small slots. Records with the bytes of the literals are in a separate
+//! vector. A candidate costs one cache line for the slot and one for the record.
 
 use super::gram::{GramLevel, load_eight_bytes};
 use rulec_base::broken_invariant;
@@ -40,7 +40,8 @@ pub struct LiteralGrams {
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
-    pub crowd: u32,
+    /// Number of literals stored under the entry, up to [`GramTable::MAX_COUNTED_LITERALS`].
+    pub counted_literals: u32,
 }
 
 /// Hash table from the grams of literals to the literals.
@@ -53,14 +54,14 @@ pub struct GramTable {
     /// two words: `next | id << 32`, and `index | offset << 32`. `next` is the next record of the
     /// gram, and `index` is the literal's position in `records`.
     records: Vec<u64>,
-    /// Number of records that were added to an entry whose count was already
-    /// [`GramTable::MAX_CROWD`].
+    /// Number of records that were added to an entry that already had at least
+    /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
     crowded_records: usize,
 }
 
 impl GramTable {
-    /// Maximum value of [`GramEntry::crowd`], the counted literals of an entry.
-    pub const MAX_CROWD: u32 = COUNT_MASK;
+    /// Maximum value of [`GramEntry::counted_literals`]. Further literals are not counted.
+    pub const MAX_COUNTED_LITERALS: u32 = COUNT_MASK;
 
     /// Creates a table for at most `grams` grams.
     pub fn new(grams: usize) -> GramTable {
@@ -69,7 +70,7 @@ impl GramTable {
     }
 
     /// Returns the number of records that were added to a gram with at least
-    /// [`GramTable::MAX_CROWD`] other records.
+    /// [`GramTable::MAX_COUNTED_LITERALS`] other records.
     pub fn crowded_count(&self) -> usize {
         self.crowded_records
     }
@@ -98,14 +99,14 @@ impl GramTable {
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
-            let crowd = self.find_slot(hash).1.state & COUNT_MASK;
-            if crowd >= MIN_CROWDED_LITERALS
+            let counted_literals = self.find_slot(hash).1.state & COUNT_MASK;
+            if counted_literals >= MIN_CROWDED_LITERALS
                 && let Some(deeper) = level.next_deeper()
                 && let Some(deeper_hash) = deeper.hash_gram(rest)
             {
                 (level, hash) = (deeper, deeper_hash);
             } else {
-                return Some(GramEntry { level, hash, crowd });
+                return Some(GramEntry { level, hash, counted_literals });
             }
         }
     }
@@ -138,7 +139,7 @@ impl GramTable {
             };
             let record = self.records.len() as u32;
             self.records.extend([u64::from(number) << 32, u64::from(length_index) | (offset as u64) << 32]);
-            self.link_record(level, literal_rest, record);
+            self.add_record(level, literal_rest, record);
             record_hash(hash);
         }
     }
@@ -146,7 +147,7 @@ impl GramTable {
     /// Adds a record to the entry of a gram at the start of `rest`, a part of the literal. If the
     /// entry of a gram has at least [`MIN_CROWDED_LITERALS`] literals, the next longer gram is used
     /// if possible. The entry of each shorter gram is then flagged with [`DEEPER_FLAG`].
-    fn link_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
+    fn add_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
         let Some(entry) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
         };
@@ -159,8 +160,8 @@ impl GramTable {
             level = deeper;
         }
         let (index, slot) = self.find_slot(entry.hash);
-        let count = (entry.crowd + 1).min(COUNT_MASK);
-        self.crowded_records += usize::from(entry.crowd == COUNT_MASK);
+        let count = (entry.counted_literals + 1).min(COUNT_MASK);
+        self.crowded_records += usize::from(entry.counted_literals == COUNT_MASK);
         let state = (((entry.hash >> 40) as u32) << 8) | (slot.state & DEEPER_FLAG) | count;
         self.slots[index] = HashSlot { state, record };
         self.records[record as usize] |= u64::from(slot.record);
