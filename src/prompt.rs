@@ -103,7 +103,7 @@ impl PickTool {
     }
 
     /// Like [`PickTool::with_reason`], with a description of the parameter.
-    pub fn with_reason_described(mut self, description: &str) -> PickTool {
+    pub(super) fn with_reason_described(mut self, description: &str) -> PickTool {
         self.reason = Some(description.to_owned());
         self
     }

@@ -37,7 +37,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         }
     }
     if document.is_literal && (used.literals || used.regexes) {
-        let comment = "Patterns are compared as they are written, as `==`, `in` and `re.search` of Python do.";
+        let comment =
+            "Patterns are compared as they are written, as `==`, `in` and `re.search` of Python do.";
         let white_space = if used.literals { ", white_space: kept" } else { "" };
         let (comments, body) =
             (vec![comment.to_owned()], format!("settings {{ case: sensitive{white_space} }}"));

@@ -257,8 +257,12 @@ impl System {
     pub fn import_value(self, value: &Json, options: Options) -> Result<Imported, ImportError> {
         let mut refused = BTreeMap::new();
         loop {
-            let mut document =
-                RulesDocument { is_strict: options.is_strict, is_literal: options.is_literal, refused, ..RulesDocument::default() };
+            let mut document = RulesDocument {
+                is_strict: options.is_strict,
+                is_literal: options.is_literal,
+                refused,
+                ..RulesDocument::default()
+            };
             self.read_document(&JsonNode::root(value), &mut document)?;
             if document.newly_refused.is_empty() {
                 return document.finish();

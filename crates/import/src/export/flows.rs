@@ -7,8 +7,8 @@ use rulec_base::message;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{
-    CondKind, ExprKind, FLOWS_TABLE, Flow, FlowId, FlowTool, MATCH_MODES, Operand, Outcome, Predicate, Program,
-    Trigger,
+    CondKind, ExprKind, FLOWS_TABLE, Flow, FlowId, FlowTool, MATCH_MODES, Operand, Outcome, Predicate,
+    Program, Trigger,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -34,12 +34,7 @@ pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> J
 
 /// Writes a flow. `is_literal` tells whether the document's patterns are compared literally; `None`
 /// until the first pattern.
-fn write_flow(
-    program: &Program,
-    id: FlowId,
-    flow: &Flow,
-    is_literal: &mut Option<bool>,
-) -> Written<Json> {
+fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Option<bool>) -> Written<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));
     // An import names the flow by its id if the flow has no name of its own.
@@ -86,7 +81,9 @@ fn write_patterns(
         }
         let CondKind::Test(test) = &rule.condition.kind else { return Err(super::unknown_condition()) };
         let fits = |literal: &bool| compares(test, pattern, *literal);
-        match is_literal.map_or_else(|| [false, true].into_iter().find(fits), |known| Some(known).filter(fits)) {
+        match is_literal
+            .map_or_else(|| [false, true].into_iter().find(fits), |known| Some(known).filter(fits))
+        {
             Some(literal) => *is_literal = Some(literal),
             None => {
                 return Err(message!(
@@ -109,8 +106,7 @@ fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
     let is_trimmed = matches!(&test.left.kind, ExprKind::Call(Function::Trim, _));
     let is_exact = test.op == Some(Op::Eq);
     let searched = if literal || test.op == Some(Op::Matches) { pattern } else { pattern.trim() };
-    let is_searched =
-        matches!(&test.right, Operand::Value(value) if constant(value).and_then(Json::as_str) == Some(searched));
+    let is_searched = matches!(&test.right, Operand::Value(value) if constant(value).and_then(Json::as_str) == Some(searched));
     ignores_case(&test.mode) == Some(!literal) && is_searched && (!is_exact || is_trimmed != literal)
 }
 

@@ -18,15 +18,20 @@ impl Checker<'_> {
     /// Warns about the conditions of a branch that is written in a file.
     pub(super) fn warn_branch_conditions(&mut self, conditions: &[Cond], file: FileId) {
         for condition in conditions {
-            let mut visit = Visit { checker: self, seen_lets: HashSet::new(), reads: false, expressions: Vec::new() };
+            let mut visit =
+                Visit { checker: self, seen_lets: HashSet::new(), reads: false, expressions: Vec::new() };
             visit.part(Part::Cond(condition));
             let (reads, expressions) = (visit.reads, visit.expressions);
             if !reads {
                 self.emit(
                     Code::ConditionWithoutValue,
                     condition.span,
-                    message!("this condition reads no value of the message, so it is the same for every message"),
-                    message!("compare an output of a step, as in `steps.payment.status as string == \"paid\"`"),
+                    message!(
+                        "this condition reads no value of the message, so it is the same for every message"
+                    ),
+                    message!(
+                        "compare an output of a step, as in `steps.payment.status as string == \"paid\"`"
+                    ),
                 );
             }
             for (expression, fold) in &expressions {
@@ -41,15 +46,14 @@ impl Checker<'_> {
     fn warn_not_anchored(&mut self, expression: &Expr) {
         let span = expression.span;
         // A definition may be used by several branches.
-        if self.diagnostics.iter().any(|found| found.code == Code::NotAnchored && found.span() == Some(span)) {
+        if self.diagnostics.iter().any(|found| found.code == Code::NotAnchored && found.span() == Some(span))
+        {
             return;
         }
         let message = message!("this expression matches anywhere in the text, not only from its start");
         let diagnostic = Diagnostic::new(Code::NotAnchored, span, message);
         let diagnostic = match self.anchored_source(expression) {
-            Some(anchored) => {
-                diagnostic.help(message!("write `{anchored}`")).likely_fix(span, anchored)
-            }
+            Some(anchored) => diagnostic.help(message!("write `{anchored}`")).likely_fix(span, anchored),
             None => diagnostic.help(message!("begin each expression with `^`")),
         };
         self.diagnostics.push(diagnostic);
@@ -127,4 +131,3 @@ fn is_anchored(expression: &Expr, fold: bool) -> bool {
     };
     first.and_then(Value::as_str).is_some_and(|first| first.starts_with('^'))
 }
-

@@ -159,7 +159,8 @@ impl<'a> Checker<'a> {
         }
         let conditions = self.with_locals(&branch.locals, |this| this.check_conds(conditions))?;
         self.warn_branch_conditions(&conditions, branch.span.file);
-        let conditions = conditions.into_iter().map(|cond| Guarded { usable: usable_condition(&cond), cond }).collect();
+        let conditions =
+            conditions.into_iter().map(|cond| Guarded { usable: usable_condition(&cond), cond }).collect();
         let kind = CondKind::Branch { all: !branch.any, conditions };
         let condition = Cond { kind, span: branch.span };
         self.measure_checked(Part::Cond(&condition), branch.span)?;

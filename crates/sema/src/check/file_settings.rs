@@ -131,7 +131,9 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let message = match setting.of_file {
-                true => message!("the setting `{}` has no effect on any statement of this file", setting.name),
+                true => {
+                    message!("the setting `{}` has no effect on any statement of this file", setting.name)
+                }
                 false => message!("the setting `{}` has no effect on any statement", setting.name),
             };
             let help = message!("remove it: it applies only to {}", setting.applies_to);

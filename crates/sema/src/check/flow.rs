@@ -214,12 +214,7 @@ impl<'a> Checker<'a> {
             let span = pattern_span(index);
             match self.pattern_condition(mode, pattern, &text, span) {
                 Ok(condition) => {
-                    keyword_patterns.push(KeywordPattern {
-                        mode,
-                        text: pattern.clone(),
-                        flow: id,
-                        span,
-                    });
+                    keyword_patterns.push(KeywordPattern { mode, text: pattern.clone(), flow: id, span });
                     let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
                     self.add_rule(table, flow.name.node.as_str(), condition, outcome, span);
                 }

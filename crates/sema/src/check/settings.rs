@@ -36,7 +36,9 @@ pub static SETTINGS: [Setting; 15] = [
         values: message!("`sensitive`, `insensitive` or `full`"),
         default: "`sensitive`",
         of_file: true,
-        applies_to: message!("text operators without `ignoring case` or `matching case`, keyword flows, entities and `capture`"),
+        applies_to: message!(
+            "text operators without `ignoring case` or `matching case`, keyword flows, entities and `capture`"
+        ),
         doc: "Whether text operators distinguish upper and lower case. `full` ignores case by full folding, so that `ß` equals `SS`.",
     },
     Setting {
@@ -182,7 +184,13 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.suggest_or_help(name.span, similar, help));
     }
 
-    fn read_setting(&mut self, setting: &'static Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
+    fn read_setting(
+        &mut self,
+        setting: &'static Setting,
+        file: FileId,
+        name: &'a Ident,
+        value: &'a ast::Expr,
+    ) {
         if !setting.of_file {
             if let Some(first) = self.analysis_state.settings.get(setting.name) {
                 let diagnostic = duplicate_error(message!("setting"), setting.name, *first, name.span);
@@ -242,7 +250,8 @@ impl<'a> Checker<'a> {
             _ => return self.report_wrong_setting(value.span, setting.name, &setting.values),
         };
         let listed = template.placeholders.iter().map(|name| format!("`{{{name}}}`"));
-        let known = message!("the placeholders are {}; for a brace, write `{{{{` or `}}}}`", comma_list(listed));
+        let known =
+            message!("the placeholders are {}; for a brace, write `{{{{` or `}}}}`", comma_list(listed));
         let mut has_first = false;
         for part in template_parts(text) {
             match part {
@@ -259,7 +268,11 @@ impl<'a> Checker<'a> {
                             let source = self.loaded.sources.slice(value.span);
                             let fixed = source.replace(&format!("{{{name}}}"), &format!("{{{similar}}}"));
                             let diagnostic = diagnostic.help(message!("did you mean `{{{similar}}}`?"));
-                            if fixed == source { diagnostic } else { diagnostic.likely_fix(value.span, fixed) }
+                            if fixed == source {
+                                diagnostic
+                            } else {
+                                diagnostic.likely_fix(value.span, fixed)
+                            }
                         }
                         None => diagnostic.help(known.clone()),
                     });

@@ -130,8 +130,10 @@ impl<'a> Checker<'a> {
             _ => "normalize",
         };
         if values.iter().any(Json::is_string) {
-            let message = message!("the setting `{name}` has no effect on these values: they are compared exactly");
-            let help = message!("to compare by the setting, write a `require` with a condition, such as `x in […]`");
+            let message =
+                message!("the setting `{name}` has no effect on these values: they are compared exactly");
+            let help =
+                message!("to compare by the setting, write a `require` with a condition, such as `x in […]`");
             self.emit(Code::SettingWithoutEffect, span, message, help);
         }
     }
