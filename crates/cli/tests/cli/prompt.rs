@@ -71,7 +71,7 @@ fn the_default_wording_is_the_one_of_the_flow_document() {
 fn the_author_words_the_prompts() {
     let rules = format!(
         "{FLOWS}{}",
-        r##"
+        r####"
 choice mood ask "客户心情{如何}？" to_user { branch angry "生气"  default branch calm }
 flow tool start "启动流程。" { parameter: "流程的 id。" }
 settings {
@@ -79,7 +79,7 @@ settings {
   choice_prompt: r#"问题："{question}"（{tool}）"#,
   choice_tool: "回答：{question}", choice_branches: "选项：{branches}", choice_reason: "理由（{question}）"
 }
-"##
+"####
     );
     let folder = Folder::with(&rules);
     folder.rulec(&["check", "--deny", "warnings", "a.rules"]).expect(0);
@@ -104,7 +104,8 @@ settings {
 
 #[test]
 fn a_wrong_placeholder_is_an_error_that_check_corrects() {
-    let folder = Folder::with("settings { flow_prompt: \"{tool}:\\n{flow}\" }\nflow a intent [\"b\"] -> \"a\"\n");
+    let folder =
+        Folder::with("settings { flow_prompt: \"{tool}:\\n{flow}\" }\nflow a intent [\"b\"] -> \"a\"\n");
     let ran = folder.rulec(&["prompt", "a.rules"]).expect(1);
     assert!(ran.err.contains("E0414") && ran.err.contains("did you mean `{flows}`?"), "{}", ran.err);
 }
