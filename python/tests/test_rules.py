@@ -338,6 +338,12 @@ def test_choices_flows_and_routers() -> None:
     assert question.text in question.prompt and question.tool["function"]["name"] == "choose_branch"
     assert question.known({"text": "x", "n": 1}) == '{"n":1}' and [one.name for one in rules.questions] == ["mood"]
     assert rules.choices == ["mood", "size"] and rules.choice_tool("size")["function"]["name"] == "size"
+    worded = Rules.from_text(
+        'settings { flow_prompt: "意图：\\n{flows}", choice_prompt: "问：{question}" }'
+        'flow a "退款" intent ["退钱"] -> "refund"  choice mood ask "如何？" { default branch calm }'
+    )
+    assert worded.flows().prompt == "意图：\n- `refund`: 退款\n"
+    assert worded.question("mood").prompt == "问：如何？\n"
     found = rules.flows()
     keyword = found.find(" 你好 ")
     assert keyword is not None and (keyword.id, keyword.pattern, keyword.score) == ("greeting", "你好", None)

@@ -33,6 +33,8 @@ pub(super) struct RulesDocument {
     pub(super) report: ReportBuilder,
     /// Whether an item that cannot be translated is an error.
     pub(super) is_strict: bool,
+    /// Whether the patterns of keyword flows are compared literally.
+    pub(super) is_literal: bool,
     /// Items that an earlier pass over this document could not translate, by their path. They are
     /// reported and not read again.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,

@@ -1,7 +1,7 @@
 //! Python classes for compiled rule sets and prepared messages.
 
 use super::decision::{Decision, Explanation};
-use super::document::{ReportItem, export_document, load_document, report_items};
+use super::document::{ReportItem, export_document, load_document, options, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::flows::{Flows, Question};
 use super::host::register_functions;
@@ -138,25 +138,32 @@ impl Rules {
     }
 
     /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot
-    /// be used is skipped; `report` names it. With `strict`, it is an error.
+    /// be used is skipped; `report` names it. With `strict`, it is an error. With `literal`, patterns
+    /// match literally, as `==` and `in` of Python do.
     #[staticmethod]
-    #[pyo3(signature = (document, *, strict = false))]
-    fn from_flows(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Flows, document, strict).map(Rules::from_imported)
+    #[pyo3(signature = (document, *, strict = false, literal = false))]
+    fn from_flows(
+        py: Python<'_>,
+        document: &Bound<'_, PyAny>,
+        strict: bool,
+        literal: bool,
+    ) -> PyResult<Rules> {
+        let options = if literal { options(strict).literal() } else { options(strict) };
+        load_document(py, System::Flows, document, options).map(Rules::from_imported)
     }
 
     /// Loads message routes from their JSON, like `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Routes, document, strict).map(Rules::from_imported)
+        load_document(py, System::Routes, document, options(strict)).map(Rules::from_imported)
     }
 
     /// Loads the branches of one or several choices from their JSON, like `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Choice, document, strict).map(Rules::from_imported)
+        load_document(py, System::Choice, document, options(strict)).map(Rules::from_imported)
     }
 
     /// Loads the bundled rules for decision payloads with a context, given as JSON like in
@@ -164,7 +171,7 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Context, document, strict).map(Rules::from_imported)
+        load_document(py, System::Context, document, options(strict)).map(Rules::from_imported)
     }
 
     /// What loading did with each item of the JSON document; empty for other rules.

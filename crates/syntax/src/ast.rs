@@ -14,7 +14,7 @@ pub use request::{Entity, Intent, Lexicon, Weight};
 
 use rulec_base::diag::Code;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::operators::{Modifiers, Op};
+use rulec_lang::operators::{Case, Modifiers, Op};
 
 /// An identifier as written, without its backquotes.
 pub type Ident = Spanned<String>;
@@ -184,6 +184,8 @@ pub enum Trigger {
         /// How a message is compared with the patterns: `exact`, `contains` or `regex`.
         matching: Ident,
         patterns: Expr,
+        /// `ignoring case` or `matching case`. Without either, the settings of the file decide.
+        case: Option<Case>,
     },
     /// A trigger by example sentences and keywords: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },

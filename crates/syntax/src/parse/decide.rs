@@ -1,7 +1,7 @@
 //! Builds the syntax tree of `choice`, `flow`, `router` and `workflow` statements.
 
 use super::context::{
-    Built, StatementContext, children, expect_part, first_child, has_child, required_child,
+    Built, StatementContext, children, expect_part, first_child, has_child, required_child, unexpected_token,
 };
 use super::{Pair, Rule, expr, operand};
 use crate::ast::{
@@ -9,6 +9,7 @@ use crate::ast::{
 };
 use rulec_base::message;
 use rulec_base::span::Spanned;
+use rulec_lang::operators::Case;
 
 pub(super) fn build_choice(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Choice> {
     Ok(Choice {
@@ -48,7 +49,23 @@ pub(super) fn build_flow(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built
 
 fn build_keyword_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Trigger> {
     let matching = cx.read_ident(&required_child(&pair, Rule::key)?);
-    Ok(Trigger::Keyword { matching, patterns: cx.build_child(&pair, Rule::words, build_word_list)? })
+    let patterns = cx.build_child(&pair, Rule::words, build_word_list)?;
+    let case = cx.build_optional_child(&pair, Rule::case_mode, build_case_mode)?;
+    Ok(Trigger::Keyword { matching, patterns, case })
+}
+
+/// Builds `ignoring case` or `matching case` at the end of a statement.
+pub(super) fn build_case_mode(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Case> {
+    let word = required_child(&pair, Rule::key)?;
+    match cx.text(&word) {
+        "ignoring" => Ok(Case::Ignore),
+        "matching" => Ok(Case::Match),
+        other => {
+            let message = message!("expected `ignoring case` or `matching case`, found `{other}`");
+            let help = message!("write `ignoring case` or `matching case`");
+            Err(cx.report(unexpected_token(cx.span(&word), message, help)))
+        }
+    }
 }
 
 fn build_intent_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Trigger> {

@@ -44,7 +44,7 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
         R::score => message!("`score`"),
         R::score_sign => message!("`>=`, `>`, `<=` or `<`"),
         R::case_values => message!("`for`"),
-        R::ignoring_case => message!("`ignoring case`"),
+        R::case_mode => message!("`ignoring case`"),
         R::weight => message!("a word and its weight"),
         R::fallback => message!("`fallback`"),
         R::place => message!("`at`"),

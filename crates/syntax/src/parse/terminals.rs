@@ -221,7 +221,6 @@ terminals! {
     kw_entity "entity" Statement(entity_statement) DECLARES_NAME;
     kw_matches "matches" Contextual;
     kw_lexicon "lexicon" Statement(lexicon_statement) DECLARES_NAME;
-    kw_ignoring "ignoring" Contextual => message!("`ignoring case`");
     kw_case "case" Contextual CONTINUES_STATEMENT => message!("`ignoring case`");
     open_paren "(" Mark;
     close_paren ")" Closing;
