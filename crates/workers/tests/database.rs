@@ -21,7 +21,7 @@ fn sales() -> TempDir {
 
 async fn run(folder: &TempDir, access: Access, config: Value) -> RunReport {
     let rules =
-        Rules::from_text("payload create_node { node_type: string  node_name: string  config: dict }");
+        Rules::from_text("payload create_node { node_type: string; node_name: string; config: dict }");
     let database = Database::new(folder.path().join("sales.db"), access).unwrap();
     let databases = BTreeMap::from([("sales_db".to_owned(), database)]);
     let coordinator = Coordinator::builder(Judges::new(&rules.unwrap()))
@@ -89,7 +89,7 @@ async fn what_cannot_be_asked_is_refused_with_the_reason() {
         (json!({"query": "SELECT :a", "params": {"b": 1}}), "no value for `:a`"),
         (json!({"query": "SELECT ?", "params": [[1]]}), "a parameter is a text or a number"),
         (json!({"query": "SELECT 1 AS x, 2 AS x"}), "two columns are called `x`"),
-        (json!({"query": "SELECT 1; SELECT 2"}), "one statement"),
+        (json!({"query": "SELECT 1; SELECT 2"}), "Multiple statements"),
         (json!({"query": "SELECT zeroblob(20000000)"}), "the rows have more than"),
     ] {
         let report = run(&folder, Access::Read, config).await;

@@ -244,7 +244,7 @@ async fn hosts_that_are_not_listed_are_not_called() {
 /// Runs an `LLM` node with this config. Returns the output, or the reason of the failure.
 async fn run_llm_node(server: &Server, config: Json) -> Result<Json, String> {
     let rules =
-        Rules::from_text("payload create_node { node_type: string  node_name: string  config: dict }")
+        Rules::from_text("payload create_node { node_type: string; node_name: string; config: dict }")
             .unwrap();
     let hosts = AllowedHosts::of_url(&server.url("/v1")).unwrap();
     let client = HttpClient::new(hosts, Limits { retries: 0, ..Limits::default() }).unwrap();
