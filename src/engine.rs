@@ -182,6 +182,35 @@ impl Rules {
         }
     }
 
+    /// Returns the ids of the nodes that receive the output of a workflow node, as the router
+    /// selects them. `all_next_ids` lists the node's next nodes in order. If no case of the router
+    /// applies, all of them receive the output.
+    /// ```
+    /// # use rulec::Rules;
+    /// # use serde_json::json;
+    /// let rules = Rules::from_text(
+    ///     "router rounds(output) { when output.should_exit -> next[1]  otherwise -> next[0] loopback }",
+    /// )?;
+    /// let next = rules.next_nodes("rounds", &json!({ "should_exit": true }), &["debate", "ballot"])?;
+    /// assert_eq!(next, ["ballot"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rules have no router with this name.
+    pub fn next_nodes(
+        &self,
+        router: &str,
+        output: &Json,
+        all_next_ids: &[&str],
+    ) -> Result<Vec<String>, UnknownEntry> {
+        let decision = self.entry_of_kind(router, TableKind::Router)?.decide_output(output, all_next_ids);
+        Ok(match decision.next() {
+            Some(next) => next.nodes.to_vec(),
+            None => all_next_ids.iter().map(|&id| id.to_owned()).collect(),
+        })
+    }
+
     /// Returns the names of all entries, which are the tables, choices, routers and flow sets that
     /// can decide.
     pub fn entries(&self) -> impl Iterator<Item = &str> {

@@ -307,6 +307,18 @@ impl Rules {
         self.rules.required_permissions(handler).iter().map(|permission| &**permission).collect()
     }
 
+    /// Returns the ids of the nodes that receive the output of a workflow node, as the router
+    /// selects them. `all_next_ids` lists the node's next nodes in order.
+    fn next_nodes(
+        &self,
+        router: &str,
+        output: &Bound<'_, PyAny>,
+        all_next_ids: Vec<String>,
+    ) -> PyResult<Vec<String>> {
+        let all_next_ids: Vec<&str> = all_next_ids.iter().map(String::as_str).collect();
+        self.rules.next_nodes(router, &tree(output, "the output")?, &all_next_ids).map_err(unknown_name_error)
+    }
+
     /// The names of the payload kinds.
     #[getter]
     fn kinds(&self) -> Vec<&str> {

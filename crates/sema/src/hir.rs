@@ -27,7 +27,7 @@ pub use privacy::PrivateReads;
 pub use prompts::{PromptTemplate, Prompts, TemplatePart, template_parts};
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
-pub use workflow::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, Workflow};
+pub use workflow::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, Workflow};
 
 use crate::request::{Analysis, Feature};
 use rulec_base::span::Span;

@@ -221,7 +221,7 @@ pub struct Workflow {
     pub nodes: Vec<Node>,
 }
 
-/// A node of a workflow: `node NAME KIND { config } within 2s -> next, next by ROUTER`.
+/// A node of a workflow: `node NAME KIND { config } within 2s merge latest -> next by ROUTER`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub id: Ident,
@@ -230,6 +230,9 @@ pub struct Node {
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node, in seconds.
     pub within: Option<Spanned<Literal>>,
+    /// How the inputs are merged if several edges lead to the node: `merge latest`. The name of
+    /// `merge by node` is `by node`.
+    pub merge: Option<Ident>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,
     pub span: Span,

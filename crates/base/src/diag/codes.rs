@@ -85,6 +85,7 @@ define_codes! {
     ChainedComparison = "E0111", "comparisons cannot be chained";
     MisplacedStatement = "E0112", "a statement is not allowed here";
     TooComplex = "E0113", "a statement is too complex";
+    UnknownMerge = "E0116", "an unknown way to merge inputs";
 
     UnknownName = "E0201", "a name is not declared";
     UnknownField = "E0202", "a record has no such field";

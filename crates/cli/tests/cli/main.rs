@@ -37,6 +37,7 @@ mod why_not;
 mod workflow;
 #[cfg(feature = "http")]
 mod workflow_http;
+mod workflow_plan;
 
 #[path = "../../../../tests/support/golden.rs"]
 mod golden;

@@ -141,11 +141,19 @@ fn build_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Node> {
     let router = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)
     };
+    let merge = |cx: &mut StatementContext<'_>, pair: Pair<'_>| match children(&pair, Rule::kw_node).next() {
+        Some(node) => {
+            let by = required_child(&pair, Rule::kw_by)?;
+            Ok(Spanned::new("by node".to_owned(), cx.span(&by).to(cx.span(&node))))
+        }
+        None => cx.build_child(&pair, Rule::name, StatementContext::read_declared_name),
+    };
     Ok(Node {
         id: cx.build_child(&pair, Rule::node_id, build_text_or_name)?,
         kind: cx.build_child(&pair, Rule::node_kind, build_text_or_name)?,
         config: cx.build_optional_child(&pair, Rule::metadata, entries)?.unwrap_or_default(),
         within: cx.build_optional_child(&pair, Rule::within, number)?,
+        merge: cx.build_optional_child(&pair, Rule::merging, merge)?,
         next: cx.build_optional_child(&pair, Rule::next_nodes, ids)?.unwrap_or_default(),
         router: cx.build_optional_child(&pair, Rule::routed, router)?,
         span: cx.span(&pair),

@@ -37,6 +37,7 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
         R::node_kind => message!("a kind of node"),
         R::passthrough => message!("`passthrough`"),
         R::within => message!("`within`"),
+        R::merging => message!("`merge`"),
         R::next_nodes | R::expected => message!("`->`"),
         R::routed => message!("`by`"),
         R::destinations | R::destination => message!("a next node"),

@@ -279,6 +279,7 @@ terminals! {
     kw_within "within" Contextual;
     kw_by "by" Contextual;
     kw_passthrough "passthrough" Contextual;
+    kw_merge "merge" Contextual;
     kw_for "for" Contextual;
     kw_score "score" Contextual;
     bar "|" Operator;
