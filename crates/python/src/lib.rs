@@ -55,7 +55,7 @@ mod _rulec {
     #[pymodule_export]
     use super::message::MessageError;
     #[pymodule_export]
-    use super::router::{Outcome, Policy, Request, Router, RouterError};
+    use super::router::{Finished, Outcome, Policy, Request, Router, RouterError};
     #[pymodule_export]
     use super::rules::{Prepared, Rules};
     #[pymodule_export]
