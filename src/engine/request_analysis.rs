@@ -64,7 +64,8 @@ impl Rules {
         self.analyze_message(&Json::Object(message))
     }
 
-    /// Like [`Rules::analyze_text`], for a whole message. A message without `text` has an empty text.
+    /// Like [`Rules::analyze_text`], for a whole message. A message without `text` has an empty
+    /// text.
     ///
     /// # Errors
     /// As [`Rules::analyze_text`].
@@ -82,8 +83,8 @@ impl Rules {
         Ok(record)
     }
 
-    /// Returns an analysis for logs. If the rules declare `text` as `@private`, only a mask is left;
-    /// a context score of private values is masked too.
+    /// Returns an analysis for logs. If the rules declare `text` as `@private`, a mask replaces the
+    /// analysis. A context score of private values is masked too.
     pub fn masked_analysis(&self, analysis: &RequestAnalysis) -> Json {
         let program = self.program();
         if self.masked_message(&json!({ TEXT_FIELD: "" })) != json!({ TEXT_FIELD: "" }) {

@@ -218,7 +218,7 @@ impl StreamArgs {
 
     /// Writes one result line for every message of the stream. Stops at the end of the stream, when
     /// the output closes, or at a signal. Returns the workers, which contain their counts, and the
-    /// number of lines that are not messages. If there is a `log`, the workers' log lines are
+    /// number of lines that are not messages. If there is a log, the workers' log lines are
     /// written to it.
     pub fn answer_stream<W: Worker>(
         &self,

@@ -17,6 +17,7 @@
 //! | `batch` | record batches |
 
 mod batch;
+mod callback;
 mod decision;
 mod document;
 mod error;

@@ -2,6 +2,7 @@
 //! the caller's event loop. An exception in a handler becomes an outcome. A handler whose caller no
 //! longer waits is cancelled.
 
+use super::callback::{call_permission_function, call_scope_function};
 use super::decision::json_text;
 use super::error::{RulecError, exception_class, exception_text};
 use super::message::{args_to_python, as_dict, mapping_entries, object, tree};
@@ -79,7 +80,12 @@ struct RoutedMessage {
 impl RoutedMessage {
     /// Returns the message as a Python object: the caller's own object, unless a hook or the router
     /// changed the message.
-    fn message_object(&self, py: Python<'_>, original: &Arc<Json>, message: &Arc<Json>) -> PyResult<Py<PyAny>> {
+    fn message_object(
+        &self,
+        py: Python<'_>,
+        original: &Arc<Json>,
+        message: &Arc<Json>,
+    ) -> PyResult<Py<PyAny>> {
         match Arc::ptr_eq(original, message) {
             true => Ok(self.message.clone_ref(py)),
             false => Ok(pythonize(py, message)?.unbind()),
@@ -188,7 +194,7 @@ async fn call_handler(
     .await
 }
 
-/// Calls a Python hook with the message, before it is decided.
+/// Calls a hook before a decision.
 async fn call_before(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,
@@ -354,39 +360,6 @@ pub struct Finished {
 pub struct Router {
     router: route::Router,
     calls: RoutedMessages,
-}
-
-/// Returns the permissions that a Python function grants to a message's sender. If the function
-/// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
-fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permissions {
-    attached(|py| {
-        let names =
-            pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
-        let names = names.and_then(|names| {
-            names.bind(py).try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()
-        });
-        match names {
-            Ok(names) => names.into_iter().collect(),
-            Err(error) => {
-                error.write_unraisable(py, Some(function.bind(py)));
-                Permissions::none()
-            }
-        }
-    })
-}
-
-/// Returns the scope of a message's errors. If the function raises, the scope is the empty text, and
-/// `sys.unraisablehook` receives the exception.
-fn call_scope_function(function: &Py<PyAny>, message: &Json) -> String {
-    attached(|py| {
-        let scope =
-            pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
-        let scope = scope.and_then(|scope| scope.bind(py).str().map(|text| text.to_string()));
-        scope.unwrap_or_else(|error| {
-            error.write_unraisable(py, Some(function.bind(py)));
-            String::new()
-        })
-    })
 }
 
 #[pymethods]

@@ -56,8 +56,8 @@ pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
 /// The keys under which `rulec run` prints the chosen route, branch or flow.
 const PRINTED_NAMES: [&str; 3] = ["chosen", "branch", "name"];
 
-/// True for a line in which `rulec run` prints the next nodes of a router. Such a line does not name
-/// the chosen case.
+/// True for a line in which `rulec run` prints the next nodes of a router. Such a line does not
+/// name the chosen case.
 pub fn is_router_output(line: &Map<String, Json>) -> bool {
     line.contains_key("entry") && line.contains_key("next") && line.contains_key("loopback")
 }

@@ -23,7 +23,9 @@ fn entities(record: &Json) -> Vec<(String, String, u64, u64)> {
     let text = |one: &Json, key: &str| one[key].as_str().expect("a text").to_owned();
     let number = |one: &Json, key: &str| one[key].as_u64().expect("a number");
     let entities = record["entities"].as_array().expect("a list").iter();
-    entities.map(|one| (text(one, "name"), text(one, "value"), number(one, "start"), number(one, "end"))).collect()
+    entities
+        .map(|one| (text(one, "name"), text(one, "value"), number(one, "start"), number(one, "end")))
+        .collect()
 }
 
 #[test]
@@ -80,7 +82,10 @@ fn run_adds_the_analysis_to_answers_and_log() {
     let messages = "{\"text\": \"I want my money back\"}\n{\"text\": \"order 7\", \"ctx\": {\"n\": 5}}\n";
     let ran = folder.fed(&["run", "a.rules", "--analysis", "--log", "log.jsonl"], messages).expect(0);
     let answers = ran.json();
-    assert_eq!((&answers[0]["analysis"]["intent"], &answers[0]["chosen"]), (&json!("refund"), &json!("default")));
+    assert_eq!(
+        (&answers[0]["analysis"]["intent"], &answers[0]["chosen"]),
+        (&json!("refund"), &json!("default"))
+    );
     assert_eq!(answers[1]["analysis"], analyze(&folder, &["order 7", "--ctx", "{\"n\": 5}"]).clone());
     let log = std::fs::read_to_string(folder.path("log.jsonl")).expect("a log");
     for (line, answer) in log.lines().zip(&answers) {
@@ -92,7 +97,8 @@ fn run_adds_the_analysis_to_answers_and_log() {
 
 #[test]
 fn the_log_masks_the_analysis_of_private_texts() {
-    let private = "input { text: string @private, n?: int @private }\nlet context_score = n / 10\ndefault -> chat";
+    let private =
+        "input { text: string @private, n?: int @private }\nlet context_score = n / 10\ndefault -> chat";
     let folder = Folder::with(private);
     let message = "{\"text\": \"mail a@example.com\", \"n\": 3}";
     let ran = folder.fed(&["run", "a.rules", "--analysis", "--log", "log.jsonl"], message).expect(0);

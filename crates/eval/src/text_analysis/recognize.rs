@@ -1,13 +1,12 @@
-//! Recognizes what has the same form in every program: URLs, e-mail addresses, dates, times, amounts
-//! of money, phone numbers and numbers. Each recognizer is an entity with expressions of its own, and
-//! a function that checks a match and normalizes its fields. URLs and addresses are found by the
-//! crate `linkify`.
+//! Recognizes URLs, e-mail addresses, dates, times, amounts of money, phone numbers and numbers.
+//! Each recognizer is an entity with its own expressions, and a function that checks a match and
+//! normalizes its fields. The crate `linkify` finds URLs and addresses.
 
 mod normalize;
 
 use super::entity::{EntityFinder, EntityMatch};
 use linkify::{LinkFinder, LinkKind};
-use rulec_base::text::{automaton_states, parse_cached};
+use rulec_base::text::{automaton_states, is_word_char, parse_cached};
 use serde_json::Map;
 use std::sync::LazyLock;
 
@@ -136,23 +135,27 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
     found
 }
 
-/// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`.
+/// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`. An
+/// address ends before Chinese and similar characters, because they follow it without a space.
 fn links(text: &str) -> impl Iterator<Item = (&'static str, EntityMatch)> {
+    let is_part = |c: char| c.is_ascii() || is_word_char(c);
     let mut finder = LinkFinder::new();
     finder.url_must_have_scheme(false);
-    let links: Vec<_> = finder
-        .links(text)
-        .filter_map(|link| {
+    let (mut offset, mut links) = (0, Vec::new());
+    for run in text.split_inclusive(|c: char| !is_part(c)) {
+        let found = finder.links(run.trim_end_matches(|c: char| !is_part(c)));
+        links.extend(found.filter_map(|link| {
             let name = match link.kind() {
                 LinkKind::Email => "email",
                 LinkKind::Url if is_url(link.as_str()) => "url",
                 _ => return None,
             };
-            Some((name, EntityMatch { range: link.start()..link.end(), fields: Map::new() }))
-        })
-        .take(super::entity::MAX_MATCHES)
-        .collect();
-    links.into_iter()
+            let range = offset + link.start()..offset + link.end();
+            Some((name, EntityMatch { range, fields: Map::new() }))
+        }));
+        offset += run.len();
+    }
+    links.into_iter().take(super::entity::MAX_MATCHES)
 }
 
 /// True for a URL that cannot be the name of a file, such as `report.pdf`.

@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of scopes whose failures are kept. Bound on memory, not tuned: the oldest scope is
-/// forgotten.
+/// Maximum number of scopes whose failures are kept. Bound on memory, not tuned. The oldest scope
+/// is forgotten.
 const MAX_SCOPES: usize = 10_000;
 
 const CONTEXT_FIELD: &str = "ctx";
@@ -62,7 +62,7 @@ impl std::error::Error for TypedError {
 
 /// The failures of one scope since its last reply.
 struct ScopeFailures {
-    /// The number of the scope's last failure among all failures, which tells the oldest scope.
+    /// The number of the scope's last failure among all failures. The oldest scope has the lowest.
     order: usize,
     last_type: String,
     last_handler: String,

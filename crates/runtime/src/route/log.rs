@@ -132,7 +132,8 @@ impl DecisionLogBuilder {
     }
 
     /// Sets whether lines contain the analysis of the message's text, as `analysis`; see
-    /// [`rulec::Rules::analyze_text`]. Default: false. If `text` is `@private`, the analysis is masked.
+    /// [`rulec::Rules::analyze_text`]. Default: false. If `text` is `@private`, the analysis is
+    /// masked.
     pub fn analysis(mut self, included: bool) -> Self {
         self.options.analysis = included;
         self

@@ -62,7 +62,8 @@ async fn a_router_knows_its_own_failures() {
 
 #[tokio::test]
 async fn hooks_change_the_message_and_the_reply() {
-    let rules = Rules::from_text("route b when text == \"b\" -> h\nroute c when text == \"c\" -> fails").expect("it compiles");
+    let rules = Rules::from_text("route b when text == \"b\" -> h\nroute c when text == \"c\" -> fails")
+        .expect("it compiles");
     let router = Router::builder(rules)
         .before(|message: Arc<Json>| async move {
             match message["text"].as_str() {
@@ -92,5 +93,7 @@ async fn hooks_change_the_message_and_the_reply() {
     assert_eq!(route("refuse").await, HandlerOutcome::Invalid { error: "not today".to_owned() });
     assert_eq!(route("other").await, HandlerOutcome::NoRoute);
     assert!(matches!(route("panic").await, HandlerOutcome::Panicked { .. }));
-    assert!(matches!(route("leak").await, HandlerOutcome::Failed { error, .. } if error.contains("cannot be checked")));
+    assert!(
+        matches!(route("leak").await, HandlerOutcome::Failed { error, .. } if error.contains("cannot be checked"))
+    );
 }
