@@ -80,7 +80,7 @@ const MONEY: [&str; 2] = [
     concat!(
         r"(?<currency>us\$|hk\$|[$€£¥￥₹₩]|(?-u:\b)(?:usd|eur|gbp|cny|rmb|jpy|hkd|chf|cad|aud|inr)) ?",
         number!(),
-        r" ?(?<scale>[千万亿]|(?:k|m|bn|thousand|million|billion)(?-u:\b))?"
+        r"(?: ?(?<scale>[千万亿]|(?:k|m|bn|thousand|million|billion)(?-u:\b)))?"
     ),
     concat!(
         number!(),
