@@ -372,3 +372,20 @@ def test_reloading_keeps_no_memory() -> None:
     before = pages()
     reload(1000)
     assert pages() - before < 4_000_000
+
+
+def test_a_text_is_analysed_as_a_record() -> None:
+    rules = Rules.from_text("""
+        input { text: string, ctx?: { n?: int } }
+        intent refund { examples ["I want my money back", "please return my payment"] }
+        entity order matches r"订单(?<id>[0-9]+)"
+        let context_score = min(ctx.n / 10, 1)
+        default -> chat
+    """)
+    text = "请看订单42和订单7，尽快"
+    record = rules.analyze(text, {"n": 4})
+    orders = [one for one in record["entities"] if one["name"] == "order"]
+    assert [(one["value"], one["fields"]) for one in orders] == [("订单42", {"id": "42"}), ("订单7", {"id": "7"})]
+    assert all(text[one["start"] : one["end"]] == one["value"] for one in record["entities"])
+    assert (record["intent"], record["urgency"], record["context_score"]) == (None, 1.0, 0.4)
+    assert rules.analyze("I want my money back")["intent"] == "refund"

@@ -274,6 +274,19 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
+    /// Analyses a text: its intent, entities, keywords, urgency and context score.
+    #[pyo3(signature = (text, ctx = None))]
+    fn analyze<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+        ctx: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let ctx = ctx.map_or(Ok(Json::Null), |ctx| tree(ctx, "ctx"))?;
+        let analysis = without_gil(py, || self.rules.analyze_text(text, &ctx)).map_err(library_error)?;
+        Ok(pythonize(py, &analysis)?)
+    }
+
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
     /// the prepared message without reading the fields again.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
