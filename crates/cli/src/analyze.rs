@@ -28,5 +28,5 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let message = args.message.read_message(rules.exact_places(), |error| rules.masked_error(error))?;
     let analysis = rules.analyze_message(&message).map_err(|error| CliError::error(error.to_message()))?;
     out.write_json(&analysis)?;
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }

@@ -44,5 +44,5 @@ pub fn run(args: &NextArgs, term: &Term, out: &mut Out) -> Result<Status, CliErr
         Format::Json => out.write_json(&next_nodes)?,
         Format::Human => next_nodes.iter().try_for_each(|node| out.write_line(node))?,
     }
-    Ok(Status::Fine)
+    Ok(Status::Success)
 }

@@ -121,7 +121,7 @@ pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) 
         Format::Json => out.write_json(&PlanReport { run: &report, steps: &steps })?,
         Format::Human => print_report(&report, &steps, out)?,
     }
-    Ok(if report.status == RunStatus::Completed { Status::Fine } else { Status::Errors })
+    Ok(if report.status == RunStatus::Completed { Status::Success } else { Status::Errors })
 }
 
 fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {

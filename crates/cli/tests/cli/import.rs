@@ -232,7 +232,7 @@ fn flows_are_imported_literally() {
     ] {
         for (rules, flow) in [("literal.rules", literal), ("default.rules", default)] {
             let message = serde_json::json!({"text": message}).to_string();
-            let ran = folder.fed(&["run", rules, "-", "--entry", "flows"], &message).expect(0);
+            let ran = folder.fed(&["run", rules, "-", "--entry", "flows"], message.as_str()).expect(0);
             let decided: serde_json::Value = serde_json::from_str(&ran.out).expect(&ran.out);
             let found = decided["flow"].as_str().unwrap_or("null");
             assert_eq!(found, flow, "{rules}: {message}");
