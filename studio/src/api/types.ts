@@ -2161,7 +2161,7 @@ metadata: { [key in string]: JsonValue },
  */
 requires?: Array<string>,
 /**
- * Names of the tables from the entry to the table with the chosen statement.
+ * Names of the tables on the path from the entry table to the table of the chosen statement.
  */
 tables: Array<string>,
 /**
