@@ -12,7 +12,7 @@
 //!   floats.
 //! * Text after the value is rejected: one text contains one message.
 //!
-//! [`ExactPlaces`] lists the places in a message where a number keeps all its digits. At such a
+//! [`DecimalPaths`] lists the places in a message where a number keeps all its digits. At such a
 //! place, a number that a float would round is returned as a JSON string of its digits.
 //!
 //! Each error reports the position (line, column, byte), the path such as `ctx.items[2]`, and a
@@ -30,7 +30,7 @@ use serde_json::{Deserializer, Map, Number, Value};
 
 use error::Refusal;
 pub use error::{JsonError, JsonErrorKind, PathStep};
-pub use exact::ExactPlaces;
+pub use exact::DecimalPaths;
 
 /// Maximum nesting depth of lists and objects, including the outermost.
 pub const MAX_DEPTH: usize = 128;
@@ -50,11 +50,11 @@ pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
 
 /// Reads one JSON value of any type. Only white space may surround the value in `text`.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
-    parse_exact(text, ExactPlaces::none())
+    parse_exact(text, DecimalPaths::none())
 }
 
 /// Reads one JSON value as [`parse`] does. Numbers at the given places keep their digits.
-pub fn parse_exact(text: &str, places: &ExactPlaces) -> Result<Value, JsonError> {
+pub fn parse_exact(text: &str, places: &DecimalPaths) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
     }
@@ -69,11 +69,11 @@ pub fn parse_exact(text: &str, places: &ExactPlaces) -> Result<Value, JsonError>
 
 /// Reads one JSON object. A message to decide must be an object.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
-    parse_object_exact(text, ExactPlaces::none())
+    parse_object_exact(text, DecimalPaths::none())
 }
 
 /// Reads one JSON object as [`parse_object`] does. Numbers at the given places keep their digits.
-pub fn parse_object_exact(text: &str, places: &ExactPlaces) -> Result<Map<String, Value>, JsonError> {
+pub fn parse_object_exact(text: &str, places: &DecimalPaths) -> Result<Map<String, Value>, JsonError> {
     match parse_exact(text, places)? {
         Value::Object(map) => Ok(map),
         other => Err(JsonError::not_an_object(text, &other)),
@@ -87,11 +87,14 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Value, JsonError> {
 
 /// Reads one JSON object from UTF-8 bytes.
 pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
-    parse_object_bytes_exact(bytes, ExactPlaces::none())
+    parse_object_bytes_exact(bytes, DecimalPaths::none())
 }
 
 /// Reads one JSON object from UTF-8 bytes. Numbers at the given places keep their digits.
-pub fn parse_object_bytes_exact(bytes: &[u8], places: &ExactPlaces) -> Result<Map<String, Value>, JsonError> {
+pub fn parse_object_bytes_exact(
+    bytes: &[u8],
+    places: &DecimalPaths,
+) -> Result<Map<String, Value>, JsonError> {
     let text = std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?;
     parse_object_exact(text, places)
 }
@@ -120,7 +123,7 @@ struct ParseState<'t> {
 impl<'t> ParseState<'t> {
     /// Returns the text of the number that was read last. The text is valid JSON up to this number.
     /// Must be called only once for each number.
-    fn last_number(&mut self) -> &'t str {
+    fn take_last_number_text(&mut self) -> &'t str {
         let bytes = self.text.as_bytes();
         let (mut offset, mut found) = self.searched;
         let (mut in_string, mut number) = (false, "");
@@ -152,7 +155,7 @@ struct ValueSeed<'s, 't, 'p> {
     depth: usize,
     /// The places at the value and inside it where numbers keep their digits; `None` if there are
     /// none.
-    places: Option<&'p ExactPlaces>,
+    places: Option<&'p DecimalPaths>,
 }
 
 impl ValueSeed<'_, '_, '_> {
@@ -203,9 +206,9 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         self.state.numbers += 1;
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
-        let keeps_digits = self.places.is_some_and(ExactPlaces::has_number);
+        let keeps_digits = self.places.is_some_and(DecimalPaths::has_number);
         if is_negative_zero || keeps_digits {
-            let number = self.state.last_number();
+            let number = self.state.take_last_number_text();
             if is_negative_zero && number == "-0" {
                 return Ok(0.into());
             }
@@ -223,7 +226,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let depth = self.enter_nesting()?;
-        let places = self.places.and_then(ExactPlaces::elements);
+        let places = self.places.and_then(DecimalPaths::elements);
         let mut list = Vec::new();
         loop {
             match access.next_element_seed(ValueSeed { state: self.state, depth, places }) {

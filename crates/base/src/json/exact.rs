@@ -7,19 +7,20 @@ use std::sync::Arc;
 /// The places, at a value and inside it, where numbers keep all their digits. The rules read
 /// decimals at these places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExactPlaces {
+pub struct DecimalPaths {
     /// Whether the value itself is such a place.
     has_number: bool,
     /// The places inside each element of a list, or inside the value of each key of a dict.
-    elements: Option<Box<ExactPlaces>>,
+    elements: Option<Box<DecimalPaths>>,
     /// The places inside the fields of a record.
-    fields: BTreeMap<Arc<str>, ExactPlaces>,
+    fields: BTreeMap<Arc<str>, DecimalPaths>,
 }
 
-impl ExactPlaces {
+impl DecimalPaths {
     /// Returns a set without places.
-    pub fn none() -> &'static ExactPlaces {
-        static NONE: ExactPlaces = ExactPlaces { has_number: false, elements: None, fields: BTreeMap::new() };
+    pub fn none() -> &'static DecimalPaths {
+        static NONE: DecimalPaths =
+            DecimalPaths { has_number: false, elements: None, fields: BTreeMap::new() };
         &NONE
     }
 
@@ -34,12 +35,12 @@ impl ExactPlaces {
     }
 
     /// Returns the places inside each element of the value, if the value is a list.
-    pub fn elements(&self) -> Option<&ExactPlaces> {
+    pub fn elements(&self) -> Option<&DecimalPaths> {
         self.elements.as_deref()
     }
 
     /// Returns the places inside the value of a key, if the value is a dict or record.
-    pub fn field(&self, name: &str) -> Option<&ExactPlaces> {
+    pub fn field(&self, name: &str) -> Option<&DecimalPaths> {
         self.fields.get(name).or(self.elements.as_deref())
     }
 
@@ -49,21 +50,21 @@ impl ExactPlaces {
     }
 
     /// Adds places inside each element of the value.
-    pub fn add_elements(&mut self, places: ExactPlaces) {
+    pub fn add_elements(&mut self, places: DecimalPaths) {
         if !places.is_empty() {
             self.elements.get_or_insert_default().merge(places);
         }
     }
 
     /// Adds places inside a field of the value.
-    pub fn add_field(&mut self, name: &Arc<str>, places: ExactPlaces) {
+    pub fn add_field(&mut self, name: &Arc<str>, places: DecimalPaths) {
         if !places.is_empty() {
             self.fields.entry(name.clone()).or_default().merge(places);
         }
     }
 
     /// Adds all places of another set.
-    pub fn merge(&mut self, other: ExactPlaces) {
+    pub fn merge(&mut self, other: DecimalPaths) {
         self.has_number |= other.has_number;
         if let Some(elements) = other.elements {
             self.add_elements(*elements);

@@ -2,7 +2,7 @@
 //! the declared field. A *slot* is a field that rules read, together with the kinds of value that
 //! they accept. Built once per rule set.
 
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::ty::{Enumeration, Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
@@ -60,7 +60,7 @@ pub(super) struct PlanNode {
     by_key: TextIds,
     /// The places at the path and inside its value where rules read decimals. Numbers there keep
     /// all their digits and are not rounded to floats. `None` if there are none.
-    pub exact: Option<Box<ExactPlaces>>,
+    pub exact: Option<Box<DecimalPaths>>,
 }
 
 impl PlanNode {
@@ -177,7 +177,7 @@ impl InputPlan {
         if let Some(contract) = program.input_contract() {
             plan.add_contract(ROOT_PATH, &contract);
         }
-        plan.add_exact_places(ROOT_PATH, program.exact_places());
+        plan.add_decimal_paths(ROOT_PATH, program.decimal_paths());
         for node in &mut plan.nodes {
             node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
         }
@@ -198,11 +198,11 @@ impl InputPlan {
         }
     }
 
-    fn add_exact_places(&mut self, node: u32, places: ExactPlaces) {
+    fn add_decimal_paths(&mut self, node: u32, places: DecimalPaths) {
         let children = self.nodes[node as usize].children.clone();
         for (name, child) in children {
             if let Some(inner) = places.field(&name) {
-                self.add_exact_places(child, inner.clone());
+                self.add_decimal_paths(child, inner.clone());
             }
         }
         self.nodes[node as usize].exact = (!places.is_empty()).then(|| Box::new(places));
@@ -289,7 +289,7 @@ impl InputPlan {
     /// Returns the places at a path and inside its value where numbers keep all their digits,
     /// because rules read decimals there.
     #[inline]
-    pub(super) fn exact_places(&self, node: u32) -> Option<&ExactPlaces> {
+    pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
         self.node(node).and_then(|node| node.exact.as_deref())
     }
 

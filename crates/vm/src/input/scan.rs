@@ -5,7 +5,7 @@ use super::block::{LARGE_BLOCK_BYTES, is_large_block_plain, leading_digits, plai
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 use rulec_base::decimal::Decimal;
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_lang::value::Value;
 
 /// A position in JSON text from which strings and numbers are read.
@@ -224,7 +224,7 @@ impl<'a> JsonCursor<'a> {
     /// where rules read decimals. If this is one of them and `float` loses digits of the number,
     /// the result is the text of the number.
     #[cold]
-    pub fn exact_number(&self, start: usize, float: f64, places: &ExactPlaces) -> Value<'a> {
+    pub fn exact_number(&self, start: usize, float: f64, places: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();
         match places.has_number() && !Decimal::is_kept_by_float(number, float) {
             true => Value::Str(number),

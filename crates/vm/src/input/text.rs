@@ -3,7 +3,7 @@
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, PathId, ROOT_PATH};
 use super::scan::JsonCursor;
-use rulec_base::json::{ExactPlaces, MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
+use rulec_base::json::{DecimalPaths, MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option
         return None;
     }
     if reader.fill.plan.reads_kind(ROOT_PATH, Kind::Dict) {
-        let places = reader.fill.plan.exact_places(ROOT_PATH);
+        let places = reader.fill.plan.decimal_paths(ROOT_PATH);
         let message = reader.build_value(0, places)?;
         reader.fill.put_built(ROOT_PATH, message);
     } else {
@@ -67,7 +67,7 @@ impl<'a> JsonReader<'_, 'a> {
                 let start = self.cursor.offset;
                 let mut value = self.read_scalar()?;
                 if let Value::Float(float) = value
-                    && let Some(places) = self.fill.plan.exact_places(node)
+                    && let Some(places) = self.fill.plan.decimal_paths(node)
                 {
                     value = self.cursor.exact_number(start, float, places);
                 }
@@ -82,7 +82,7 @@ impl<'a> JsonReader<'_, 'a> {
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
-            let places = self.fill.plan.exact_places(node);
+            let places = self.fill.plan.decimal_paths(node);
             let value = self.build_value(depth, places)?;
             return Some(self.fill.put_built(node, value));
         }
@@ -165,7 +165,7 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the next value completely, with all its fields or elements, even those that no rule
     /// reads. At the given places, numbers keep all their digits and are not rounded to floats.
-    fn build_value(&mut self, depth: usize, places: Option<&ExactPlaces>) -> Option<Value<'a>> {
+    fn build_value(&mut self, depth: usize, places: Option<&DecimalPaths>) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.peek_token()? {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
@@ -186,7 +186,7 @@ impl<'a> JsonReader<'_, 'a> {
                 (!has_duplicate).then(|| Value::Entries(bump.alloc_slice_copy(&entries)))
             }
             b'[' => {
-                let places = places.and_then(ExactPlaces::elements);
+                let places = places.and_then(DecimalPaths::elements);
                 let mut items = SmallVec::<[Value<'_>; 8]>::new();
                 self.read_elements(depth, |reader| {
                     items.push(reader.build_value(depth + 1, places)?);

@@ -53,7 +53,7 @@ const MEDIUM_TABLE_SIZE: usize = 1 << 17;
 const LARGE_TABLE_SIZE: usize = 1 << 20;
 
 /// Number of table entries for a gram of three bytes: one for each value of the fourth byte.
-const THREE_BYTE_GRAM_ENTRIES: usize = 256;
+const ENTRIES_PER_THREE_BYTE_GRAM: usize = 256;
 
 /// The table that maps four bytes of a text to gram levels, and the distance between probes.
 pub struct ProbeTable {
@@ -90,7 +90,7 @@ impl ProbeTable {
     /// Creates an empty table for literals of the given lengths. Each literal gets `step`
     /// consecutive grams.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
-        let entry_count = |length: usize| if length < step + 3 { THREE_BYTE_GRAM_ENTRIES } else { 1 };
+        let entry_count = |length: usize| if length < step + 3 { ENTRIES_PER_THREE_BYTE_GRAM } else { 1 };
         let table_size = match step * lengths.map(entry_count).sum::<usize>() {
             0..=200 => TINY_TABLE_SIZE,
             201..=1_500 => SMALL_TABLE_SIZE,
@@ -109,7 +109,7 @@ impl ProbeTable {
     pub fn add_gram(&mut self, level: GramLevel, four: u32) {
         let is_three = level == THREE_BYTES;
         let (four, entries) =
-            if is_three { (four & 0xff_ffff, THREE_BYTE_GRAM_ENTRIES as u32) } else { (four, 1) };
+            if is_three { (four & 0xff_ffff, ENTRIES_PER_THREE_BYTE_GRAM as u32) } else { (four, 1) };
         for next in 0..entries {
             let slot = hash_slot(four | next << 24, self.levels.len());
             if let Some(levels) = self.levels.get_mut(slot) {
