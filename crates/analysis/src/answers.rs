@@ -7,7 +7,8 @@ use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Argument, Destination, Expr, Outcome, Program, ValueId};
 use rulec_sema::normal::{CondId, ExprId, NormalBuilder};
 
-/// The answer of a statement.
+/// The answer of a statement: its handler, branch or flow, with the arguments computed for a
+/// message.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     /// The id of the answer with its computed values. Equal ids mean equal answers.
@@ -101,7 +102,7 @@ fn answer_parts(
     (fixed_part, computed_values)
 }
 
-/// Builds the condition that two answers differ.
+/// Builds a condition that is true if two answers (outcomes with their arguments) differ.
 pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer, other: &Answer) -> CondId {
     if one.fixed_part != other.fixed_part {
         return builder.constant_cond(true);

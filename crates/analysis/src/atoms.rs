@@ -136,7 +136,7 @@ pub(super) struct AtomTable {
     /// real program, and a slot for each set of kinds that a term's value may have.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
-    /// The steps of the analysis, which evaluations take.
+    /// The step limit of the analysis, to which evaluations are charged.
     pub budget: StepBudget,
 }
 
@@ -161,7 +161,8 @@ impl AtomTable {
         }
     }
 
-    /// Returns the index of the predicate's atom; the first call creates the atom.
+    /// Returns the index of the predicate's atom (its entry in this table). The first call creates
+    /// the atom.
     pub fn atom_of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
         if let Some(existing_atom) = self.by_pred.get(&id) {
             return *existing_atom;
@@ -199,7 +200,8 @@ impl AtomTable {
         atom
     }
 
-    /// Returns the index of the quantifier's atom; the first call creates the atom.
+    /// Returns the index of the quantifier's atom (its entry in this table). The first call creates
+    /// the atom.
     pub fn atom_of_each(&mut self, normal: &Normal, id: CondId) -> usize {
         if let Some(existing_atom) = self.by_cond.get(&id) {
             return *existing_atom;
@@ -339,7 +341,8 @@ impl AtomTable {
         if self.budget.charge(prepared.steps(value)) { truth_bit(prepared.test(value)) } else { 0 }
     }
 
-    /// Evaluates an atom for a message without fields.
+    /// Evaluates an atom (a predicate or quantifier) for a message without fields. The result is a
+    /// set of one truth value.
     pub fn truth_when_empty(&self, atom: usize) -> TruthSet {
         let cached = &self.atoms[atom].empty_message_truth;
         cached.get().unwrap_or_else(|| {
@@ -349,13 +352,13 @@ impl AtomTable {
         })
     }
 
-    /// True if a message satisfies the literal: the literal's atom has one of the allowed truth
-    /// values.
+    /// True if a message satisfies the literal: the truth value of the literal's predicate is one
+    /// of the allowed values.
     pub fn satisfies(&self, literal: AtomLiteral, message: &Json) -> bool {
         self.truth_of_atom(literal.atom, message) & literal.allowed != 0
     }
 
-    /// Returns the typed condition of an atom.
+    /// Returns the typed condition of an atom (a predicate or quantifier).
     pub fn cond(&self, atom: usize) -> &Cond {
         &self.atoms[atom].cond
     }

@@ -9,8 +9,8 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A share is at most one in this number of the steps left: a quarter. A single large statement
-/// thus leaves steps for the other statements.
+/// A share (the steps that the analysis of one statement may take) is at most one in this number of
+/// the steps left: a quarter. A single large statement thus leaves steps for the others.
 const SHARE_OF_STEPS_LEFT: u64 = 4;
 
 /// The step counters of one analysis. All clones share the counters.
@@ -24,7 +24,7 @@ struct Counters {
     taken: Cell<u64>,
     /// The value of `taken` at which the current share ends.
     end: Cell<u64>,
-    /// The number of shares that will probably still begin.
+    /// The number of statements whose share of the steps will probably still begin.
     shares: Cell<u64>,
     /// Whether some work of the current share was refused for lack of steps. Later results of the
     /// share are then no proofs.
@@ -52,7 +52,8 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the number of shares that will probably still begin.
+    /// Sets the number of shares that will probably still begin. Each statement gets a share of the
+    /// steps.
     pub fn expect_shares(&self, shares: usize) {
         self.0.shares.set(shares as u64);
     }

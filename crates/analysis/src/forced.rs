@@ -63,8 +63,9 @@ struct GoalPropagation<'a> {
 }
 
 impl GoalPropagation<'_> {
-    /// Adds the literals that goals require. Returns the goals that one operand can satisfy, such
-    /// as an `or` that must be true. `None` if the goals contradict each other.
+    /// Adds the literals (required truth values of predicates) that goals require. Returns the
+    /// goals that one operand can satisfy, such as an `or` that must be true. `None` if the goals
+    /// contradict each other.
     fn follow(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
         let mut alternatives = Vec::new();
         while let Some((cond, value)) = pending.pop() {

@@ -128,7 +128,7 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
 /// `input`.
 pub(super) struct MessageBuilder {
     required: Json,
-    /// The number of values in `required`.
+    /// The number of values in the JSON tree `required`, including nested values.
     size: usize,
 }
 

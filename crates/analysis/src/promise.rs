@@ -12,7 +12,8 @@ use rulec_sema::normal::{CondId, NormalBuilder};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The promise of a program's `input`, with the required fields that rules read.
+/// What a program's `input` declares about messages: the fields and types. Also lists the required
+/// fields that rules read.
 pub(super) struct InputRequirements<'p> {
     program: &'p Program,
     record: &'p RecordType,
@@ -29,7 +30,8 @@ struct RequiredField {
 }
 
 impl<'p> InputRequirements<'p> {
-    /// Returns the promise of a program; `None` if the program does not declare its input.
+    /// Returns the declared fields and types of messages; `None` if the program does not declare
+    /// its input.
     pub fn of(program: &'p Program) -> Option<InputRequirements<'p>> {
         let record = program.input.as_ref()?;
         let slots = program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
@@ -41,13 +43,13 @@ impl<'p> InputRequirements<'p> {
         Some(InputRequirements { program, record, fields })
     }
 
-    /// True if a message keeps the promise.
+    /// True if a message has the fields and types that `input` declares.
     pub fn is_satisfied_by(&self, message: &Json) -> bool {
         find_input_violations(self.record, message).is_empty()
     }
 
-    /// Returns the goals of the promise that a message violates. Each goal is a condition that is
-    /// true for all messages that keep the promise.
+    /// Returns conditions that are true for all messages with the declared fields and types, but
+    /// not for this message. The conditions are goals for the solver.
     pub fn violated_goals(&self, solver: &mut Solver<'_>, message: &Json) -> Vec<SolverGoal> {
         if !solver.budget().charge(self.fields.len()) {
             return Vec::new();

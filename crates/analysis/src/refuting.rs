@@ -5,7 +5,7 @@
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::shape::TextDependence;
 
-/// Literals in the order in which they are tested.
+/// Literals (required truth values of predicates) in the order in which they are tested.
 pub(super) struct RefutingLiterals {
     literals: Vec<AtomLiteral>,
     /// The number of literals at the front that have excluded a value.
@@ -17,7 +17,7 @@ impl RefutingLiterals {
         RefutingLiterals { literals: literals.to_vec(), used: 0 }
     }
 
-    /// True if a value of the term satisfies all literals.
+    /// True if a value of the tested operand satisfies all literals.
     pub fn are_satisfied_by(&mut self, atoms: &AtomTable, value: &serde_json::Value) -> bool {
         let refutes = |literal: &AtomLiteral| !atoms.value_satisfies(*literal, value);
         let Some(index) = self.literals.iter().position(refutes) else { return true };
@@ -30,14 +30,15 @@ impl RefutingLiterals {
         false
     }
 
-    /// Returns the literals that have excluded a value.
+    /// Returns the literals that have excluded at least one tested value.
     pub fn into_refuting(mut self) -> Vec<AtomLiteral> {
         self.literals.truncate(self.used);
         self.literals.sort_unstable();
         self.literals
     }
 
-    /// Returns the literals that have excluded a value, and the literal of the atom `deciding`.
+    /// Returns the literals that have excluded a value, and the literal of the predicate
+    /// `deciding`.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
         let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
         let mut core = self.into_refuting();

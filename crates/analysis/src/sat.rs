@@ -177,15 +177,17 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses about terms that are compared with many numbers.
+    /// Adds clauses about operands that are compared with many numbers, such as "`n < 3` implies `n
+    /// < 5`".
     pub fn add_order_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
         for conflict in order_conflicts(normal, &theory.values.atoms, self.atoms.keys().copied()) {
             self.exclude_literals(&conflict, true);
         }
     }
 
-    /// Adds clauses that fix the truth of the atoms (predicates) that read only paths that may not
-    /// change. Returns each of these paths with the SAT literal "the path is unchanged".
+    /// Adds clauses that fix the truth of the atoms (predicates) that read only unchangeable fields
+    /// of the base message. Returns the path of each of these fields with the SAT literal "the path
+    /// is unchanged".
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,

@@ -147,8 +147,8 @@ fn shape_of_networks(value: Json) -> Option<PredicateShape> {
     is_known.then_some(PredicateShape { on_text: TextDependence::Address, ..shape })
 }
 
-/// Returns the shape of `any x in list: x == …` as a predicate on the list, or of
-/// `all x in list: x != …`, which excludes the elements.
+/// Returns the shape (the values for which a predicate is true) of `any x in list: x == …` as a
+/// predicate on the list. Also of `all x in list: x != …`, which excludes the elements.
 pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: bool) -> PredicateShape {
     let elements = ElementSet { values, all: false, mode, excludes };
     PredicateShape { elements: Some(elements), ..PredicateShape::default() }
@@ -188,8 +188,8 @@ fn shape_of_equality(value: &Json, mode: TestMode) -> PredicateShape {
     PredicateShape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
 }
 
-/// Returns the shape of a predicate that searches for keywords in a text, or for elements in a
-/// list.
+/// Returns the shape (the values for which a predicate is true) of a search. The predicate searches
+/// a text for keywords, or a list for elements.
 fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> PredicateShape {
     let values = match (mode.quantity, value) {
         (Some(_), Json::Array(values)) => values,

@@ -55,7 +55,7 @@ pub(super) enum TextSolution {
     Unknown,
 }
 
-/// The automata that were built for languages.
+/// The automata that were built for languages (sets of texts), kept for later searches.
 pub(super) struct AutomatonCache {
     automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
     /// The states that searches have built, for the next search.

@@ -15,7 +15,7 @@ use rulec_sema::normal::Normal;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Literals for which no common message was found.
+/// Literals (required truth values of predicates) for which no common message was found.
 pub(super) struct LiteralConflict {
     pub literals: Vec<AtomLiteral>,
     /// Whether it is proven that no message satisfies all of the literals.
@@ -36,7 +36,8 @@ impl BaseMessage<'_> {
     }
 }
 
-/// Searches for messages that satisfy literals. Caches the results for single values.
+/// Searches for messages that satisfy literals (required truth values of predicates). Caches the
+/// results for single values.
 pub(super) struct MessageTheory {
     pub values: ValueSearch,
     builder: MessageBuilder,
@@ -47,7 +48,8 @@ pub(super) struct MessageTheory {
 const MAX_COMBINATIONS: usize = 600;
 /// Steps to write the value of one path into a message.
 const STEPS_PER_PATH: usize = 10;
-/// Maximum number of candidate values of one path in these combinations.
+/// Maximum number of candidate values of one path (message field) in the combinations that are
+/// tried.
 const MAX_CHOICES: usize = 24;
 
 impl MessageTheory {
@@ -55,8 +57,9 @@ impl MessageTheory {
         MessageTheory { values: ValueSearch::new(program), builder: MessageBuilder::new(program) }
     }
 
-    /// Returns a message that satisfies all literals, each of a different atom. With a `base`, the
-    /// returned message differs from the base message only in the base's free paths.
+    /// Returns a message that satisfies all literals (required truth values), each of a different
+    /// predicate. With a `base`, the message differs from the base message only in the base's free
+    /// paths.
     pub fn find_message(
         &mut self,
         normal: &Normal,
@@ -91,7 +94,8 @@ impl MessageTheory {
         self.try_combinations(literals, &mut choices, base).ok_or_else(unproven)
     }
 
-    /// Groups the literals by their terms, in the order in which the terms first occur.
+    /// Groups the literals by their terms (the operands that are compared), in the order of the
+    /// terms' first occurrence.
     fn group_by_term(&self, literals: &[AtomLiteral]) -> Vec<(usize, Vec<AtomLiteral>)> {
         let mut by_term: Vec<(usize, Vec<AtomLiteral>)> = Vec::new();
         let mut indexes: HashMap<usize, usize> = HashMap::new();
@@ -106,8 +110,8 @@ impl MessageTheory {
         by_term
     }
 
-    /// Builds a message from the current candidate value of each path. `None` if the message does
-    /// not satisfy the literals.
+    /// Builds a message from the current candidate value of each path (message field). `None` if
+    /// the message does not satisfy the literals.
     fn build_message(
         &self,
         literals: &[AtomLiteral],
@@ -157,8 +161,8 @@ impl MessageTheory {
         None
     }
 
-    /// Returns for each path at most `max_values` candidate values of the path. The values satisfy
-    /// all literals that read only this path.
+    /// Returns for each path (message field) at most `max_values` candidate values. The values
+    /// satisfy all literals that read only this path.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -208,8 +212,9 @@ impl MessageTheory {
         Ok(choices)
     }
 
-    /// Returns at most `max_values` values of a path. The values satisfy the literals that read
-    /// only this path. `solved` has values of the terms that read only this path.
+    /// Returns at most `max_values` values of a path (message field). The values satisfy the
+    /// literals that read only this path. `solved` has values of the operands that read only this
+    /// path.
     fn valid_values(
         &self,
         normal: &Normal,
@@ -303,8 +308,8 @@ impl MessageTheory {
         self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
     }
 
-    /// True if a literal allows a text field only a finite number of texts. All of these texts were
-    /// tried before, so the conflict is proven.
+    /// True if a literal (a required truth value) allows a text field only a finite number of
+    /// texts. All of these texts were tried before, so the conflict is proven.
     fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
             let atom = &self.values.atoms.atoms[literal.atom];
@@ -335,7 +340,7 @@ impl MessageTheory {
     }
 }
 
-/// The candidate values of a path, and the index of the current value.
+/// The candidate values of a path (message field), and the index of the current value.
 struct PathChoices {
     path: usize,
     values: Vec<Json>,

@@ -26,7 +26,7 @@ pub(super) enum SolvedValue {
     Unknown,
 }
 
-/// Searches for values that satisfy literals. Caches the results.
+/// Searches for values that satisfy literals (required truth values of predicates). Caches results.
 pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
@@ -63,8 +63,8 @@ impl ValueSearch {
         }
     }
 
-    /// Reduces a set of literals that no value satisfies together to the literals that are needed
-    /// for this conflict.
+    /// Reduces a set of literals (required truth values) that no value satisfies together to the
+    /// literals that are needed for this conflict.
     pub fn minimise_conflict(
         &mut self,
         term: usize,
@@ -91,8 +91,8 @@ impl ValueSearch {
         literals
     }
 
-    /// Removes many literals at once from a conflict of many literals: first halves, then quarters,
-    /// and so on.
+    /// Removes needless literals from a conflict of many literals, many at once: first halves, then
+    /// quarters, and so on.
     fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {

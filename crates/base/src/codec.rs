@@ -27,8 +27,8 @@ pub trait Codec: Sized {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// A table of the compiled rules. The entries of a table are encoded as ids, and the decoder checks
-/// each id against the size of the table.
+/// A table of the compiled rules, such as the table of fields. References to entries are encoded as
+/// ids, and the decoder checks each id against the size of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexedTable {
     File,
@@ -80,7 +80,8 @@ pub struct EncodedParts {
 }
 
 impl EncodedParts {
-    /// Decodes the part at the byte range `range`. Returns an error if bytes of the part remain.
+    /// Decodes the part (a value that is decoded on demand) at the byte range `range`. Returns an
+    /// error if bytes of the part remain.
     pub fn decode_part<T: Codec>(&self, range: &Range<u32>) -> Result<T, DecodeError> {
         let mut reader = Reader { texts: None, ..Reader::new(self.bytes(range), self.counts) };
         let part = T::read(&mut reader)?;
@@ -116,8 +117,8 @@ impl Writer {
         self.bytes
     }
 
-    /// Returns the parts written before this call and removes them from the writer. `counts` are
-    /// the table sizes against which the decoder checks the ids in the parts.
+    /// Returns the parts (values that are decoded on demand) written before this call, and removes
+    /// them from the writer. `counts` are the table sizes against which the decoder checks ids.
     pub fn take_parts(&mut self, counts: TableCounts) -> EncodedParts {
         EncodedParts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }

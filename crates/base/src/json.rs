@@ -12,8 +12,8 @@
 //!   floats.
 //! * Text after the value is rejected: one text contains one message.
 //!
-//! [`DecimalPaths`] lists the places in a message where a number keeps all its digits. At such a
-//! place, a number that a float would round is returned as a JSON string of its digits.
+//! [`DecimalPaths`] lists the paths in a message at which rules read decimals. A number at such a
+//! path that a float would round is returned as a JSON string of its digits.
 //!
 //! Each error reports the position (line, column, byte), the path such as `ctx.items[2]`, and a
 //! remedy if there is one.
@@ -53,15 +53,16 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     parse_exact(text, DecimalPaths::none())
 }
 
-/// Reads one JSON value as [`parse`] does. Numbers at the given places keep their digits.
-pub fn parse_exact(text: &str, places: &DecimalPaths) -> Result<Value, JsonError> {
+/// Reads one JSON value as [`parse`] does, but keeps all digits of numbers at the given paths. A
+/// number that a float would round is returned as a string of its digits.
+pub fn parse_exact(text: &str, paths: &DecimalPaths) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
     }
     let mut state = ParseState { text, ..ParseState::default() };
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    ValueSeed { state: &mut state, depth: 0, places: Some(places).filter(|places| !places.is_empty()) }
+    ValueSeed { state: &mut state, depth: 0, paths: Some(paths).filter(|paths| !paths.is_empty()) }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
@@ -72,9 +73,10 @@ pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
     parse_object_exact(text, DecimalPaths::none())
 }
 
-/// Reads one JSON object as [`parse_object`] does. Numbers at the given places keep their digits.
-pub fn parse_object_exact(text: &str, places: &DecimalPaths) -> Result<Map<String, Value>, JsonError> {
-    match parse_exact(text, places)? {
+/// Reads one JSON object as [`parse_object`] does, but keeps all digits of numbers at the given
+/// paths, as [`parse_exact`] does.
+pub fn parse_object_exact(text: &str, paths: &DecimalPaths) -> Result<Map<String, Value>, JsonError> {
+    match parse_exact(text, paths)? {
         Value::Object(map) => Ok(map),
         other => Err(JsonError::not_an_object(text, &other)),
     }
@@ -90,13 +92,11 @@ pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError>
     parse_object_bytes_exact(bytes, DecimalPaths::none())
 }
 
-/// Reads one JSON object from UTF-8 bytes. Numbers at the given places keep their digits.
-pub fn parse_object_bytes_exact(
-    bytes: &[u8],
-    places: &DecimalPaths,
-) -> Result<Map<String, Value>, JsonError> {
+/// Reads one JSON object from UTF-8 bytes. Keeps all digits of numbers at the given paths, as
+/// [`parse_exact`] does.
+pub fn parse_object_bytes_exact(bytes: &[u8], paths: &DecimalPaths) -> Result<Map<String, Value>, JsonError> {
     let text = std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?;
-    parse_object_exact(text, places)
+    parse_object_exact(text, paths)
 }
 
 /// State of the parse, from which an error is built.
@@ -121,8 +121,9 @@ struct ParseState<'t> {
 }
 
 impl<'t> ParseState<'t> {
-    /// Returns the text of the number that was read last. The text is valid JSON up to this number.
-    /// Must be called only once for each number.
+    /// Consumes the text up to the number that was read last, and returns the number's text.
+    /// Precondition: the text is valid JSON up to this number. Must be called only once for each
+    /// number.
     fn take_last_number_text(&mut self) -> &'t str {
         let bytes = self.text.as_bytes();
         let (mut offset, mut found) = self.searched;
@@ -153,9 +154,9 @@ struct ValueSeed<'s, 't, 'p> {
     state: &'s mut ParseState<'t>,
     /// Number of lists and objects that contain the value.
     depth: usize,
-    /// The places at the value and inside it where numbers keep their digits; `None` if there are
-    /// none.
-    places: Option<&'p DecimalPaths>,
+    /// The paths, at the value and inside it, at which numbers keep all their digits; `None` if
+    /// there are none.
+    paths: Option<&'p DecimalPaths>,
 }
 
 impl ValueSeed<'_, '_, '_> {
@@ -206,7 +207,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         self.state.numbers += 1;
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
-        let keeps_digits = self.places.is_some_and(DecimalPaths::has_number);
+        let keeps_digits = self.paths.is_some_and(DecimalPaths::has_number);
         if is_negative_zero || keeps_digits {
             let number = self.state.take_last_number_text();
             if is_negative_zero && number == "-0" {
@@ -226,10 +227,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let depth = self.enter_nesting()?;
-        let places = self.places.and_then(DecimalPaths::elements);
+        let paths = self.paths.and_then(DecimalPaths::elements);
         let mut list = Vec::new();
         loop {
-            match access.next_element_seed(ValueSeed { state: self.state, depth, places }) {
+            match access.next_element_seed(ValueSeed { state: self.state, depth, paths }) {
                 Ok(Some(value)) => list.push(value),
                 Ok(None) => {
                     // The first push would give a `Vec` a capacity of four, which most short lists
@@ -265,8 +266,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
                     return Err(self.set_refusal(refusal));
                 }
                 Entry::Vacant(entry) => {
-                    let places = self.places.and_then(|places| places.field(entry.key()));
-                    match access.next_value_seed(ValueSeed { state: self.state, depth, places }) {
+                    let paths = self.paths.and_then(|paths| paths.field(entry.key()));
+                    match access.next_value_seed(ValueSeed { state: self.state, depth, paths }) {
                         Ok(value) => {
                             entry.insert(value);
                         }

@@ -96,8 +96,9 @@ pub(super) mod layout {
     };
 }
 
-/// Compiled function that searches a segment of a table. Its arguments are the machine and the
-/// position of the first route to try. The module `lower` documents how the result is encoded.
+/// Compiled function that searches a segment (a range of routes) of a table. Its arguments are the
+/// machine (the state of the decision) and the position of the first route to try. The module
+/// `lower` documents how the result is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentFn(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
@@ -204,7 +205,7 @@ impl std::fmt::Debug for JitCode {
 pub struct Machine<'a, M: Message<'a>> {
     /// Address of the values of the program's slots, 24 bytes each.
     pub(super) slots: *const Value<'a>,
-    /// The memo cells, stamped with the decision's epoch.
+    /// The memo cells (cached results). A cell is valid if it contains the number of the decision.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
     /// The value that the last call of the helper [`HelperTable::eval_block`] computed.
@@ -212,8 +213,8 @@ pub struct Machine<'a, M: Message<'a>> {
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
     pub(super) vm: LazyVm<'a, M>,
-    /// The cells of slots that are read at their first use; `None` if all slots were read before
-    /// the decision.
+    /// Memory for the slots (message fields) that are read at their first use; `None` if all slots
+    /// were read before the decision.
     pub(super) cells: Option<SlotCells<'a>>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
@@ -229,13 +230,14 @@ pub(super) struct SlotCells<'a> {
 /// message type. Test results are numbers as in [`Tri`]; booleans are 0 and 1.
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
-    /// Reads a slot into its cell. The returned number has no meaning.
+    /// Reads a slot (a message field) into the cell from which compiled code reads its value. The
+    /// returned number has no meaning.
     pub(super) read_slot: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a predicate with the VM, without memoization.
     pub(super) eval_test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a loop's condition over a list with the VM.
     pub(super) eval_loop: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Computes a value block with the VM, and returns the address of the value.
+    /// Runs a block of bytecode with the VM, and returns the address of the value that it computes.
     pub(super) eval_block: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
     /// Evaluates a text predicate on a slot's text without normalizing the text.
     pub(super) matches_text: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,

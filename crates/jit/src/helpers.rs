@@ -18,8 +18,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a> Machine<'a, SlotValues<'a>> {
-    /// Creates a machine over slot values that were read before. `slots` has a value for every
-    /// slot.
+    /// Creates a machine (the state of a decision by compiled code) over slot values that were read
+    /// before. Precondition: `slots` has a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
@@ -32,7 +32,8 @@ impl<'a> Machine<'a, SlotValues<'a>> {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Creates a machine over slots that are read at their first use.
+    /// Creates a machine (the state of a decision by compiled code) over slots that are read from
+    /// the message at their first use.
     #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, memory: DecisionMemory<'a>, message: M) -> Machine<'a, M> {
         let DecisionMemory { hosts, memo, vm, cells: storage, .. } = memory;

@@ -284,8 +284,8 @@ impl Ty {
         }
     }
 
-    /// Returns the positions of decimals inside values of this type. A JSON reader must keep all
-    /// digits of the numbers at these positions.
+    /// Returns the paths of decimals inside values of this type. A JSON reader must keep all digits
+    /// of the numbers at these paths.
     pub fn decimal_paths(&self) -> DecimalPaths {
         let mut places = DecimalPaths::default();
         if self.kinds.has(Kind::Decimal) {

@@ -234,7 +234,8 @@ pub struct Ranked<'c> {
     pub score: f64,
 }
 
-/// The result of [`Classifier::classify`].
+/// The result of [`Classifier::classify`]: the best intents with their scores, and the chosen
+/// intent if the classifier did not abstain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict<'c> {
     ranked: SmallVec<[Ranked<'c>; MAX_RANKED]>,
@@ -261,7 +262,7 @@ impl<'c> Verdict<'c> {
     }
 }
 
-/// A trained model. Immutable, so threads can share it.
+/// A trained intent classifier. Immutable, so threads can share it.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     ids: Vec<String>,

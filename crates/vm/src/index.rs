@@ -72,7 +72,8 @@ pub struct Index {
     /// Lookup of slots (fields that rules read) by field name; `None` unless some table looks up
     /// many slots.
     pub fields: Option<FieldLookup>,
-    /// For each literal id, the ids of the keys that a text with the literal provides.
+    /// For each literal id, the ids of the keys (facts that lead to routes) that a message has if
+    /// its text contains the literal.
     pub literal_keys: PackedLists,
     /// Total number of literal ids. A literal that is searched in two texts of the message has two
     /// ids.
@@ -111,15 +112,15 @@ pub struct SubjectIndex {
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
     pub first: u32,
-    /// Id of the attribute (tested value) that reads the same text with folded case; otherwise
-    /// [`SubjectIndex::NO_ATTRIBUTE`]. The scan folds the text, so it also determines the class of
-    /// the attribute's value.
+    /// Id of the attribute (a value that conditions test) whose value is the same text,
+    /// case-folded; [`SubjectIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
+    /// anyway, so it also determines the equivalence class of the attribute's value.
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether some literals decide a predicate only if the scanned form of the text equals the
-    /// text in the message.
-    pub asks_own: bool,
+    /// Whether a predicate must know if the scanned (normalized) text equals the text in the
+    /// message. Some literals decide a predicate only if the two are equal.
+    pub needs_unchanged_text: bool,
     /// Whether the text is scanned in a single form, which only folds case. Such a text is folded
     /// in the scan buffer and not cached.
     pub folds_in_place: bool,
@@ -136,10 +137,10 @@ impl SubjectIndex {
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
     /// True if the normalized text `prepared` equals the text in the message. Always false if
-    /// `asks_own` is false, because then no predicate needs the result.
+    /// `needs_unchanged_text` is false, because then no predicate needs the result.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
-        self.asks_own && form.mode.maps_single_chars() && prepared == text.as_bytes()
+        self.needs_unchanged_text && form.mode.maps_single_chars() && prepared == text.as_bytes()
     }
 }
 
@@ -176,7 +177,8 @@ pub struct TextForm {
     pub text: u32,
 }
 
-/// The index of one attribute: maps a value of the message to the keys whose routes may match.
+/// The index of one attribute (a value of the message that conditions test). Maps the value to its
+/// keys, the facts by which candidate routes are found.
 #[derive(Debug)]
 pub struct AttributeIndex {
     /// Operand that yields the value, usually a slot.
@@ -184,8 +186,8 @@ pub struct AttributeIndex {
     /// Form to which the value is normalized before the lookup, if it is a text.
     pub form: TextForm,
     pub classes: ValueClasses,
-    /// For each equivalence class of values, the ids of the keys that a value of the class
-    /// provides.
+    /// For each equivalence class (values that no test distinguishes), the ids of the keys that a
+    /// value of the class provides.
     pub keys: PackedLists,
     /// The texts that provide keys if the value is a list that contains the text, each with an id.
     pub elements: TextIds,
@@ -217,9 +219,10 @@ pub struct TableIndex {
     /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
     /// value finds keys.
     pub attributes: Vec<u32>,
-    /// Ids of the subjects and of the attributes that read a slot, grouped by slot. `Some` only if
-    /// the table has many of them; `subjects` and `attributes` then lack these ids. A message has
-    /// values for few slots, so a lookup reads the lists of these slots only.
+    /// For a table with many subjects (scanned texts) and attributes (looked-up values), their ids,
+    /// grouped by the slot (message field) that they read. `subjects` and `attributes` then lack
+    /// these ids. A message has values for few slots, so a lookup reads the lists of these slots
+    /// only. `None` for other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,

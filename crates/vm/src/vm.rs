@@ -45,7 +45,8 @@ pub use bindings::BindingSlots;
 pub use message::{JsonMessage, Message};
 pub use scratch::Scratch;
 
-/// The virtual machine during one decision; `M` is the source of the slot values.
+/// The virtual machine during one decision. `M` is the source of the values of slots (fields that
+/// rules read).
 pub struct Vm<'a, M> {
     chunk: &'a Chunk,
     pools: &'a Pools,
@@ -54,7 +55,8 @@ pub struct Vm<'a, M> {
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
-    /// Stamps of the cached values of blocks, which show whether a value is still valid.
+    /// For each code block whose value is cached, a stamp that shows whether the value is still
+    /// valid.
     cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
     /// all loops, and `last_element` is the last assigned id.
@@ -254,8 +256,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         result
     }
 
-    /// Runs condition and table blocks in a dispatch loop. If `ONE` is true, the loop also ends at
-    /// address `stop`, which is the end of a single route's code.
+    /// Runs code from address `start` on, and returns the result of the condition or table that the
+    /// code evaluates. If `ONE` is true, the run also ends at address `stop`, the end of a single
+    /// route's code.
     fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;

@@ -172,7 +172,8 @@ impl LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }
 
-    /// Returns the compiled expression, and compiles it on first use.
+    /// Returns the compiled expression, and compiles it on first use. `None` if it does not compile
+    /// after all; the caller then treats it as matching nothing.
     #[inline]
     pub fn compiled(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| compile_regex(&self.pattern, self.ignore_case).ok()).as_ref()

@@ -22,15 +22,15 @@ use std::mem::offset_of;
 /// uses. Larger blocks are computed by the VM, which caches their values for the decision.
 const MAX_INLINE_INSTRS: u32 = 48;
 
-/// Cranelift variables that hold the tag and the payload of one register of a value block.
+/// Cranelift variables that hold the tag (type) and the payload (data) of one bytecode register.
 #[derive(Clone, Copy)]
 struct RegisterVars {
     tag: Variable,
     bits: Variable,
 }
 
-/// Registers of a value block that were set, with the tags (types) that each may have at the
-/// current instruction.
+/// The bytecode registers that were set so far in a block, with the tags (types) that each may have
+/// at the current instruction.
 #[derive(Default)]
 struct RegisterState {
     /// The pair of variables of each register. The pair is the same on all control flow paths.
@@ -91,8 +91,8 @@ impl Body<'_, '_, '_> {
         self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
 
-    /// Emits inline code for a value block that has a size in [`inline_sizes`], and returns the
-    /// block's value.
+    /// Emits inline code for a block that computes a value, and returns the value. Precondition:
+    /// the block has a size in [`inline_sizes`].
     pub fn emit_value_block(&mut self, id: BlockId) -> Result<Scalar, JitError> {
         let code = self.lowering.code;
         let block = code.chunk().blocks.get(id as usize).copied();
@@ -238,7 +238,8 @@ impl Body<'_, '_, '_> {
         self.switch_to(next);
     }
 
-    /// Emits a call by which the VM computes a value block, and returns the value.
+    /// Emits a call by which the VM runs a block of bytecode, and returns the value that it
+    /// computes.
     fn emit_vm_eval(&mut self, block: BlockId) -> Scalar {
         let block = self.int_const(block.into());
         let address = self.emit_helper_call(offset_of!(AnyHelpers, eval_block), &[block]);

@@ -21,19 +21,21 @@ use std::mem::offset_of;
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
-/// The function that is being emitted.
+/// The machine-code function that is being emitted.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     /// The builder of the function.
     pub b: FunctionBuilder<'b>,
-    /// The address of the machine, which is the first parameter of the function.
+    /// The address of the machine (the state of the decision), which is the function's first
+    /// parameter.
     pub machine: Value,
     slots: SlotsAddress,
-    /// Signatures of helpers, indexed by the number of arguments after the machine.
+    /// Signatures of helpers (Rust functions that compiled code calls), indexed by the number of
+    /// arguments after the machine.
     signatures: [Option<SigRef>; 4],
 }
 
-/// Where the emitted function keeps the address of the slot cells.
+/// Where the emitted function keeps the address of the slot cells (the values of message fields).
 #[derive(Clone, Copy)]
 enum SlotsAddress {
     /// The address is in this value of the function.
@@ -206,8 +208,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         )
     }
 
-    /// Emits a call of the helper with the given offset in the table. The arguments are the machine
-    /// and `args`, which are integers.
+    /// Emits a call of the helper (a Rust function) with the given offset in the table of helpers.
+    /// The arguments are the machine and `args`, which are integers.
     pub fn emit_helper_call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,

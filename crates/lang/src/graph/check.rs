@@ -43,17 +43,19 @@ pub enum FindingKind {
     MissingTarget,
     /// A parallel node is a direct child of a parallel node.
     NestedParallel,
-    /// No edge of a cycle is declared a loop-back, so each node of the cycle waits for another.
+    /// No edge of a cycle is declared a loop-back (an edge that no node waits for), so each node of
+    /// the cycle waits for another.
     CycleWithoutLoopBack,
     /// A loop has no exit: it has only one next node, or only loop-backs.
     LoopWithoutExit,
-    /// A join has an incoming edge that can never deliver an input.
+    /// A join (a node that waits for several inputs) has an incoming edge that can never deliver
+    /// one.
     JoinNeverFills,
-    /// A join waits for several branches, of which only one can run.
+    /// A join (a node that waits for several inputs) waits for branches of which only one can run.
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so no join waits for the output.
+    /// A route names a node that is not among the next nodes, so no node waits for this output.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
@@ -61,9 +63,11 @@ pub enum FindingKind {
     EmptyParallel,
     /// A parallel node has a router; the router is never called.
     IdleRouter,
-    /// A loop-back leads to a node from which no path leads back to the loop-back's source.
+    /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
+    /// to the source of the loop-back.
     LoopBackOutsideLoop,
-    /// One route declares an edge a loop-back, and another route does not.
+    /// One route declares an edge a loop-back (an edge back to an earlier node), and another route
+    /// does not.
     MixedLoopBack,
 }
 
@@ -205,8 +209,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks a graph whose incoming edges were set by `set_incoming_edges`. `start` is the index of
-/// the start node.
+/// Checks a workflow graph and returns its faults. Precondition: `set_incoming_edges` has set the
+/// incoming edges of its nodes. `start` is the index of the start node.
 pub fn check_graph(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();

@@ -123,8 +123,8 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Emits the items that the users of a part (a condition, predicate or value) refer to: a
-    /// block, a predicate, or a loop.
+    /// Adds a part (a condition, predicate or value) to the chunk in the form to which its users
+    /// refer. The form is a code block, a predicate or a loop.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -249,8 +249,8 @@ impl Lowering<'_> {
             self.chunk.shared.push(SharedCondition { block, memo });
             self.shared.insert(cond, shared);
             if memo {
-                // Forget the block, so that loops and values also use the memoized result. They
-                // would otherwise run the block again.
+                // Remove the block from the map, so that loops and values use the memoized result
+                // instead of running the block again.
                 self.cond_blocks.remove(&cond);
             }
         }

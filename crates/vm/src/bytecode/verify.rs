@@ -63,7 +63,7 @@ impl VerifyError {
     }
 }
 
-/// A location in the bytecode.
+/// A location in the bytecode, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BytecodeLocation {
     #[error("instruction {0}")]
@@ -74,7 +74,8 @@ pub enum BytecodeLocation {
     Entry(&'static str, usize),
 }
 
-/// Verifies a chunk.
+/// Checks every property of a chunk (stored bytecode) that the VM relies on. The error names the
+/// first violation.
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.verify_data()?;

@@ -34,8 +34,9 @@ const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
-/// Assumed probability that a bitmap column is read. A column is not read if earlier columns
-/// already exclude all routes.
+/// Assumed probability that a column of a bitmap (the bits for one tested value) is read. A column
+/// is not read if earlier columns already exclude all routes.
+///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
@@ -67,8 +68,8 @@ impl RouteAccess {
         if let RouteAccess::Keys(key_choice) = self { key_choice } else { &[] }
     }
 
-    /// Returns the attributes whose bitmap columns are read for the route. The same attribute may
-    /// occur several times.
+    /// Returns the attributes (tested values) whose bitmap columns are read for the route. The same
+    /// attribute may occur several times.
     fn bitmap_attributes(&self) -> impl Iterator<Item = u32> {
         let bitmap_alternatives =
             if let RouteAccess::Bits(alternatives) = self { &alternatives[..] } else { &[] };
@@ -76,13 +77,15 @@ impl RouteAccess {
     }
 }
 
-/// Selection of an access path for each route of a rule set.
+/// Selects for each route of a rule set how it is found: by keys, by a bitmap index, or not by the
+/// index at all.
 pub(super) struct AccessSelection<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     sets: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
-    /// For each set of atoms, the number of key choices of routes in which the set occurs.
+    /// For each set of atoms (facts about a message), the number of key choices of routes in which
+    /// the set occurs.
     set_uses: Vec<u32>,
 }
 
@@ -114,8 +117,8 @@ impl<'n> AccessSelection<'n> {
         selected.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Avoids the lookup of attributes that only few routes need. These routes get another access
-    /// path if the total cost is then lower.
+    /// Avoids the lookup of attributes (message values) that only few routes need. These routes get
+    /// another access path if the total cost is then lower.
     fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());
@@ -174,8 +177,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the attributes that are looked up for a choice of keys. The same attribute may occur
-    /// several times.
+    /// Returns the attributes (message values) that must be looked up to find these keys. The same
+    /// attribute may occur several times.
     fn looked_up_attributes(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
         key_choice.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Class(value, _) | IndexAtom::Element(value, _) => Some(*value),
@@ -183,10 +186,10 @@ impl<'n> AccessSelection<'n> {
         })
     }
 
-    /// Returns the subjects whose texts are scanned for a choice of keys. The same subject may
-    /// occur several times.
-    fn scanned_subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
-        way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
+    /// Returns the subjects (message texts) that must be scanned to find these keys. The same
+    /// subject may occur several times.
+    fn scanned_subjects(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
+        key_choice.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Literal(subject, _) => Some(*subject),
             IndexAtom::Class(..) | IndexAtom::Element(..) => None,
         })
@@ -229,8 +232,9 @@ impl<'n> AccessSelection<'n> {
         key_choice.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
-    /// Returns the estimated cost of a choice of keys, a sum over its sets of atoms. The cost of a
-    /// set is its probability times the number of routes that could use the set.
+    /// Returns the estimated cost of a choice of keys, a sum over its sets of atoms (facts about a
+    /// message). The cost of a set is its probability times the number of routes that could use the
+    /// set.
     fn key_cost(&self, key_choice: &KeyChoice) -> f64 {
         let set_cost =
             |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.set_uses[*set as usize]);
@@ -276,8 +280,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the estimated fraction of messages that are within the value ranges of at least one
-    /// alternative.
+    /// Returns the estimated fraction of messages for which a condition may be true. These messages
+    /// are within the value ranges of at least one alternative of the condition.
     fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
         let attribute_share = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;

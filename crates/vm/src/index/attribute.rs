@@ -126,8 +126,8 @@ impl SimpleTest {
     }
 }
 
-/// Id of an equivalence class of an attribute's values. The fixed classes below have the lowest
-/// ids, followed by the classes of texts, followed by the classes of numbers.
+/// Id of an equivalence class: a group of an attribute's values that no test distinguishes. The
+/// fixed classes below have the lowest ids, followed by the classes of texts, then of numbers.
 pub type ClassId = u32;
 
 /// The class of a missing value.
@@ -163,8 +163,8 @@ struct FloatBuckets {
     scale: f64,
     /// Index of the last bucket, as a float, so that it can be compared without a conversion.
     last: f64,
-    /// For each bucket, the index in `values` of its first value. A last element has the number of
-    /// all values.
+    /// For each bucket, the index in `values` of its first value. One more entry at the end is the
+    /// number of all values.
     starts: Box<[u32]>,
 }
 

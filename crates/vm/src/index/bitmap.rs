@@ -17,13 +17,14 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     /// For each bit, the rank of its route (the position in the table). A route whose condition is
-    /// split into alternatives has several bits. Without blocks, the ranks ascend. With blocks, all
-    /// ranks of a block are less than the ranks of the next block, but the ranks within a block are
-    /// unordered.
+    /// split into alternatives has several bits.
+    ///
+    /// The ranks ascend if `blocks` is empty. Otherwise the routes are reordered within blocks of
+    /// `BLOCK_ROUTES` bits. All ranks of a block are less than the ranks of the next block.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
-    /// For each block, the lowest rank of its routes. Empty if the routes were not sorted within
-    /// blocks.
+    /// For each block (a group of bits within which the routes are reordered), the lowest rank of
+    /// its routes. Empty if the routes are in the order of their ranks.
     pub blocks: Vec<u32>,
 }
 
@@ -39,9 +40,9 @@ pub struct Column {
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
-    /// Summary of the rows, which shows the chunks that contain no candidate. Each row has one word
-    /// per block, with one bit per chunk of words. The bit is set if any bit of the chunk is set.
-    /// Empty if there are no blocks.
+    /// Summary of the rows, by which a lookup skips words without candidates. Each row has one
+    /// summary word per block of `BLOCK_ROUTES` routes. A bit of this word is set if any bit of the
+    /// corresponding chunk (`CHUNK_WORDS` words of the row) is set. Empty if there are no blocks.
     chunks: Vec<u64>,
 }
 
@@ -49,20 +50,26 @@ pub struct Column {
 /// their neighbours. In measurements, more rows ruled out no further route.
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_COLUMN_ROWS: usize = 256;
-/// An attribute gets a column if at least one in this number of routes tests the attribute.
+/// An attribute (a tested value) gets a column (bits in the index) if at least one in this number
+/// of routes tests it.
 const MIN_COLUMN_ROUTE_SHARE: usize = 50;
 /// Maximum number of columns; more would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
-/// Number of routes in a block, chosen so that one word has a bit for each chunk of a row's block.
+/// Number of routes in a block, within which routes may be reordered. In the summary of a row, each
+/// block has one 64-bit word, with one bit per chunk of [`CHUNK_WORDS`] words.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
-/// Minimum number of routes for which a bitmap sorts its routes. With fewer routes, most chunks
-/// contain a candidate in any order.
+/// Minimum number of routes for which a bitmap reorders routes, so that similar routes are
+/// adjacent. With fewer routes, most chunks (groups of words) contain a candidate in any order.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if an average route is included in at most one of this number of rows.
-/// Only then do few routes of a block remain as candidates.
+/// Routes are sorted only if an average route has its bit set in at most one of this number of
+/// rows. A row covers a range of values. If more bits are set, many routes of a block remain
+/// candidates in any order.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
 
@@ -95,7 +102,7 @@ impl Bitmap {
     }
 
     /// Returns the sort key of a route: the column in which the fewest rows include the route, and
-    /// the first and last of these rows.
+    /// the first and last of these rows. A column has the bits of one attribute.
     fn sort_key(&self, ranges: &ValueRanges) -> SortKey {
         let attribute_sort_key = |(attribute, ranges): &(u32, ClassRanges)| {
             let column_index = self.columns.iter().position(|column| column.attribute == *attribute)?;
@@ -239,8 +246,8 @@ impl Column {
         self.chunks = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers a class: one word per block. `blocks` is the
-    /// number of blocks.
+    /// Returns the summary of the row that covers a class: one word per block, in which a set bit
+    /// marks words with candidates. `blocks` is the number of blocks.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
@@ -256,7 +263,7 @@ impl Column {
         }
     }
 
-    /// Returns the bits of the row that covers a class, one per route.
+    /// Returns the bits of the row that covers an equivalence class of values, one bit per route.
     #[inline]
     pub fn row_bits(&self, class: ClassId, words: usize) -> &[u64] {
         let row = self.row_index(class);
@@ -305,8 +312,8 @@ mod tests {
         assert_eq!(row_of_each_class(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
-    /// Tens of thousands of routes are sorted within blocks, so that few chunks contain a candidate
-    /// for a message.
+    /// A bitmap of tens of thousands of routes places similar routes next to each other. So the
+    /// candidates of a message lie in few chunks (groups of words), and a lookup skips the others.
     #[test]
     fn sorted_routes_leave_few_candidate_chunks() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;

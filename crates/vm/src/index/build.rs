@@ -38,7 +38,7 @@ pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
     assemble_index(&builder, tables, keys)
 }
 
-/// Assigns an id to each key that a route uses.
+/// Assigns an id to each key (a fact that a message must have) that a route uses.
 #[derive(Default)]
 struct KeyIds {
     keys: Vec<IndexKey>,
@@ -69,8 +69,8 @@ impl<'n> IndexBuilder<'n> {
         let mut indexed = 0.0;
         for ((rank, route), access) in (0..).zip(routes).zip(self.accesses.table_access_paths(routes)) {
             match access {
-                RouteAccess::Keys(way) => {
-                    for set in way {
+                RouteAccess::Keys(key_choice) => {
+                    for set in key_choice {
                         let next_id = keys.keys.len() as u32;
                         let key = *keys.ids.entry((table, set)).or_insert(next_id);
                         if key == next_id {
@@ -146,8 +146,9 @@ impl<'n> IndexBuilder<'n> {
         }
     }
 
-    /// Returns the two most selective guards for the value ranges of a route. The attribute
-    /// `tested_attribute` gets no guard, because the route's key already tests this attribute.
+    /// Returns the two most selective guards for the value ranges of a route. A guard is a range of
+    /// classes in which an attribute's value must be. The attribute `tested_attribute` gets no
+    /// guard, because the route's key already tests this attribute.
     fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
         let mut best_guards = [(1.0, Guard::ALWAYS); 2];
         for (attribute, ranges) in
@@ -253,13 +254,13 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     }
 }
 
-/// Sets the flags of the subjects (scanned texts). `asks_own` is set if a predicate depends on it.
-/// `folds_in_place` is set if the scan only folds the case of the text. Such a subject also gets
-/// the attribute that reads the same folded text.
+/// Sets the flags of the subjects (scanned texts). `needs_unchanged_text` is set if a predicate
+/// depends on whether the scanned text equals the message's text. `folds_in_place` is set if the
+/// scan only folds case. Such a subject also gets the attribute that reads the same folded text.
 fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
-            subject.asks_own = true;
+            subject.needs_unchanged_text = true;
         }
     }
     for subject in subjects {
@@ -310,7 +311,7 @@ fn build_subject_index(
         starts: edges(Anchor::Start),
         ends: edges(Anchor::End),
         first,
-        asks_own: false,
+        needs_unchanged_text: false,
         folds_in_place: false,
         attribute: SubjectIndex::NO_ATTRIBUTE,
     }

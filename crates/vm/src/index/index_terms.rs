@@ -16,7 +16,7 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use rulec_sema::normal::Normal;
 
-/// Id of a distinct set of atoms.
+/// Id of a distinct set of atoms (facts about a message).
 pub type SetId = u32;
 
 /// A fact that can be looked up in a message, such as a literal in a text.
@@ -75,8 +75,8 @@ pub struct DecidingLiterals {
     /// Literal ids, in groups. If the predicate is true, the text contains at least one literal of
     /// each group. [`LAST_IN_GROUP`] marks the last id of each group.
     pub numbers: Vec<u32>,
-    /// Whether the predicate is true for every normalized text that contains a literal of each
-    /// group. The text is normalized for the predicate's text mode.
+    /// Whether the literals are sufficient, not only necessary. If true, the predicate is true for
+    /// every normalized text that contains at least one literal of each group.
     pub exact: bool,
     /// Whether the predicate's text mode leaves all texts unchanged.
     pub plain: bool,
@@ -224,7 +224,7 @@ impl<'c> IndexAtoms<'c> {
         names
     }
 
-    /// Returns, for each subject, its literals with their anchors, indexed by literal id.
+    /// Returns, for each scanned text, its literals with their anchors, indexed by literal id.
     pub fn literals_by_subject(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut literals_by_id = Vec::new();
         for subject in &self.subjects {
@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the simple test that is equivalent to a predicate, and its attribute id. `None` if
-    /// there is no such test.
+    /// Returns the simple test that is equivalent to a predicate, and its attribute id; `None` if
+    /// there is none. A simple test depends only on the equivalence class of one value.
     pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }
@@ -402,8 +402,8 @@ impl<'c> IndexAtoms<'c> {
             })
     }
 
-    /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords
-    /// in `Chunk::keywords`.
+    /// Returns the sets of atoms (facts about a message) that a text predicate requires. `id` is
+    /// the index of its keywords in `Chunk::keywords`.
     fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];

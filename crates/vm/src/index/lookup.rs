@@ -30,8 +30,8 @@ pub trait RouteVerifier<'a> {
 
     fn slot_ref(&mut self, slot: SlotId) -> &Value<'a>;
 
-    /// Reads slots by iterating over the fields of the message. Appends the ids of slots that have
-    /// a value to `into`.
+    /// Reads slots (fields that rules read) by iterating over the fields of the message. Appends
+    /// the ids of slots that have a value to `into`.
     fn read_present_slots(&mut self, fields: &FieldLookup, into: &mut Vec<u32>);
 
     fn prepared_texts(&mut self) -> &mut PreparedTexts;
@@ -201,7 +201,8 @@ impl<'a> Lookup<'a> {
         self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best_hit)
     }
 
-    /// Returns the posting lists of those keys that belong to the table.
+    /// Returns the posting lists (routes that have a key in common) of those keys that belong to
+    /// the table.
     #[inline]
     fn posting_lists<'k>(
         &self,
@@ -240,7 +241,8 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True if no guard of a posting excludes its route.
+    /// True if the message passes all guards of a posting. A guard requires that a value's
+    /// equivalence class is within a range.
     #[inline]
     fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
@@ -288,8 +290,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Implements `visit_bitmap_candidates` for a bitmap without blocks. The number of words in a
-    /// row is a multiple of `N`.
+    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are in the order of their
+    /// ranks. The number of words in a row is a multiple of `N`.
     #[inline]
     fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
         &self,
@@ -351,7 +353,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are sorted within blocks.
+    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are reordered within blocks.
     #[inline(never)]
     fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,

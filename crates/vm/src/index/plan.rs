@@ -167,8 +167,8 @@ impl PlanWriter<'_> {
         ShownExpr { writer: self, expr: operand }.to_string()
     }
 
-    fn key_messages(&self, way: &[u32]) -> Vec<Message> {
-        let mut atoms: Vec<&IndexAtom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
+    fn key_messages(&self, key_choice: &[u32]) -> Vec<Message> {
+        let mut atoms: Vec<&IndexAtom> = key_choice.iter().flat_map(|set| self.sets[*set as usize]).collect();
         atoms.sort_unstable();
         atoms.dedup();
         // An operand that may be a text or a list has literal and element keys for the same words.

@@ -147,7 +147,7 @@ fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
         Some((shortest_len(&best_prefilter.literals), best_prefilter.literals.len()))
     };
     match (best_size(&unfolded), best_size(&folded)) {
-        // Folding texts costs time, which only more selective literals are worth.
+        // Folding a text costs time, so folded literals are used only if they are more selective.
         (Some((length, count)), Some((other, others))) if length >= other && count <= others => unfolded,
         (_, Some(_)) => folded,
         _ => unfolded,

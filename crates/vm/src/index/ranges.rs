@@ -11,12 +11,12 @@ use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
-/// Ascending ranges of classes for which a condition may be true. The end of each range is
-/// exclusive.
+/// Ascending ranges of a value's equivalence classes for which a condition may be true. The end of
+/// each range is exclusive.
 pub type ClassRanges = Vec<(ClassId, ClassId)>;
 
-/// For each attribute that restricts a condition, the ranges of classes for which the condition may
-/// be true. An attribute occurs at most once.
+/// For each attribute (tested value) that restricts a condition, the ranges of classes for which
+/// the condition may be true. An attribute occurs at most once.
 pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` whose operands become separate alternatives.
@@ -25,7 +25,8 @@ const MAX_ALTERNATIVES: usize = 4;
 /// no attribute, because its texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
-/// Computes the value ranges of conditions, and caches them.
+/// Computes and caches value ranges: for each tested value, the ranges for which a condition may be
+/// true.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
@@ -85,7 +86,8 @@ impl<'n> RangeAnalysis<'n> {
         is_splittable.then_some(disjuncts)
     }
 
-    /// Returns the value ranges of the conjunction of the given conditions.
+    /// Returns, for each tested value, the ranges for which all of the given conditions may be
+    /// true.
     fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
         let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
         for part in all {

@@ -19,7 +19,7 @@ const MAX_LINEAR_KEYS: usize = 16;
 /// Measured in benches/notes/json-reading.md, "Experiments".
 const MAX_KEY_PREDICTIONS: usize = 4;
 
-/// The values of a message's slots.
+/// The values of a message's slots (the fields that rules read).
 #[derive(Clone, Copy, Debug)]
 pub struct SlotValues<'a> {
     /// The values in the order of the program's slots. Slots beyond the end of the slice are
@@ -44,11 +44,11 @@ pub struct SlotFiller<'a> {
     pub(super) bump: &'a Bump,
     pub(super) values: Vec<Value<'a>>,
     satisfies_contract: bool,
-    /// Keys of the objects that are currently being read. Contains only keys that match no path of
-    /// the plan.
+    /// Keys of the objects that are currently being read, to find duplicate keys. Contains only
+    /// keys that neither the rules nor the input contract refer to.
     keys: SmallVec<[&'a str; 32]>,
-    /// One bit for each path of the plan: whether the message already has a value at the path. Used
-    /// to find duplicate keys.
+    /// One bit for each path (sequence of keys) of the plan: whether the message already has a
+    /// value at the path. Used to find duplicate keys.
     pub seen: Vec<u64>,
     /// Order of the keys in the last message, used to predict the next key. There are two entries
     /// for each path. In the last message, the first entry was the first child of the path, and the

@@ -33,7 +33,8 @@ pub struct InputPlan {
     declared: bool,
 }
 
-/// One path of the plan: what to do with the value at this path.
+/// How to read the value at one path (sequence of keys) of a message: the slots that store the
+/// value, and the checks of the contract.
 #[derive(Debug)]
 pub(super) struct PlanNode {
     /// Last key of the node's path.
@@ -267,7 +268,7 @@ impl InputPlan {
         self.slots
     }
 
-    /// Returns a path's node; `None` for `NO_PATH`.
+    /// Returns how to read the value at a path; `None` for `NO_PATH` (a value that can be skipped).
     #[inline]
     pub(super) fn node(&self, node: u32) -> Option<&PlanNode> {
         self.nodes.get(node as usize)

@@ -103,8 +103,9 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Reads the string whose opening quote is at the cursor. The result is borrowed from the text
-    /// if the string has no escapes; otherwise it is in the arena `bump`.
+    /// Reads the string whose opening quote is at the cursor; `None` if it is not valid JSON. The
+    /// result is borrowed from the text if the string has no escapes; otherwise it is in the arena
+    /// `bump`.
     #[inline]
     pub fn read_string(&mut self, bump: &'a Bump) -> Option<&'a str> {
         self.offset += 1;
@@ -119,7 +120,7 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Skips the string whose opening quote is at the cursor.
+    /// Skips the string whose opening quote is at the cursor; `None` if it is not valid JSON.
     #[inline]
     pub fn skip_string(&mut self) -> Option<()> {
         self.offset += 1;
@@ -152,7 +153,7 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Decodes the escape sequence at the cursor.
+    /// Decodes the escape sequence at the cursor; `None` if it is invalid.
     fn decode_escape(&mut self) -> Option<char> {
         let escape = *self.text.as_bytes().get(self.offset + 1)?;
         self.offset += 2;
@@ -232,7 +233,8 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Reads the number at the cursor. [`Value::from_json`] gives the same value.
+    /// Reads the number at the cursor, with the same result as [`Value::from_json`]; `None` if the
+    /// number is invalid or out of range.
     #[inline]
     pub fn read_number(&mut self) -> Option<Value<'a>> {
         let start = self.offset;

@@ -52,7 +52,8 @@ struct JsonReader<'f, 'a> {
 
 impl<'a> JsonReader<'_, 'a> {
     /// Reads the next value. `depth` is the number of lists and objects around the value. Returns 1
-    /// if the contract requires this field in its object, else 0.
+    /// if the contract requires this field in its object, else 0. `None` if the text is invalid, or
+    /// must be read into a JSON tree.
     #[inline(always)]
     fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
         match self.cursor.peek_token()? {
@@ -94,7 +95,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(self.fill.put_unread(node, kind))
     }
 
-    /// Reads the object at the cursor, whose path is `node`.
+    /// Reads the object at the cursor, whose path is `node`. `None` if the text is invalid, or must
+    /// be read into a JSON tree.
     fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
         if !self.enter_nonempty(b'}', depth)? {
             self.fill.end_object(node, 0);
@@ -150,7 +152,7 @@ impl<'a> JsonReader<'_, 'a> {
         Some(key)
     }
 
-    /// Reads a number or a word such as `true`.
+    /// Reads a number or a word such as `true`; `None` if there is no valid one.
     #[inline]
     fn read_scalar(&mut self) -> Option<Value<'a>> {
         let (word, value) = match self.cursor.peek_byte()? {
@@ -234,7 +236,7 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Skips the comma after an element, or the closing bracket `close`. Returns true after a
-    /// comma, false after the bracket.
+    /// comma, false after the bracket, `None` at anything else.
     #[inline(always)]
     fn continues(&mut self, close: u8) -> Option<bool> {
         let next = self.cursor.peek_token()?;

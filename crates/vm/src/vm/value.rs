@@ -1,4 +1,4 @@
-//! Operands, and the dispatch loop of value blocks.
+//! Values of operands, and the dispatch loop of the code blocks that compute values.
 
 use super::scratch::CachedValue;
 use super::{Message, Vm};
@@ -40,8 +40,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(level as usize).copied().unwrap_or(Value::Missing)
     }
 
-    /// Returns the value of a value block. Does not run the block if its value is cached and still
-    /// valid.
+    /// Returns the value that a code block computes. Does not run the block if its value is cached
+    /// and still valid.
     pub fn eval_block(&mut self, id: BlockId) -> Value<'a> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
@@ -76,7 +76,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
     }
 
-    /// Runs a value block: the dispatch loop.
+    /// Runs a code block that computes a value: the dispatch loop.
     fn run_value_block(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;

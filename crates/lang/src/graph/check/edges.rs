@@ -9,7 +9,7 @@ use petgraph::visit::{Bfs, Dfs, EdgeFiltered};
 use std::collections::{HashMap, HashSet};
 use std::iter::successors;
 
-/// Whether an edge of the graph is a loop-back.
+/// Whether an edge of the graph is a loop-back, an edge to an earlier node that no join waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EdgeKind {
     Forward,
@@ -143,8 +143,8 @@ impl<'s> Graph<'s> {
         cycles.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
     }
 
-    /// Returns the nodes that are reachable from the sources without a loop-back. The sources are
-    /// included.
+    /// Returns the nodes that are reachable from the sources without a loop-back (an edge to an
+    /// earlier node). The sources are included.
     pub(super) fn reachable_by_forward_edges(&self, sources: &[usize]) -> HashSet<usize> {
         let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == EdgeKind::Forward);
         let mut reachable = HashSet::new();

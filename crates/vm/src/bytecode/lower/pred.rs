@@ -13,8 +13,8 @@ use rulec_sema::normal::{ExprId, NConst, NExpr, Part, TestKind};
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// Adds a placeholder to the chunk for every predicate. A predicate thus has the same index
-    /// there as in the normal form.
+    /// Adds a placeholder to the chunk for every predicate, so that a predicate has the same index
+    /// in the chunk and in the normal form.
     pub(super) fn reserve_preds(&mut self) {
         self.chunk.preds = self.normal.preds.iter().map(|pred| placeholder_pred(pred.ask)).collect();
     }
@@ -133,7 +133,8 @@ impl Lowering<'_> {
     }
 
     /// Returns the check of a text predicate, and the operand that it tests. The check is
-    /// `PredCheck::Generic` if the keywords are not constant, or the quantity is `none`.
+    /// `PredCheck::Generic` if the keywords are not constant, or the operator's quantity is `none`
+    /// (as opposed to `any` or `all`).
     fn text_check(
         &mut self,
         op: Op,

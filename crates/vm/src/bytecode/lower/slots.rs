@@ -12,7 +12,8 @@ use rulec_sema::hir::{Program, Slot};
 /// begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
-/// Use of a message object. The object contains slots, directly or in nested objects.
+/// Counts how many slots (fields that rules read) an object of the message contains, directly or in
+/// nested objects.
 struct ObjectUse {
     /// Number of slots in the object.
     users: u32,

@@ -84,8 +84,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans the text of a subject for literals, and appends the keys that the found literals
-    /// provide to `hits`.
+    /// Scans a subject (a text of the message) for literals, and appends the keys that the found
+    /// literals provide to `hits`.
     fn scan_subject<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else {
             return broken_invariant!("a subject to scan is in the index");
@@ -151,8 +151,8 @@ impl<'a> Lookup<'a> {
         flags
     }
 
-    /// Records the class of the attribute that reads this folded text. The text need not be folded
-    /// again for the attribute.
+    /// Records the equivalence class of the attribute whose value is this case-folded text. The
+    /// scan has folded the text anyway, so the attribute need not fold it again.
     #[inline(always)]
     fn record_class(&self, attribute: u32, folded: &[u8]) {
         if let Some(cell) = self.buffers.classes.get(attribute as usize)

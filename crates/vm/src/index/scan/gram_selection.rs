@@ -12,9 +12,10 @@ use std::ops::Range;
 /// Number of bytes at the end of a literal in which grams are considered. At the start, twice this
 /// number of bytes is considered.
 const EDGE_BYTES: usize = 32;
-/// Cost of a text position that passes the first stage only because of a new gram. The unit is the
-/// cost of a position that passes the filter. The first stage is cheaper, but its cost is paid for
-/// every text, and literals that are added later may reuse the same positions.
+/// Cost of a text position that passes the first stage (the probe table) only because of a new
+/// gram. The unit is the cost of a position that passes the second stage (the filter). The first
+/// stage is cheaper, but its cost is paid for every text, and literals that are added later may
+/// reuse the same positions.
 const NEW_PROBE_COST: f32 = 30.0;
 /// Number of the cheapest choices that are compared further, by the number of literals that already
 /// share their grams.

@@ -70,8 +70,9 @@ fn hash_slot(four: u32, size: usize) -> usize {
 }
 
 impl ProbeTable {
-    /// Returns the maximum distance between probes at which all literals of at least `shortest`
-    /// bytes are found. The grams of these literals must have at least three bytes.
+    /// Returns the maximum distance between probed positions of a text at which no literal of at
+    /// least `shortest` bytes is missed. With a distance of `n`, a literal needs `n` consecutive
+    /// grams (sequences of at least three bytes).
     pub fn step_for_length(shortest: usize) -> usize {
         match shortest {
             0..=3 => 1,
@@ -88,7 +89,7 @@ impl ProbeTable {
     }
 
     /// Creates an empty table for literals of the given lengths. Each literal gets `step`
-    /// consecutive grams.
+    /// consecutive grams (short byte sequences), where `step` is the distance between probes.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
         let entry_count = |length: usize| if length < step + 3 { ENTRIES_PER_THREE_BYTE_GRAM } else { 1 };
         let table_size = match step * lengths.map(entry_count).sum::<usize>() {
