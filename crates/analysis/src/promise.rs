@@ -26,7 +26,7 @@ struct RequiredField {
     slot: SlotId,
     /// The length of the path to the nearest optional record around the field. The field may be
     /// missing if this record is missing. Zero if there is no optional record around the field.
-    optional_record: usize,
+    optional_record_len: usize,
 }
 
 impl<'p> InputRequirements<'p> {
@@ -36,8 +36,8 @@ impl<'p> InputRequirements<'p> {
         let record = program.input.as_ref()?;
         let slots = program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
         let promised = slots.filter_map(|(index, slot)| {
-            let optional_record = optional_record_around(record, &slot.path)?;
-            Some(RequiredField { slot: SlotId(index as u32), optional_record })
+            let optional_record_len = optional_record_around(record, &slot.path)?;
+            Some(RequiredField { slot: SlotId(index as u32), optional_record_len })
         });
         let fields = promised.collect();
         Some(InputRequirements { program, record, fields })
@@ -63,7 +63,7 @@ impl<'p> InputRequirements<'p> {
         let value_at =
             |path: &[Arc<str>]| path.iter().fold(Value::from_json(message), |value, key| value.field(key));
         let is_record_missing =
-            field.optional_record > 0 && value_at(&slot.path[..field.optional_record]).is_missing();
+            field.optional_record_len > 0 && value_at(&slot.path[..field.optional_record_len]).is_missing();
         is_record_missing || !slot.read(value_at(&slot.path)).is_missing()
     }
 
@@ -71,7 +71,7 @@ impl<'p> InputRequirements<'p> {
     /// field, the condition is also true if all fields of this record are missing.
     fn build_field_satisfied(&self, builder: &mut NormalBuilder<'_>, field: &RequiredField) -> CondId {
         let is_present = build_slot_present(builder, field.slot);
-        let record = &self.program.slots[field.slot.index()].path[..field.optional_record];
+        let record = &self.program.slots[field.slot.index()].path[..field.optional_record_len];
         if record.is_empty() {
             return is_present;
         }
@@ -96,14 +96,14 @@ fn build_slot_present(builder: &mut NormalBuilder<'_>, slot: SlotId) -> CondId {
 /// Returns the length of the path to the nearest optional record around a field, or 0 if there is
 /// none. `None` if the field is optional itself or not declared.
 fn optional_record_around(mut record: &RecordType, path: &[Arc<str>]) -> Option<usize> {
-    let mut optional_record = 0;
+    let mut optional_record_len = 0;
     for (index, name) in path.iter().enumerate() {
         let field = record.get(name)?;
         if index + 1 == path.len() {
-            return (!field.optional).then_some(optional_record);
+            return (!field.optional).then_some(optional_record_len);
         }
         if field.optional {
-            optional_record = index + 1;
+            optional_record_len = index + 1;
         }
         record = field.ty.fields()?;
     }

@@ -9,21 +9,21 @@ use super::shape::TextDependence;
 pub(super) struct RefutingLiterals {
     literals: Vec<AtomLiteral>,
     /// The number of literals at the front that have excluded a value.
-    used: usize,
+    refuting_count: usize,
 }
 
 impl RefutingLiterals {
     pub fn new(literals: &[AtomLiteral]) -> RefutingLiterals {
-        RefutingLiterals { literals: literals.to_vec(), used: 0 }
+        RefutingLiterals { literals: literals.to_vec(), refuting_count: 0 }
     }
 
     /// True if a value of the tested operand satisfies all literals.
     pub fn are_satisfied_by(&mut self, atoms: &AtomTable, value: &serde_json::Value) -> bool {
         let refutes = |literal: &AtomLiteral| !atoms.value_satisfies(*literal, value);
         let Some(index) = self.literals.iter().position(refutes) else { return true };
-        if index >= self.used {
-            self.literals.swap(index, self.used);
-            self.used += 1;
+        if index >= self.refuting_count {
+            self.literals.swap(index, self.refuting_count);
+            self.refuting_count += 1;
         } else {
             self.literals[..=index].rotate_right(1);
         }
@@ -32,7 +32,7 @@ impl RefutingLiterals {
 
     /// Returns the literals that have excluded at least one tested value.
     pub fn into_refuting(mut self) -> Vec<AtomLiteral> {
-        self.literals.truncate(self.used);
+        self.literals.truncate(self.refuting_count);
         self.literals.sort_unstable();
         self.literals
     }

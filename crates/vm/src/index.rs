@@ -82,7 +82,7 @@ pub struct Index {
     pub answers: Vec<LiteralAnswer>,
     /// The literal ids to which [`LiteralAnswer`] refers, in groups; see
     /// [`DecidingLiterals`](index_terms::DecidingLiterals).
-    pub numbers: Vec<u32>,
+    pub deciding_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
     /// texts that only the index needs.
     pub texts: u32,
@@ -98,7 +98,7 @@ impl Index {
 
     /// True if a decision by this table is faster with the index than without.
     pub fn is_faster_for(&self, table: TableId) -> bool {
-        self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)
+        self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
     }
 }
 
@@ -111,7 +111,7 @@ pub struct SubjectIndex {
     /// Operand whose value is the text, usually a slot.
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
-    pub first: u32,
+    pub first_literal: u32,
     /// Id of the attribute (a value that conditions test) whose value is the same text,
     /// case-folded; [`SubjectIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
     /// anyway, so it also determines the equivalence class of the attribute's value.
@@ -149,8 +149,8 @@ impl SubjectIndex {
 pub struct LiteralAnswer {
     /// Id of the subject (the scanned text); an invalid id in [`LiteralAnswer::UNDECIDED`].
     pub subject: u32,
-    /// Start of the range of [`Index::numbers`] with the ids of the required literals; `end` is the
-    /// end of this range.
+    /// Start of the range of [`Index::deciding_ids`] with the ids of the required literals. The
+    /// field `end` is the end of this range.
     pub start: u32,
     pub end: u32,
     /// Whether the predicate is always true if the text contains the required literals.
@@ -225,12 +225,12 @@ pub struct TableIndex {
     /// only. `None` for other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
-    pub linear: f64,
+    pub linear_cost: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
-    pub indexed: f64,
+    pub index_cost: f64,
     /// Number of routes at the start of the table that may be tried before any lookup. They are
     /// tried first as long as most recent messages matched one of them.
-    pub first: u32,
+    pub first_route_count: u32,
 }
 
 impl TableIndex {

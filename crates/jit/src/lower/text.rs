@@ -178,7 +178,7 @@ impl Body<'_, '_, '_> {
                 let matcher = matcher.ok_or_else(|| malformed_error("no matcher"))?;
                 if let Some(text_block) = self.emit_list_test(id, pred, slot, keywords, targets) {
                     self.switch_to(text_block);
-                    if let Ok(max_length) = i64::try_from(matcher.most) {
+                    if let Ok(max_length) = i64::try_from(matcher.max_text_bytes) {
                         // The VM decides for a text that may be too long to search within the
                         // limits.
                         let (within_block, too_long_block) =

@@ -114,11 +114,11 @@ impl Vertex {
 
 /// Sets the field `incoming` of each node to the sources of the node's incoming edges. Loop-backs
 /// (edges to an earlier node) are left out, because no node waits for them.
-pub fn set_incoming_edges(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
+pub fn set_incoming_edges(vertices: &mut [Vertex], index_by_id: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
         let awaited = vertex.next.iter().filter(|target| !vertex.loop_backs.contains(*target));
-        edges.extend(awaited.filter_map(|target| Some((vertex.id.clone(), *numbers.get(target)?))));
+        edges.extend(awaited.filter_map(|target| Some((vertex.id.clone(), *index_by_id.get(target)?))));
     }
     for (source, target) in edges {
         if let Some(vertex) = vertices.get_mut(target) {

@@ -70,7 +70,7 @@ pub struct Block {
     pub end: Pc,
     pub registers: u16,
     /// The cell that caches the block's value; `None` if the value is not cached.
-    pub kept: Option<CacheCell>,
+    pub cache_cell: Option<CacheCell>,
 }
 
 /// The place where the computed value of a code block is cached during a decision.

@@ -169,7 +169,7 @@ impl Lowering<'_> {
     ) -> Result<BlockId, LowerError> {
         let id = checked_index(self.chunk.blocks.len(), message!("blocks"))?;
         let end = self.current_address()?;
-        self.chunk.blocks.push(Block { kind, start, end, registers, kept: cache_cell });
+        self.chunk.blocks.push(Block { kind, start, end, registers, cache_cell });
         Ok(id)
     }
 

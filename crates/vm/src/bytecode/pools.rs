@@ -80,7 +80,7 @@ pub struct KeywordMatcher {
     all: bool,
     /// Maximum length in bytes of a text whose search cannot exceed a resource limit. Applies
     /// outside quantifiers (`any`, `all`), where a search runs once.
-    pub most: u64,
+    pub max_text_bytes: u64,
     search: CompiledKeywords,
 }
 
@@ -166,7 +166,7 @@ impl KeywordMatcher {
                 CompiledKeywords::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?)
             }
         };
-        Ok(KeywordMatcher { all: *all, most: max_bytes, search })
+        Ok(KeywordMatcher { all: *all, max_text_bytes: max_bytes, search })
     }
 
     /// Returns true if the text matches. The text must be normalized for the keywords' text mode,

@@ -254,7 +254,7 @@ impl Verifier<'_> {
             )?;
             start = block.end;
             check_index("instruction", block.end as usize - 1, self.chunk.instrs.len(), location)?;
-            if let Some(cache_cell) = block.kept {
+            if let Some(cache_cell) = block.cache_cell {
                 check_index("cached value", cache_cell.cell as usize, self.chunk.cached as usize, location)?;
             }
             let last_instr = &self.chunk.instrs[block.end as usize - 1];

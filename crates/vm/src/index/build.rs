@@ -66,7 +66,7 @@ impl<'n> IndexBuilder<'n> {
         let mut postings: Vec<Vec<u32>> = Vec::new();
         let mut sets: Vec<SetId> = Vec::new();
         let mut residual = Vec::new();
-        let mut indexed = 0.0;
+        let mut index_cost = 0.0;
         for ((rank, route), access) in (0..).zip(routes).zip(self.accesses.table_access_paths(routes)) {
             match access {
                 RouteAccess::Keys(key_choice) => {
@@ -82,22 +82,22 @@ impl<'n> IndexBuilder<'n> {
                     }
                 }
                 RouteAccess::Bits(alternatives) => {
-                    indexed += 0.1 * cost::condition(self.normal, route.cond);
+                    index_cost += 0.1 * cost::condition(self.normal, route.cond);
                     residual.extend(alternatives.into_iter().map(|ranges| (rank, ranges)));
                 }
                 RouteAccess::Always => {
-                    indexed += cost::condition(self.normal, route.cond);
+                    index_cost += cost::condition(self.normal, route.cond);
                     residual.push((rank, ValueRanges::new()));
                 }
             }
         }
         for (set, ranks) in sets.iter().zip(&postings) {
-            indexed += self.atoms.likelihood[*set as usize] * ranks.len() as f64 * cost::ROUTE_TRY_NS;
+            index_cost += self.atoms.likelihood[*set as usize] * ranks.len() as f64 * cost::ROUTE_TRY_NS;
         }
         let residual = Bitmap::new(&residual);
-        indexed += residual.words_per_row() as f64 * residual.columns.len() as f64 * cost::BITMAP_WORD_NS;
-        let linear = cost::linear_search_cost(self.normal, routes.iter().map(|route| route.cond));
-        let mut table = TableIndex { residual, linear, indexed, ..TableIndex::default() };
+        index_cost += residual.words_per_row() as f64 * residual.columns.len() as f64 * cost::BITMAP_WORD_NS;
+        let linear_cost = cost::linear_search_cost(self.normal, routes.iter().map(|route| route.cond));
+        let mut table = TableIndex { residual, linear_cost, index_cost, ..TableIndex::default() };
         for (ranks, set) in postings.into_iter().zip(sets) {
             let posting = self.add_posting_list(ranks, set, routes, &mut table.postings);
             table.lists.push(posting);
@@ -202,11 +202,11 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
             list.dedup();
         }
         let value_count = table.attributes.len() + table.residual.columns.len();
-        table.indexed += cost::INDEX_LOOKUP_NS
+        table.index_cost += cost::INDEX_LOOKUP_NS
             + cost::equivalent_lookups(table.subjects.len()) * cost::TEXT_SCAN_NS
             + cost::equivalent_lookups(value_count) * cost::VALUE_LOOKUP_NS;
-        table.first =
-            cost::first_route_count(builder.normal, routes.iter().map(|route| route.cond), table.indexed);
+        table.first_route_count =
+            cost::first_route_count(builder.normal, routes.iter().map(|route| route.cond), table.index_cost);
     }
     let mut texts = TextForms { chunk: &atoms.chunk.texts, index_texts: Vec::new() };
     let mut literals = AllLiterals::default();
@@ -249,7 +249,7 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
         literal_keys: literals.keys,
         literal_count: literals.count,
         answers: literals.answers,
-        numbers: literals.deciding_ids,
+        deciding_ids: literals.deciding_ids,
         texts: (texts.chunk.len() + texts.index_texts.len()) as u32,
     }
 }
@@ -289,7 +289,7 @@ fn build_subject_index(
     texts: &mut TextForms<'_>,
     literals: &mut AllLiterals,
 ) -> SubjectIndex {
-    let first = literals.count;
+    let first_literal = literals.count;
     let searched_at = |anchor: Anchor| {
         let literals = subject_literals.iter().zip(0..);
         literals.filter(move |((own_anchor, _), id)| *own_anchor == anchor && searched[*id])
@@ -310,7 +310,7 @@ fn build_subject_index(
         ),
         starts: edges(Anchor::Start),
         ends: edges(Anchor::End),
-        first,
+        first_literal,
         needs_unchanged_text: false,
         folds_in_place: false,
         attribute: SubjectIndex::NO_ATTRIBUTE,
@@ -379,7 +379,7 @@ impl AllLiterals {
             let flagged_id = |flagged_id: &u32| {
                 unique_id(literals.subject, flagged_id & !LAST_IN_GROUP) | flagged_id & LAST_IN_GROUP
             };
-            numbers.extend(literals.numbers.iter().map(flagged_id));
+            numbers.extend(literals.literal_ids.iter().map(flagged_id));
             let end = numbers.len() as u32;
             let (exact, plain) = (literals.exact, literals.plain);
             LiteralAnswer { subject: literals.subject, start, end, exact, plain }

@@ -74,7 +74,7 @@ pub struct DecidingLiterals {
     pub subject: u32,
     /// Literal ids, in groups. If the predicate is true, the text contains at least one literal of
     /// each group. [`LAST_IN_GROUP`] marks the last id of each group.
-    pub numbers: Vec<u32>,
+    pub literal_ids: Vec<u32>,
     /// Whether the literals are sufficient, not only necessary. If true, the predicate is true for
     /// every normalized text that contains at least one literal of each group.
     pub exact: bool,
@@ -471,9 +471,9 @@ impl<'c> IndexAtoms<'c> {
                 false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
             let exact = case_known && words_covered && anchors_kept && keywords.occurrence_is_enough();
-            let (numbers, plain) = (literal_ids, literal_mode.is_plain());
-            let deciding = DecidingLiterals { subject: subject_id, numbers, exact, plain };
-            self.literals[pred] = (!deciding.numbers.is_empty()).then_some(deciding);
+            let plain = literal_mode.is_plain();
+            let deciding = DecidingLiterals { subject: subject_id, literal_ids, exact, plain };
+            self.literals[pred] = (!deciding.literal_ids.is_empty()).then_some(deciding);
         }
         sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.intern_set(atoms)).collect()
     }

@@ -76,7 +76,7 @@ pub struct LookupBuffers {
     /// the decision.
     found_keys: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
-    present: RefCell<Vec<u32>>,
+    present_slots: RefCell<Vec<u32>>,
     scan: RefCell<ScanBuffers>,
     /// Epoch (number) of the decision whose keys are in `found_keys`.
     epoch: Cell<u32>,
@@ -155,7 +155,7 @@ impl<'a> Lookup<'a> {
         let hotness = self.buffers.hotness.get();
         let mut hit = None;
         if ranks.start == 0 && hotness >= HOT_SCORE {
-            ranks.start = table_index.first.min(ranks.end);
+            ranks.start = table_index.first_route_count.min(ranks.end);
             hit = verifier.verify_in_order(table, 0..ranks.start);
             // Keys may lead to hundreds of routes of which one of the first tens matches. So near
             // ranks are looked up before far ones.
@@ -167,7 +167,9 @@ impl<'a> Lookup<'a> {
             hit = self.first_hit_of_table(verifier, table_index, table, ranks);
         }
         self.buffers.hotness.set(match hit {
-            Some(RouteHit { rank, .. }) if rank < table_index.first => (hotness + 1).min(MAX_HOT_SCORE),
+            Some(RouteHit { rank, .. }) if rank < table_index.first_route_count => {
+                (hotness + 1).min(MAX_HOT_SCORE)
+            }
             _ => hotness.saturating_sub(2),
         });
         hit
@@ -451,7 +453,7 @@ impl<'a> Lookup<'a> {
             return None;
         }
         let mut group_found = false;
-        for number in self.index.numbers.get(start as usize..end as usize)? {
+        for number in self.index.deciding_ids.get(start as usize..end as usize)? {
             let literal = (number & !LAST_IN_GROUP) as usize;
             group_found |= self.buffers.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
             if number & LAST_IN_GROUP != 0 && !std::mem::take(&mut group_found) {

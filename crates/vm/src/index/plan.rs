@@ -135,9 +135,9 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
         });
         plans.push(TablePlan {
             table: table as u32,
-            indexed: info.indexed < info.linear,
-            index_cost: info.indexed,
-            linear_cost: info.linear,
+            indexed: info.index_cost < info.linear_cost,
+            index_cost: info.index_cost,
+            linear_cost: info.linear_cost,
             routes: routes.collect(),
         });
     }

@@ -188,7 +188,7 @@ impl<'a> SlotFiller<'a> {
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
-        for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further) {
+        for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further_slots) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
                 *cell = value.read_as(kinds).read_one_of(node.values.as_ref());
             }

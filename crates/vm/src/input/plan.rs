@@ -47,7 +47,7 @@ pub(super) struct PlanNode {
     pub slot: (u32, KindSet),
     /// Further slots that read this path. Several slots may read one path because they accept
     /// different kinds of value.
-    pub further: Vec<(u32, KindSet)>,
+    pub further_slots: Vec<(u32, KindSet)>,
     /// All kinds of value that at least one slot accepts at this path.
     slot_kinds: KindSet,
     pub contract: Option<FieldContract>,
@@ -71,7 +71,7 @@ impl PlanNode {
             key,
             parent,
             slot: (NO_PATH, KindSet::EMPTY),
-            further: Vec::new(),
+            further_slots: Vec::new(),
             slot_kinds: KindSet::EMPTY,
             contract: None,
             values: None,
@@ -87,7 +87,7 @@ impl PlanNode {
         if self.slot.0 == NO_PATH {
             self.slot = (slot, kinds);
         } else {
-            self.further.push((slot, kinds));
+            self.further_slots.push((slot, kinds));
         }
     }
 }
@@ -130,7 +130,7 @@ impl HotNode {
         if node.values.is_some() {
             checked_kinds = KindSet::EMPTY;
         }
-        let has_single_slot = node.further.is_empty() && node.slot.0 != NO_PATH;
+        let has_single_slot = node.further_slots.is_empty() && node.slot.0 != NO_PATH;
         HotNode {
             key_start: u128::from_le_bytes(bytes),
             mask: u128::MAX >> (8 * (HotNode::WIDE_KEY_BYTES - first_bytes.len())),
@@ -248,7 +248,7 @@ impl InputPlan {
     /// Returns the slots that read a path, each with the kinds of value that the slot accepts.
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(path).into_iter();
-        node.flat_map(|node| std::iter::once(node.slot).chain(node.further.iter().copied()))
+        node.flat_map(|node| std::iter::once(node.slot).chain(node.further_slots.iter().copied()))
             .filter(|(slot, _)| *slot != NO_PATH)
     }
 

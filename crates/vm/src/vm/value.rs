@@ -46,7 +46,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
         };
-        let Some(CacheCell { cell, varies }) = block.kept else { return self.eval_block_uncached(block) };
+        let Some(CacheCell { cell, varies }) = block.cache_cell else {
+            return self.eval_block_uncached(block);
+        };
         let (cell, at) = (cell as usize, self.chunk.levels as usize + cell as usize);
         let current_stamp =
             CachedValue { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };

@@ -32,7 +32,7 @@ impl<'a> Lookup<'a> {
             .iter()
             .for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
         if let (Some((subjects, attributes)), Some(fields)) = (&table.by_slot, &self.index.fields) {
-            let mut present = self.buffers.present.take();
+            let mut present = self.buffers.present_slots.take();
             present.clear();
             verifier.read_present_slots(fields, &mut present);
             for slot in &present {
@@ -43,7 +43,7 @@ impl<'a> Lookup<'a> {
                 let attributes = attributes.list(*slot).iter();
                 attributes.for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
             }
-            self.buffers.present.replace(present);
+            self.buffers.present_slots.replace(present);
         }
         hits
     }
@@ -172,7 +172,9 @@ impl<'a> Lookup<'a> {
         hits: &mut Vec<u32>,
     ) {
         self.search_edges(subject, text, hits);
-        subject.scanner.scan(text, buffers, |literal, _| self.record_literal(subject.first + literal, hits));
+        subject
+            .scanner
+            .scan(text, buffers, |literal, _| self.record_literal(subject.first_literal + literal, hits));
     }
 
     /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
@@ -186,7 +188,7 @@ impl<'a> Lookup<'a> {
         hits: &mut Vec<u32>,
     ) {
         self.search_edges(subject, buffers.folded_text(length), hits);
-        let record = |literal, _| self.record_literal(subject.first + literal, hits);
+        let record = |literal, _| self.record_literal(subject.first_literal + literal, hits);
         subject.scanner.scan_folded(length, buffers, record);
     }
 
