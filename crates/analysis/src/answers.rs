@@ -11,9 +11,10 @@ use rulec_sema::normal::{CondId, ExprId, NormalBuilder};
 /// message.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// The id of the answer with its computed values. Equal ids mean equal answers.
+    /// The id of the answer (handler, branch or flow) with its computed values. Equal ids mean
+    /// equal answers.
     pub id: u32,
-    /// The id of the answer without its computed values.
+    /// The id of the answer (handler, branch or flow) without its computed values.
     pub fixed_part: u32,
     /// The values that are computed for each message.
     pub args: Vec<ComputedValue>,
@@ -29,14 +30,15 @@ pub(super) struct ComputedValue {
     pub value: ExprId,
 }
 
-/// Ids of distinct answers. All answers that are compared with each other share one instance.
+/// Assigns ids to distinct answers (outcomes of statements). All answers that are compared with
+/// each other share one instance.
 #[derive(Default)]
 pub(super) struct AnswerIds {
     ids: HashMap<String, u32>,
 }
 
 impl AnswerIds {
-    /// Returns the id of the answer that a text identifies.
+    /// Returns the id of the answer that a text identifies; equal texts have equal ids.
     pub fn id_of(&mut self, key: String) -> u32 {
         let next = self.ids.len() as u32;
         *self.ids.entry(key).or_insert(next)
@@ -57,8 +59,8 @@ impl AnswerIds {
     }
 }
 
-/// Returns a text that identifies the fixed part of an answer, and the values in the answer that
-/// are computed for each message.
+/// Returns a text that identifies the constant part of an answer (the outcome of a statement). Also
+/// returns the values of the answer that are computed for each message.
 fn answer_parts(
     builder: &mut NormalBuilder<'_>,
     (program, values): (&Program, &[Expr]),

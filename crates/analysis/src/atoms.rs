@@ -61,17 +61,19 @@ pub(super) struct Atom {
     /// without a message. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
-    /// Message fields that the atom reads, as indexes into `AtomTable::paths`.
+    /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
     /// Whether the truth value depends on more than the message: on host functions, or on bindings
     /// of a payload.
     pub reads_beyond_message: bool,
-    /// Slot that the atom tests with `is missing`; `None` for any other atom.
+    /// Slot (message field) that the predicate tests with `is missing`; `None` for any other
+    /// predicate.
     pub missing_slot: Option<SlotId>,
     /// The predicate in the normal form; `None` for a quantifier.
     pub pred: Option<PredId>,
-    /// The predicate, prepared for tests of its term. `None` if the term is not the left operand.
+    /// The predicate, prepared for tests of many values of its left operand. `None` if the term
+    /// (the operand compared with a constant) is not the left operand.
     prepared: Option<PreparedTest>,
     /// Steps that an evaluation of `cond` takes.
     steps: usize,
@@ -80,7 +82,8 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    /// True if values of the term are tested without the reference evaluator.
+    /// True if values of the term (the operand compared with a constant) are tested without the
+    /// reference evaluator.
     pub fn is_prepared(&self) -> bool {
         self.prepared.is_some()
     }
@@ -132,8 +135,9 @@ pub(super) struct AtomTable {
     by_expr: HashMap<ExprId, usize>,
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// Program that is passed to the evaluator. The program contains only slots: the slots of the
-    /// real program, and a slot for each set of kinds that a term's value may have.
+    /// Program that is passed to the evaluator. It contains only slots (fields read as certain
+    /// kinds): the slots of the real program, and a slot for each set of kinds that a term may
+    /// have.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
     /// The step limit of the analysis, to which evaluations are charged.
@@ -320,8 +324,8 @@ impl AtomTable {
         self.evaluate(&atom.cond, atom.steps, message)
     }
 
-    /// Returns the prepared test of an atom and the value to test, if the atom compares a message
-    /// field with a constant.
+    /// Returns the prepared test of a predicate and the value to test, if the predicate compares a
+    /// message field with a constant.
     fn prepared_for_message<'t, 'm>(
         &'t self,
         atom: &'t Atom,

@@ -278,7 +278,7 @@ fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     }
 }
 
-/// One of the two versions of a table, as a sequence of statements.
+/// One of the two versions of a table, as a sequence of statements in evaluation order.
 struct VersionSide<'v, 'p> {
     version: &'v Version<'p>,
     table: Option<TableId>,
@@ -286,7 +286,8 @@ struct VersionSide<'v, 'p> {
 }
 
 impl VersionSide<'_, '_> {
-    /// Decides a message; returns the index of the selected statement, and the decision.
+    /// Decides a message; returns the index of the selected statement, and the decision. `None` if
+    /// the selected statement is not in the sequence.
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
         let (choice, decision) = match self.table {
             Some(table) => (self.version.decide)(table, message),

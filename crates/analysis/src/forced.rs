@@ -43,7 +43,8 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The operands of an `and` or `or` that can still give the condition the value of its goal.
+/// The operands of an `and` or `or` that can still give the condition the value that its goal
+/// requires.
 enum OpenOperands {
     /// The other goals already imply the value of an operand, which gives the condition its value.
     Satisfied,
@@ -52,11 +53,12 @@ enum OpenOperands {
     None,
 }
 
-/// The state of the unit propagation: what follows from the goals so far.
+/// The state of the unit propagation: what follows so far from the goals (conditions with required
+/// values).
 struct GoalPropagation<'a> {
     normal: &'a Normal,
     theory: &'a mut MessageTheory,
-    /// The truth values that the goals allow for each atom.
+    /// The truth values that the goals allow for each atom (predicate or quantifier).
     allowed_by_atom: HashMap<usize, TruthSet>,
     /// The goals that were processed, including the goals that follow from them.
     visited: HashSet<SolverGoal>,

@@ -71,7 +71,7 @@ pub struct Finding {
 }
 
 impl From<Diagnostic> for Finding {
-    /// Converts a diagnostic to a finding without a witness.
+    /// Converts a diagnostic to a finding without an example message.
     fn from(diagnostic: Diagnostic) -> Finding {
         Finding { diagnostic, witness: None }
     }

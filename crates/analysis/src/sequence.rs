@@ -36,8 +36,8 @@ pub(super) struct SequenceLeaf {
 /// statement, the key is of the leaf "nothing is chosen".
 type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
-/// A flattened table: its leaves in evaluation order. The first leaf whose condition is true is the
-/// decision.
+/// A flattened table: conditions with their answers (leaves), in evaluation order. The first leaf
+/// whose condition is true is the decision.
 #[derive(Default)]
 pub(super) struct Sequence {
     pub leaves: Vec<SequenceLeaf>,
@@ -46,8 +46,8 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the rule
-    /// of the leaf itself.
+    /// Returns the rules whose conditions must be true for a leaf to be chosen: the `goto`s that
+    /// lead to its statement, and the rule of the statement.
     pub fn rules_to_leaf(&self, leaf: usize) -> Vec<RuleId> {
         let entry = self.index_by_key.iter().find(|(_, other)| **other == leaf);
         entry.map_or_else(Vec::new, |((path, chosen), _)| {

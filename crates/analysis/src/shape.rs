@@ -286,7 +286,8 @@ fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> O
 
 const ANY_TEXT: &str = "(?s:.*)";
 
-/// Returns the language of the texts in which the keyword or pattern `text` is found.
+/// Returns the set of texts (a language) in which the keyword or pattern `text` is found. `None` if
+/// it is not known.
 fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {

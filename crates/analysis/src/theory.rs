@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 /// Literals (required truth values of predicates) for which no common message was found.
 pub(super) struct LiteralConflict {
     pub literals: Vec<AtomLiteral>,
-    /// Whether it is proven that no message satisfies all of the literals.
+    /// Whether it is proven that no message satisfies all of the literals (required truth values).
     pub proven: bool,
 }
 
-/// A message of which only some paths may change during the search.
+/// A message of which only some fields may change during the search.
 pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
-    /// The paths that may change, as indexes. A path that contains such a path, or that is inside
-    /// it, may change too.
+    /// The fields that may change, as indexes of paths. A path that contains such a path, or that
+    /// is inside it, may change too.
     pub free: &'m [usize],
 }
 
@@ -43,10 +43,10 @@ pub(super) struct MessageTheory {
     builder: MessageBuilder,
 }
 
-/// Maximum number of combinations that are tried, if several paths have several candidate values
-/// each.
+/// Maximum number of combinations that are tried, if several message fields have several candidate
+/// values each.
 const MAX_COMBINATIONS: usize = 600;
-/// Steps to write the value of one path into a message.
+/// Steps to write the value of one field into a message.
 const STEPS_PER_PATH: usize = 10;
 /// Maximum number of candidate values of one path (message field) in the combinations that are
 /// tried.
@@ -279,8 +279,8 @@ impl MessageTheory {
         valid_values
     }
 
-    /// Returns lists to try as the value of a path: lists of one element, lists of equal elements,
-    /// and a list with an element for each literal.
+    /// Returns lists to try as the value of a field: lists of one element, lists of equal elements,
+    /// and a list with an element for each literal (required truth value).
     fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
         let atoms = &self.values.atoms;
         let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
@@ -321,8 +321,8 @@ impl MessageTheory {
         }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].reads_beyond_message)
     }
 
-    /// Tries combinations of the candidate values of several paths until a message satisfies the
-    /// literals.
+    /// Tries combinations of the candidate values of several fields until a message satisfies the
+    /// literals. `None` if no tried combination does.
     fn try_combinations(
         &self,
         literals: &[AtomLiteral],

@@ -31,7 +31,8 @@ pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
-    /// For queries that no value satisfies: a smaller set of literals that no value satisfies.
+    /// For queries that no value satisfies, a smaller set of required truth values with this
+    /// property.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
@@ -44,8 +45,8 @@ pub(super) struct ValueSearch {
 /// term must be present.
 type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 
-/// Maximum number of literals in a conflict that is minimised. A larger conflict is returned
-/// unchanged.
+/// Maximum number of literals (required truth values) in a conflict that is minimised. A larger
+/// conflict is returned unchanged.
 const MAX_MINIMISED_LITERALS: usize = 24;
 /// Queries with more literals than this are not cached, because they would take much memory.
 const MAX_CACHED_LITERALS: usize = 1_000;
@@ -177,7 +178,7 @@ impl ValueSearch {
         self.find_value_of_any_kind(term_index, literals)
     }
 
-    /// Records fewer literals that no value satisfies, for a query with many literals.
+    /// Records fewer literals that already exclude every value, for a query with many literals.
     fn record_core(
         &mut self,
         (term, literals, present): (usize, &[AtomLiteral], bool),
@@ -208,7 +209,7 @@ impl ValueSearch {
         (constants.max(literals.len()) > MIN_LITERALS_OR_CONSTANTS).then_some(atom)
     }
 
-    /// Searches for a value of each kind that the term may have.
+    /// Searches for a value of each kind that the term (compared operand) may have.
     fn find_value_of_any_kind(&mut self, term_index: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;

@@ -75,8 +75,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm_if_created().is_some() || self.cells.is_some()
     }
 
-    /// Runs the operation of a helper and returns its result. Returns `default_result` if the
-    /// operation returns `None` or panics. Does not call `operation` if an earlier helper panicked.
+    /// Runs the operation of a helper (a function that compiled code calls) and returns its result.
+    /// Returns `default_result` if the operation returns `None` or panics. Does not call
+    /// `operation` if an earlier helper panicked.
     #[inline]
     fn run_guarded<T>(&mut self, default_result: T, operation: impl FnOnce(&mut Self) -> Option<T>) -> T {
         if self.panic.is_some() {
@@ -100,7 +101,7 @@ impl Drop for SlotCells<'_> {
 
 const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 
-/// The helpers. The fields of [`HelperTable`] document them.
+/// The helpers: functions that compiled code calls. The fields of [`HelperTable`] document them.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
         read_slot: Self::read_slot,

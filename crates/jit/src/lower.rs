@@ -49,8 +49,8 @@ pub(super) const DEFAULT_RESULT: u64 = 1;
 pub(super) const INSTRUCTION_RESULT: u64 = 2;
 /// Encoded result of a search that selected neither a route nor a default.
 pub(super) const NOTHING_RESULT: u64 = u64::MAX;
-/// Encoded result of a segment without a matching route, after which the search continues in the
-/// next segment.
+/// Encoded result of a segment (range of routes) without a matching route, after which the search
+/// continues in the next segment.
 pub(super) const NEXT_SEGMENT_RESULT: u64 = u64::MAX - 1;
 
 /// Returns the encoded result of a search that ends with the instruction `instr` at `address`.

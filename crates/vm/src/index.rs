@@ -133,7 +133,8 @@ pub struct SubjectIndex {
 }
 
 impl SubjectIndex {
-    /// Value of `attribute` if no attribute reads the text with folded case.
+    /// Value of the field `attribute` that means "none": no condition compares the case-folded
+    /// text.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
     /// True if the normalized text `prepared` equals the text in the message. Always false if
@@ -189,9 +190,11 @@ pub struct AttributeIndex {
     /// For each equivalence class (values that no test distinguishes), the ids of the keys that a
     /// value of the class provides.
     pub keys: PackedLists,
-    /// The texts that provide keys if the value is a list that contains the text, each with an id.
+    /// The texts for which the value, if it is a list, may be searched to find keys; each has an
+    /// id. Keys are facts by which candidate routes are found.
     pub elements: TextIds,
-    /// For each id in `elements`, the ids of the keys that a list with this text provides.
+    /// For each id in `elements`, the ids of the keys (facts by which routes are found) that a list
+    /// with this text provides.
     pub element_keys: PackedLists,
 }
 
@@ -209,9 +212,10 @@ pub struct IndexKey {
 pub struct TableIndex {
     /// Posting lists (the routes of one key each) of all keys of the table.
     pub lists: Vec<PostingList>,
-    /// Postings of all lists that are not bitmaps, concatenated; see [`PostingList::Range`].
+    /// Postings (entries for one route each) of all posting lists that are not bitmaps,
+    /// concatenated; see [`PostingList::Range`].
     pub postings: Vec<Posting>,
-    /// Bitmap index of the routes that have no keys.
+    /// Bitmap index of the routes that have no keys (facts by which a lookup could find them).
     pub residual: Bitmap,
     /// Ids of this table's subjects. A subject is a text of the message. The literals of keys are
     /// searched in this text.
@@ -241,12 +245,14 @@ impl TableIndex {
     }
 }
 
-/// The routes of one key. Only messages with the key can match these routes.
+/// The routes that have an index key in common. Only messages with this key (a fact such as a
+/// literal in a text) can match these routes.
 #[derive(Debug)]
 pub enum PostingList {
     /// Posting list stored as a range of [`TableIndex::postings`]. The ranks of its routes ascend.
     Range { start: u32, end: u32 },
-    /// Posting list with many routes, of which a bitmap index excludes most.
+    /// Posting list with many routes. It is stored as a bitmap index, which excludes most of the
+    /// routes by the values of the message.
     Bitmap(Box<Bitmap>),
 }
 
@@ -255,7 +261,8 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Guards that can exclude the route without evaluating its condition.
+    /// Guards (ranges in which tested values must be), which can exclude the route without
+    /// evaluating its condition.
     pub guards: [Guard; 2],
 }
 
@@ -270,7 +277,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that excludes no route.
+    /// A guard (a test of a value before a route's condition) that excludes no route.
     pub const ALWAYS: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 

@@ -33,11 +33,12 @@ struct RegisterVars {
 /// at the current instruction.
 #[derive(Default)]
 struct RegisterState {
-    /// The pair of variables of each register. The pair is the same on all control flow paths.
+    /// The pair of Cranelift variables of each bytecode register. The pair is the same on all
+    /// control flow paths.
     variables: HashMap<Reg, RegisterVars>,
     tags: HashMap<Reg, TagSet>,
-    /// For each jump target, its Cranelift block, and the tags that registers may have when code
-    /// jumps there.
+    /// For each jump target, its Cranelift block, and the tags (types) that registers may have when
+    /// code jumps there.
     targets: HashMap<u32, (Block, HashMap<Reg, TagSet>)>,
 }
 
@@ -191,8 +192,8 @@ impl Body<'_, '_, '_> {
         is_emitted
     }
 
-    /// Emits a jump to `slow_block` for values with this tag. Returns false, and emits nothing, if
-    /// the value cannot have the tag.
+    /// Emits a jump to `slow_block` for values with this tag (type). Returns false, and emits
+    /// nothing, if the value cannot have the tag.
     fn emit_tag_guard(&mut self, value: Scalar, tag: u8, slow_block: Block) -> bool {
         let is_possible = value.tags.has(tag);
         if is_possible {
@@ -230,7 +231,7 @@ impl Body<'_, '_, '_> {
         self.switch_to(next);
     }
 
-    /// Emits a jump to the block `target` if the tag of a value is `jump_tag`.
+    /// Emits a jump to the block `target` if the tag (type) of a value is `jump_tag`.
     fn emit_jump_if_tag(&mut self, tag: Value, jump_tag: u8, target: Block) {
         let next = self.b.create_block();
         let is_jump_tag = self.emit_tag_is(tag, jump_tag);
@@ -428,8 +429,9 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Merges the possible tags of registers where two control flow paths meet. A register that was set
-/// on only one path may be missing afterwards, because its variable is zero on the other path.
+/// Merges the possible tags (types) of registers where two control flow paths meet. A register that
+/// was set on only one path may be missing afterwards, because its variable is zero on the other
+/// path.
 fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let merged = |register: &Reg| match (a.get(register), b.get(register)) {
         (Some(a), Some(b)) => a.union(*b),

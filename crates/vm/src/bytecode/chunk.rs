@@ -49,8 +49,8 @@ pub struct Chunk {
     /// Objects in a message that contain several slots (fields that rules read). Each object is
     /// looked up once for all its slots.
     pub objects: Vec<SharedObject>,
-    /// Texts that are normalized once per decision: the slot that contains the text, and the text
-    /// mode of the normalization.
+    /// Texts that are normalized once per decision. Each is given by the slot (field that rules
+    /// read) that contains the text, and by the mode of the normalization.
     pub texts: Vec<(SlotId, TextMode)>,
     /// Maximum nesting depth of loops in the rule set.
     pub levels: u32,
@@ -69,7 +69,7 @@ pub struct Block {
     pub start: Pc,
     pub end: Pc,
     pub registers: u16,
-    /// The cell that caches the block's value; `None` if the value is not cached.
+    /// The location where the block's value is cached; `None` if the value is not cached.
     pub cache_cell: Option<CacheCell>,
 }
 
@@ -243,8 +243,8 @@ impl Keywords {
 /// object that other slots share, then follow the remaining keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// Index in [`Chunk::objects`] of the innermost enclosing object that other slots share.
-    /// [`NO_ENTRY`] if this is the message itself.
+    /// Index in [`Chunk::objects`] of the innermost object in the message that contains this slot
+    /// and other slots. [`NO_ENTRY`] if this is the message itself.
     pub object: u32,
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,

@@ -14,7 +14,7 @@ pub struct SlotsByName {
     pub names: TextIds,
     /// For each name index, the end of the range of slots with this name in [`slots`](Self::slots).
     ends: Vec<u32>,
-    /// The slots, grouped by field name.
+    /// The slots (fields that rules read), grouped by field name.
     pub slots: Vec<u32>,
 }
 
@@ -47,7 +47,8 @@ impl SlotsByName {
     }
 }
 
-/// The slots of a rule set, grouped by the object that contains them, then by field name.
+/// The slots (fields that rules read) of a rule set, grouped by the object that contains them, then
+/// by field name.
 #[derive(Debug, Default)]
 pub struct FieldLookup {
     /// For each object, the lookup of the slots that are its direct fields. The object is given by

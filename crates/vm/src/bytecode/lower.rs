@@ -148,7 +148,7 @@ impl Lowering<'_> {
         self.emit(instr)
     }
 
-    /// Sets the target of all jumps to a label to the current address.
+    /// Makes the current address the target of all jumps to a label.
     fn bind_label(&mut self, label: Label) -> Result<(), LowerError> {
         let address = self.current_address()?;
         for jump in label.jumps {

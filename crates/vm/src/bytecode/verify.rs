@@ -30,8 +30,8 @@ pub const MAX_JUMPS: u32 = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// An index is beyond the end of the pool that it refers to; `what` names the items of the
-    /// pool.
+    /// An index is beyond the end of the pool (a vector of the chunk) that it refers to; `what`
+    /// names the items of the pool.
     #[error("{what} {index} does not exist (at {at})")]
     OutOfBounds { what: &'static str, index: u64, at: BytecodeLocation },
     /// A jump leads backwards, or out of its block.

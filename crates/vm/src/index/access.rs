@@ -18,16 +18,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key is used without considering a bitmap if at most this fraction of messages has the key.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
-/// A key is not used if at least this fraction of messages has the key.
+/// A key (a fact by which routes are found) is not used if at least this fraction of messages has
+/// it.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
-/// Maximum number of key choices that are collected for one condition. The limit bounds the compile
-/// time and is not tuned: a condition may have a hundred thousand operands.
+/// Maximum number of possible choices of keys that are collected for one condition. The limit
+/// bounds the compile time and is not tuned: a condition may have a hundred thousand operands.
 const MAX_KEY_CHOICES: usize = 64;
-/// An attribute is always looked up if at least this number of routes have keys that need it.
+/// An attribute (a value of the message) is always looked up if at least this number of routes have
+/// keys that need it.
+///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MIN_ROUTES_FOR_LOOKUP: usize = 64;
-/// Minimum number of routes of a table in which lookups of rarely used attributes are avoided. To
-/// avoid such a lookup, the few routes that need the attribute get another access path.
+/// Minimum number of routes of a table in which lookups of rarely used attributes (values of the
+/// message) are avoided. The few routes that need such an attribute get another access path.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Maximum number of texts and values that a table looks up one by one. A table with more texts and
 /// values iterates over the fields of the message instead.
@@ -53,13 +56,14 @@ pub(super) type KeyChoice = Vec<SetId>;
 /// The access path of a route.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RouteAccess {
-    /// Access by keys; every message that matches the route has at least one of them.
+    /// Access by keys (facts about a message); every message that matches the route has at least
+    /// one of them.
     Keys(KeyChoice),
     /// Access by a bitmap index. Contains the value ranges of each alternative of the route's
     /// condition, outside which the alternative cannot be true.
     Bits(Vec<ValueRanges>),
-    /// No access path: the route is evaluated for every message, because neither keys nor values
-    /// exclude it.
+    /// No access path: the route is evaluated for every message, because no key and no bitmap index
+    /// can exclude it.
     Always,
 }
 
@@ -195,7 +199,8 @@ impl<'n> AccessSelection<'n> {
         })
     }
 
-    /// Collects the possible choices of keys for a condition, up to [`MAX_KEY_CHOICES`].
+    /// Collects the possible choices of keys (required facts) for a condition, up to
+    /// [`MAX_KEY_CHOICES`].
     fn collect_key_choices(&self, cond: CondId, into: &mut Vec<KeyChoice>) {
         if into.len() >= MAX_KEY_CHOICES {
             return;
@@ -227,7 +232,7 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the estimated fraction of messages that have one of the keys.
+    /// Returns the estimated fraction of messages that have one of the keys (required facts).
     fn key_probability(&self, key_choice: &KeyChoice) -> f64 {
         key_choice.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
@@ -242,7 +247,7 @@ impl<'n> AccessSelection<'n> {
     }
 
     /// Returns the cheapest access path of a route, and its estimated cost per message in
-    /// nanoseconds. Keys that need an attribute in `given_up` are not considered.
+    /// nanoseconds. Keys that need a value (attribute) in `given_up` are not considered.
     fn cheapest_access(&self, route: &NRoute, given_up: &[u32]) -> (RouteAccess, f64) {
         let mut key_choices = Vec::new();
         self.collect_key_choices(route.cond, &mut key_choices);

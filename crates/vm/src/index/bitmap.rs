@@ -28,15 +28,17 @@ pub struct Bitmap {
     pub blocks: Vec<u32>,
 }
 
-/// The bits of one attribute. A column has several rows. Each row covers a range of the attribute's
-/// classes. A row has a bit for each route, which is set if the route may match these classes.
+/// The bits of one attribute (a tested value). A column has several rows. Each row covers a range
+/// of the value's equivalence classes. A row has a bit for each route, which is set if the route
+/// may match these classes.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub attribute: u32,
-    /// For each row, the first class that the row covers; 0 for the first row.
+    /// For each row, the first equivalence class of values that the row covers; 0 for the first
+    /// row.
     starts: Vec<ClassId>,
-    /// For each class, the number of its row. The list may lack the highest classes, to limit the
-    /// memory.
+    /// For each equivalence class of values, the number of the row that covers it. The list may
+    /// lack the highest classes, to limit the memory.
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
@@ -46,14 +48,17 @@ pub struct Column {
     chunks: Vec<u64>,
 }
 
-/// Maximum number of rows, so that a row number fits into a byte. Surplus rows are merged with
-/// their neighbours. In measurements, more rows ruled out no further route.
+/// Maximum number of rows of a column, so that a row number fits into a byte. A row has the bits
+/// for a range of values. Surplus rows are merged with their neighbours. In measurements, more rows
+/// ruled out no further route.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_COLUMN_ROWS: usize = 256;
 /// An attribute (a tested value) gets a column (bits in the index) if at least one in this number
 /// of routes tests it.
 const MIN_COLUMN_ROUTE_SHARE: usize = 50;
-/// Maximum number of columns; more would cost more time than they save.
+/// Maximum number of columns (tested values) of a bitmap index; more would cost more time than they
+/// save.
 pub const MAX_COLUMNS: usize = 12;
 
 /// Number of routes in a block, within which routes may be reordered. In the summary of a row, each
@@ -138,15 +143,15 @@ impl Bitmap {
         Bitmap { ranks, columns, blocks: Vec::new() }
     }
 
-    /// Returns the number of words in a row. Padding words at the end are zero.
+    /// Returns the number of 64-bit words in a row. Padding words at the end are zero.
     #[inline]
     pub fn words_per_row(&self) -> usize {
         words_for(self.ranks.len())
     }
 }
 
-/// Sort key of a route within its block: a column, the first and last row that include the route,
-/// and the percentage of rows that include it.
+/// Sort key of a route, so that routes with similar conditions become adjacent. It has a column,
+/// the first and last row that include the route, and the percentage of rows that include it.
 struct SortKey {
     percent: usize,
     column: usize,
@@ -163,7 +168,7 @@ fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
 /// Number of words that are intersected at once, so that the processor can use vector instructions.
 pub const CHUNK_WORDS: usize = 8;
 
-/// Returns the number of words in a row, padded to a multiple of the words intersected at once.
+/// Returns the number of words in a row of bits, padded to a multiple of [`CHUNK_WORDS`].
 #[inline]
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);
@@ -234,7 +239,7 @@ impl Column {
         Column { attribute, starts, row_of, bits, chunks: Vec::new() }
     }
 
-    /// Computes the summary, which records for each row the chunks with at least one set bit.
+    /// Computes the summary of the rows, which records the chunks (groups of words) with a set bit.
     fn build_chunk_summary(&mut self, words: usize) {
         let row_summary = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
@@ -254,7 +259,7 @@ impl Column {
         self.chunks.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
-    /// Returns the number of the row that covers a class.
+    /// Returns the number of the row that covers an equivalence class of values.
     #[inline]
     fn row_index(&self, class: ClassId) -> usize {
         match self.row_of.get(class as usize) {
@@ -270,8 +275,8 @@ impl Column {
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// Clears the bits of `bits` that are not set in the row of a class. Rows must have exactly `N`
-    /// words.
+    /// Clears the bits of `bits` that are not set in the row that covers an equivalence class.
+    /// Precondition: rows have exactly `N` words.
     #[inline]
     pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
         let row = self.bits.as_chunks().0.get(self.row_index(class));
@@ -287,8 +292,8 @@ impl Column {
     }
 }
 
-/// Returns the row number of each class, up to the first class of the last row. The list is cut if
-/// it would need much more memory than the rows themselves.
+/// Returns the row number of each equivalence class, up to the first class of the last row. The
+/// list is cut if it would need much more memory than the rows themselves.
 fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last_start = starts.last().copied().unwrap_or(0) as usize;
     let listed_classes = (last_start + 1).min(starts.len() * (words + 4) * 8);

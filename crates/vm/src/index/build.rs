@@ -105,8 +105,8 @@ impl<'n> IndexBuilder<'n> {
         table
     }
 
-    /// Builds the posting list of one key from the ranks of its routes. Each posting also gets
-    /// guards from the value ranges of its route.
+    /// Builds the posting list of one key: the routes with the given ranks. Each entry also gets
+    /// guards (tests of values), which follow from the value ranges of its route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
@@ -138,7 +138,8 @@ impl<'n> IndexBuilder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute if the key is a single class of one attribute; `None` for other keys.
+    /// Returns the attribute (tested value) of the key if the key is a single class of this
+    /// attribute; `None` for other keys.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
@@ -170,7 +171,7 @@ impl<'n> IndexBuilder<'n> {
     }
 }
 
-/// Assembles the index from the tables and their keys.
+/// Assembles the index from the indexes of the tables, and from the ids of their keys.
 fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys: KeyIds) -> Index {
     let atoms = builder.atoms;
     let mut literal_keys: Vec<Vec<(u32, u32)>> = vec![Vec::new(); atoms.subjects.len()];
@@ -279,9 +280,9 @@ fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attri
     }
 }
 
-/// Builds the index of one subject, a text that is scanned. `searched` has a flag for each literal:
-/// whether it is searched. The searched literals get consecutive ids, grouped by anchor. Their ids
-/// follow the ids of earlier subjects.
+/// Builds the index of one subject, a text that is scanned. `searched` reports for each literal
+/// whether it is searched. The searched literals get consecutive ids, grouped by position (start,
+/// end or anywhere). Their ids follow the ids of earlier subjects.
 fn build_subject_index(
     subject: &Subject,
     subject_literals: &[(Anchor, &str)],
@@ -317,8 +318,8 @@ fn build_subject_index(
     }
 }
 
-/// For a table that looks up many values, groups the subjects and attributes by slot. A decision
-/// then looks up only the slots that have a value in the message.
+/// For a table that looks up many values, groups the texts to scan and the values to look up by
+/// message field. A decision then looks up only the fields that the message has.
 fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
     if !iterates_message_fields(table.subjects.len(), table.attributes.len()) {
         return;
@@ -343,7 +344,8 @@ fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
 /// Literals of all subjects (scanned texts), with ids that are unique over all subjects.
 #[derive(Default)]
 struct AllLiterals {
-    /// For each subject, the unique ids of its literals, by their ids within the subject.
+    /// For each subject (scanned text), the unique ids of its literals, by their ids within the
+    /// subject.
     unique_ids: Vec<Vec<u32>>,
     count: u32,
     keys: PackedLists,
@@ -364,8 +366,9 @@ impl AllLiterals {
         self.unique_ids.push(unique_ids);
     }
 
-    /// Records which literals decide each predicate, and which keys each literal provides. For each
-    /// subject, `keys` lists pairs of a literal id and a key id.
+    /// Records which literals decide each predicate, and which keys (facts by which routes are
+    /// found) each literal provides. For each scanned text, `keys` lists pairs of a literal id and
+    /// a key id.
     fn record_answers(&mut self, deciding_literals: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
         let unique_id = |subject: u32, literal: u32| self.unique_ids[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {

@@ -22,12 +22,12 @@ pub type SetId = u32;
 /// A fact that can be looked up in a message, such as a literal in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IndexAtom {
-    /// The text of a subject contains a literal. The fields are the subject id and the literal id.
+    /// A scanned text contains a literal. The fields are the subject (text) id and the literal id.
     Literal(u32, u32),
-    /// The value of an attribute is in an equivalence class. The fields are the attribute id and
+    /// A tested value (attribute) is in an equivalence class. The fields are the attribute id and
     /// the class.
     Class(u32, ClassId),
-    /// The value of an attribute is a list that contains a text. The fields are the attribute id
+    /// A tested value (attribute) is a list that contains a text. The fields are the attribute id
     /// and the text.
     Element(u32, Box<str>),
 }
@@ -43,7 +43,7 @@ pub struct Subject {
     pub plain: bool,
     /// Further text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
-    /// The id within the subject of each literal, by its anchor and text.
+    /// The ids of the literals within this subject, by their position (start, end, any) and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
@@ -70,7 +70,7 @@ pub struct IndexedAttribute {
 /// The literals in a text that decide the result of a predicate.
 #[derive(Clone, Debug)]
 pub struct DecidingLiterals {
-    /// Id of the subject whose text is searched for the literals.
+    /// Id of the subject (scanned text) that is searched for the literals.
     pub subject: u32,
     /// Literal ids, in groups. If the predicate is true, the text contains at least one literal of
     /// each group. [`LAST_IN_GROUP`] marks the last id of each group.
@@ -97,10 +97,10 @@ pub struct IndexAtoms<'c> {
     /// the test and its attribute id.
     simple_tests: Vec<Option<(SimpleTest, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
-    /// For each set of atoms, the estimated probability that a message has one of its atoms.
+    /// For each set of atoms (facts), the estimated probability that a message has one of them.
     pub likelihood: Vec<f64>,
-    /// For each predicate, the sets of atoms that it requires. If the predicate is true, the
-    /// message has an atom of each of these sets.
+    /// For each predicate, the sets of atoms (facts about a message) that it requires. If it is
+    /// true, the message has an atom of each set.
     sets_by_pred: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals that decide it.
     pub literals: Vec<Option<DecidingLiterals>>,
@@ -138,7 +138,7 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
 }
 
 impl<'c> IndexAtoms<'c> {
-    /// Collects the atoms that the predicates of a rule set require.
+    /// Collects the atoms (facts about a message) that the predicates of a rule set require.
     pub fn new(normal: &Normal, chunk: &'c Chunk) -> IndexAtoms<'c> {
         let mut atoms = IndexAtoms {
             chunk,
@@ -164,8 +164,8 @@ impl<'c> IndexAtoms<'c> {
         atoms
     }
 
-    /// Returns, for each set of atoms, the estimated probability that a message has one of the
-    /// atoms.
+    /// Returns, for each set of atoms (facts about a message), the estimated probability that a
+    /// message has one of the atoms.
     fn set_probabilities(&self) -> Vec<f64> {
         let literals = self.literals_by_subject();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
@@ -192,13 +192,13 @@ impl<'c> IndexAtoms<'c> {
         probabilities
     }
 
-    /// Returns the sets of atoms that a predicate requires. If the predicate is true, the message
-    /// has an atom of every set, so each set can be a key.
+    /// Returns the sets of atoms (facts) that a predicate requires. If the predicate is true, the
+    /// message has an atom of every set, so each set can be a key.
     pub fn atom_sets(&self, pred: u32) -> &[SetId] {
         self.sets_by_pred.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// Returns the atoms of each set, indexed by set id.
+    /// Returns the atoms (facts about a message) of each set, indexed by set id.
     pub fn atoms_by_set(&self) -> Vec<&[IndexAtom]> {
         let mut atoms_by_id: Vec<&[IndexAtom]> = vec![&[]; self.sets.len()];
         for (atoms, id) in &self.sets {
@@ -207,8 +207,8 @@ impl<'c> IndexAtoms<'c> {
         atoms_by_id
     }
 
-    /// Returns, for each attribute, a map from an equivalence class to the constant that tests
-    /// compare with, as an author writes it.
+    /// Returns, for each attribute (tested value), the constants in the rules by equivalence class.
+    /// The constants are written as an author writes them.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simple_tests.iter().flatten() {
@@ -359,8 +359,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the set of atoms that a comparison with constants requires; `None` if it requires
-    /// none, so that it cannot provide a key.
+    /// Returns the set of atoms (alternative facts) that a comparison with constants requires;
+    /// `None` if it requires none, so that it cannot provide a key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;

@@ -72,8 +72,8 @@ pub struct LookupBuffers {
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// looked up the value's keys.
     attributes: Vec<Cell<u32>>,
-    /// Ids of the keys that were found in the message of one decision. The field `epoch` identifies
-    /// the decision.
+    /// Ids of the keys (facts by which routes are found) that the current decision found. The field
+    /// `epoch` identifies the decision.
     found_keys: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
     present_slots: RefCell<Vec<u32>>,
@@ -86,10 +86,10 @@ pub struct LookupBuffers {
     hotness: Cell<u8>,
 }
 
-/// Flag in the cell of a scanned subject: the scanned form of the text equals the text in the
+/// Flag in the cell of a scanned text: the scanned (normalized) form equals the text in the
 /// message.
 const UNCHANGED_TEXT_FLAG: u32 = 1;
-/// Flag in the cell of a scanned subject: the text was scanned in one form only.
+/// Flag in the cell of a scanned text: the text was scanned in one normalized form only.
 const SINGLE_FORM_FLAG: u32 = 2;
 
 /// Factor that separates near from far ranks. If none of a table's first `n` routes matches, the
@@ -118,7 +118,7 @@ impl LookupBuffers {
         Lookup { index, buffers: self, epoch }
     }
 
-    /// Clears the epochs of all cells, so that no cell counts as written.
+    /// Clears the decision numbers (epochs) in all cells, so that no cell counts as written.
     pub fn clear_epochs(&mut self) {
         for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
@@ -355,7 +355,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are reordered within blocks.
+    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are reordered within blocks
+    /// (groups of routes).
     #[inline(never)]
     fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,
@@ -466,8 +467,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Clears the bits of `bits` that are not set in one chunk of a row. `chunk` is the number of this
-/// chunk.
+/// Clears the bits of `bits` that are not set in a chunk (`N` words) of a row. `chunk` is the
+/// number of this chunk.
 #[inline(always)]
 fn intersect_chunk<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
     match row.get(chunk) {

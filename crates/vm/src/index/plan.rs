@@ -50,7 +50,7 @@ pub enum AccessPath {
         keys: Vec<Message>,
         /// Number of routes in the posting lists of these keys.
         posting: usize,
-        /// Estimated fraction of messages that have one of the keys.
+        /// Estimated fraction of messages that have one of the keys (facts about a message).
         likelihood: f64,
     },
     /// Access by a bitmap index on these values, which leaves few routes to evaluate.
@@ -73,8 +73,8 @@ impl AccessPath {
         }
     }
 
-    /// Returns the number of other routes that are found by one of the keys; 0 for other access
-    /// paths.
+    /// Returns the number of other routes that share a key with the route; 0 if the route is not
+    /// found by keys.
     pub fn shared_route_count(&self) -> usize {
         match self {
             AccessPath::Key { posting, .. } => posting.saturating_sub(1),
@@ -83,8 +83,8 @@ impl AccessPath {
     }
 }
 
-/// Maximum number of keys that are listed, to keep the output short. The other keys are only
-/// counted.
+/// Maximum number of keys (facts about a message) that are listed, to keep the output short. The
+/// other keys are only counted.
 const MAX_LISTED_KEYS: usize = 4;
 
 pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {

@@ -21,8 +21,8 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` whose operands become separate alternatives.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a test that restricts an attribute. A test with more texts restricts
-/// no attribute, because its texts would need too many classes in a bitmap.
+/// Maximum number of texts in a test that can exclude a route by value. A test with more texts
+/// excludes no route, because its texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
 /// Computes and caches value ranges: for each tested value, the ranges for which a condition may be
@@ -74,8 +74,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the operands of an `or` that tests several attributes; `None` unless there are few
-    /// operands and an attribute restricts each of them.
+    /// Returns the operands of an `or` that tests several attributes (values); `None` unless there
+    /// are few operands and each restricts the values of an attribute.
     fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let is_limited =
@@ -104,8 +104,8 @@ impl<'n> RangeAnalysis<'n> {
             .collect()
     }
 
-    /// Returns the attribute that all tests of a condition read. `None` if the tests read several
-    /// attributes, or a test cannot restrict an attribute.
+    /// Returns the attribute (value) that all tests of a condition read. `None` if the tests read
+    /// several attributes, or a test cannot restrict an attribute.
     fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => match self.atoms.simple_test(pred.0) {
@@ -122,7 +122,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the class ranges of a conjunction of conditions that all test the same attribute.
+    /// Returns the ranges of a value's classes for which all of the conditions may be true.
+    /// Precondition: the conditions test only this value.
     fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
         if let Some(known) = self.cache.borrow().get(parts) {
             return known.clone();

@@ -17,15 +17,16 @@ pub const ROOT_PATH: PathId = 0;
 /// Id of a path in messages that some rule reads or the input contract declares.
 pub type PathId = u32;
 
-/// Maximum number of slots of a program with a plan. If a program has more slots, messages are read
-/// into JSON trees. A decision then looks up only the fields that it needs.
+/// Maximum number of slots (fields that rules read) of a program with a plan. If a program has more
+/// slots, messages are read into JSON trees. A decision then looks up only the fields that it
+/// needs.
 const MAX_PLANNED_SLOTS: usize = 512;
 
 /// The paths that rules read or the input contract declares, as a tree of keys.
 #[derive(Debug)]
 pub struct InputPlan {
     nodes: Vec<PlanNode>,
-    /// For each path, the data that is needed for every message. Parallel to `nodes`.
+    /// For each path, the data that every message needs, in one cache line. Parallel to `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
     /// Whether the input contract was declared by the author. False if it was inferred from the
@@ -59,8 +60,8 @@ pub(super) struct PlanNode {
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
     by_key: TextIds,
-    /// The places at the path and inside its value where rules read decimals. Numbers there keep
-    /// all their digits and are not rounded to floats. `None` if there are none.
+    /// The paths, at the value and inside it, at which rules read decimals. Numbers there keep all
+    /// their digits and are not rounded to floats. `None` if there are none.
     pub exact: Option<Box<DecimalPaths>>,
 }
 
@@ -109,7 +110,7 @@ pub(super) struct HotNode {
     /// Kinds of value that can be stored without conversion or check: the contract allows them, and
     /// the only slot at this path accepts them.
     pub plain: KindSet,
-    /// Kinds of value that slots accept at this path. A list or dict of one of these kinds must be
+    /// Kinds of value that rules read at this path. A list or dict of one of these kinds must be
     /// built as one value.
     slot_kinds: KindSet,
     /// 1 if the contract requires this field in its object, else 0.
@@ -199,14 +200,14 @@ impl InputPlan {
         }
     }
 
-    fn add_decimal_paths(&mut self, node: u32, places: DecimalPaths) {
+    fn add_decimal_paths(&mut self, node: u32, paths: DecimalPaths) {
         let children = self.nodes[node as usize].children.clone();
         for (name, child) in children {
-            if let Some(inner) = places.field(&name) {
+            if let Some(inner) = paths.field(&name) {
                 self.add_decimal_paths(child, inner.clone());
             }
         }
-        self.nodes[node as usize].exact = (!places.is_empty()).then(|| Box::new(places));
+        self.nodes[node as usize].exact = (!paths.is_empty()).then(|| Box::new(paths));
     }
 
     fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
@@ -245,7 +246,7 @@ impl InputPlan {
         self.nodes.len()
     }
 
-    /// Returns the slots that read a path, each with the kinds of value that the slot accepts.
+    /// Returns the slots (fields with the accepted kinds) that read a path, each with these kinds.
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(path).into_iter();
         node.flat_map(|node| std::iter::once(node.slot).chain(node.further_slots.iter().copied()))
@@ -263,7 +264,7 @@ impl InputPlan {
         self.node(path)?.values.as_ref()
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of slots, the fields that rules read.
     pub fn slot_count(&self) -> usize {
         self.slots
     }
@@ -287,8 +288,8 @@ impl InputPlan {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the places at a path and inside its value where numbers keep all their digits,
-    /// because rules read decimals there.
+    /// Returns the paths, at a value and inside it, at which numbers keep all their digits, because
+    /// rules read decimals there. `None` if there are none.
     #[inline]
     pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
         self.node(node).and_then(|node| node.exact.as_deref())

@@ -221,13 +221,13 @@ impl<'a> JsonCursor<'a> {
         (self.offset > start).then_some(())
     }
 
-    /// Returns the number that begins at `start` and ends at the cursor. `places` has the places
-    /// where rules read decimals. If this is one of them and `float` loses digits of the number,
-    /// the result is the text of the number.
+    /// Returns the number that begins at `start` and ends at the cursor. `paths` are the paths at
+    /// which rules read decimals, relative to this number. If the number itself is one and `float`
+    /// loses digits, the result is the text of the number.
     #[cold]
-    pub fn exact_number(&self, start: usize, float: f64, places: &DecimalPaths) -> Value<'a> {
+    pub fn exact_number(&self, start: usize, float: f64, paths: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();
-        match places.has_number() && !Decimal::is_kept_by_float(number, float) {
+        match paths.has_number() && !Decimal::is_kept_by_float(number, float) {
             true => Value::Str(number),
             false => Value::Float(float),
         }

@@ -20,8 +20,8 @@ pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option
         return None;
     }
     if reader.fill.plan.reads_kind(ROOT_PATH, Kind::Dict) {
-        let places = reader.fill.plan.decimal_paths(ROOT_PATH);
-        let message = reader.build_value(0, places)?;
+        let paths = reader.fill.plan.decimal_paths(ROOT_PATH);
+        let message = reader.build_value(0, paths)?;
         reader.fill.put_built(ROOT_PATH, message);
     } else {
         reader.read_object(ROOT_PATH, 0)?;
@@ -68,9 +68,9 @@ impl<'a> JsonReader<'_, 'a> {
                 let start = self.cursor.offset;
                 let mut value = self.read_scalar()?;
                 if let Value::Float(float) = value
-                    && let Some(places) = self.fill.plan.decimal_paths(node)
+                    && let Some(paths) = self.fill.plan.decimal_paths(node)
                 {
-                    value = self.cursor.exact_number(start, float, places);
+                    value = self.cursor.exact_number(start, float, paths);
                 }
                 Some(self.fill.put_value(node, value))
             }
@@ -83,8 +83,8 @@ impl<'a> JsonReader<'_, 'a> {
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
-            let places = self.fill.plan.decimal_paths(node);
-            let value = self.build_value(depth, places)?;
+            let paths = self.fill.plan.decimal_paths(node);
+            let value = self.build_value(depth, paths)?;
             return Some(self.fill.put_built(node, value));
         }
         if kind == Kind::Dict {
@@ -166,8 +166,8 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Reads the next value completely, with all its fields or elements, even those that no rule
-    /// reads. At the given places, numbers keep all their digits and are not rounded to floats.
-    fn build_value(&mut self, depth: usize, places: Option<&DecimalPaths>) -> Option<Value<'a>> {
+    /// reads. At the given paths, numbers keep all their digits and are not rounded to floats.
+    fn build_value(&mut self, depth: usize, paths: Option<&DecimalPaths>) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.peek_token()? {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
@@ -176,8 +176,8 @@ impl<'a> JsonReader<'_, 'a> {
                 if self.enter_nonempty(b'}', depth)? {
                     loop {
                         let key = self.read_quoted()?;
-                        let places = places.and_then(|places| places.field(key));
-                        entries.push((key, self.build_value(depth + 1, places)?));
+                        let paths = paths.and_then(|paths| paths.field(key));
+                        entries.push((key, self.build_value(depth + 1, paths)?));
                         if !self.continues(b'}')? {
                             break;
                         }
@@ -188,20 +188,18 @@ impl<'a> JsonReader<'_, 'a> {
                 (!has_duplicate).then(|| Value::Entries(bump.alloc_slice_copy(&entries)))
             }
             b'[' => {
-                let places = places.and_then(DecimalPaths::elements);
+                let paths = paths.and_then(DecimalPaths::elements);
                 let mut items = SmallVec::<[Value<'_>; 8]>::new();
                 self.read_elements(depth, |reader| {
-                    items.push(reader.build_value(depth + 1, places)?);
+                    items.push(reader.build_value(depth + 1, paths)?);
                     Some(())
                 })?;
                 Some(Value::List(bump.alloc_slice_copy(&items)))
             }
             _ => {
                 let start = self.cursor.offset;
-                match (self.read_scalar()?, places) {
-                    (Value::Float(float), Some(places)) => {
-                        Some(self.cursor.exact_number(start, float, places))
-                    }
+                match (self.read_scalar()?, paths) {
+                    (Value::Float(float), Some(paths)) => Some(self.cursor.exact_number(start, float, paths)),
                     (value, _) => Some(value),
                 }
             }

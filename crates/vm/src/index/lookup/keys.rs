@@ -73,8 +73,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records that the message has a key, and appends the key to `hits` unless it was recorded
-    /// before.
+    /// Records that the message has a key (a fact by which routes are found), and appends the key
+    /// to `hits` unless it was recorded before.
     #[inline]
     fn record_key(&self, key: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.keys.get(key as usize)
@@ -122,7 +122,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Calls `search` with each normalized form of a text, except later forms that equal the first
-    /// form. Returns the flags to store for the subject.
+    /// form. Returns the flags to store in the text's cell.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,
@@ -162,7 +162,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches one normalized form of a subject's text for the literals of the subject.
+    /// Searches one normalized form of a message text for the literals of the subject.
     #[inline(never)]
     fn search_text(
         &self,
@@ -202,7 +202,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records that a literal was found, and appends the keys that the literal provides to `hits`.
+    /// Records that a literal was found, and appends the keys (facts by which routes are found)
+    /// that it provides to `hits`.
     #[inline(always)]
     fn record_literal(&self, literal: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.literals.get(literal as usize)

@@ -21,8 +21,8 @@ const NEW_PROBE_COST: f32 = 30.0;
 /// share their grams.
 const COMPARED_CHOICES: usize = 2;
 
-/// The grams chosen for a literal. The first gram is at `offset`; the others follow it byte by
-/// byte.
+/// The grams (byte sequences) by which a literal is found. The first begins at `offset`; the others
+/// begin one byte after each other.
 #[derive(Clone, Copy)]
 pub struct GramChoice {
     pub level: GramLevel,
@@ -31,7 +31,8 @@ pub struct GramChoice {
     cost: f32,
 }
 
-/// Returns the best grams of a literal; `None` if the literal is too short.
+/// Returns the best grams (byte sequences) for finding a literal; `None` if the literal is too
+/// short.
 pub fn choose_grams(
     literal: &[u8],
     step: usize,

@@ -11,18 +11,18 @@ const UNROLLED_PROBES: usize = 8;
 /// Maximum distance in bytes between two probes.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
 const MAX_PROBE_STEP: usize = 4;
-/// Number of positions in a block; all positions of a block are processed together. Positions must
-/// fit into a byte, including the positions of probes beyond the block's end.
+/// Number of positions of a text that are processed together, as a block. Positions must fit into a
+/// byte, including the positions of probes beyond the block's end.
 pub const BLOCK_POSITIONS: usize = 256 - UNROLLED_PROBES * MAX_PROBE_STEP;
-/// Number of bytes that are read for a block. This includes probes beyond its end, and grams that
-/// begin there.
+/// Number of bytes that are read for a block of positions. This includes probes beyond its end, and
+/// grams (byte sequences) that begin there.
 pub const WINDOW_BYTES: usize = 256 + 32;
 
-/// Buffer for the positions of a block where a gram may begin.
+/// Buffer for the positions of a block at which a literal's gram (byte sequence) may begin.
 pub type ProbePositions = [Position; 256];
 
-/// A position of a block where a gram may begin. The high byte has a bit for each level of gram
-/// that is possible there. The low byte is the position.
+/// A position of a block where a gram (byte sequence) may begin. The high byte has a bit for each
+/// length class (level) of gram that is possible there. The low byte is the position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position(u16);
 
@@ -52,10 +52,12 @@ const SMALL_TABLE_SIZE: usize = 1 << 14;
 const MEDIUM_TABLE_SIZE: usize = 1 << 17;
 const LARGE_TABLE_SIZE: usize = 1 << 20;
 
-/// Number of table entries for a gram of three bytes: one for each value of the fourth byte.
+/// Number of table entries for a gram (byte sequence) of three bytes. The table is indexed by four
+/// bytes, so there is one entry for each value of the fourth byte.
 const ENTRIES_PER_THREE_BYTE_GRAM: usize = 256;
 
-/// The table that maps four bytes of a text to gram levels, and the distance between probes.
+/// The table that maps four bytes of a text to the length classes of grams (byte sequences) that
+/// may begin there. Also has the distance between probes.
 pub struct ProbeTable {
     /// For each hash of four bytes, the levels of the grams that begin with such bytes, one bit per
     /// level.
@@ -101,7 +103,8 @@ impl ProbeTable {
         ProbeTable { levels: vec![0; table_size].into(), step }
     }
 
-    /// True if no gram that was added so far begins with these four bytes.
+    /// True if no gram (byte sequence of a literal) that was added so far begins with these four
+    /// bytes.
     pub fn is_new(&self, four: u32) -> bool {
         self.levels.get(hash_slot(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
