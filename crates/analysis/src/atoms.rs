@@ -275,9 +275,9 @@ impl AtomTable {
         self.terms.len() - 1
     }
 
-    /// Returns the slot that is missing exactly when the value of an expression is missing. The
-    /// expression must be the slot itself, or a function of the slot that has a result for every
-    /// argument.
+    /// Returns the slot (message field) that is missing exactly when the value of an expression is
+    /// missing. The expression must be the slot itself, or a function of the slot that has a result
+    /// for every argument. `None` for other expressions.
     fn slot_missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
             NExpr::Slot(slot) => Some(*slot),
@@ -324,8 +324,8 @@ impl AtomTable {
         self.evaluate(&atom.cond, atom.steps, message)
     }
 
-    /// Returns the prepared test of a predicate and the value to test, if the predicate compares a
-    /// message field with a constant.
+    /// Returns the prepared test of a predicate and the value to test. `None` unless the predicate
+    /// compares a message field with a constant.
     fn prepared_for_message<'t, 'm>(
         &'t self,
         atom: &'t Atom,

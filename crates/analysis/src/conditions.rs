@@ -198,6 +198,7 @@ fn is_cyclic(value: &Expr) -> bool {
 }
 
 /// Describes the results that a function in a comparison can have, such as "`hour` gives 0 to 23".
+/// `None` if there is nothing to describe.
 fn describe_function_results(test: &Predicate) -> Option<Message> {
     let as_call = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),

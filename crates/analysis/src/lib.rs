@@ -162,7 +162,8 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     Analysis { findings, steps: solver.budget().taken() }
 }
 
-/// Returns the file and the offset at which the primary span of a diagnostic starts.
+/// Returns the file and the offset at which the primary span of a diagnostic starts; `None` if it
+/// has no span.
 fn start_of(diagnostic: &Diagnostic) -> Option<(FileId, u32)> {
     diagnostic.span().map(|span| (span.file, span.start))
 }

@@ -107,7 +107,8 @@ impl PreparedTest {
         }
     }
 
-    /// Returns the data structure for a long list. The first call builds it.
+    /// Returns the data structure for searching a long list; `None` if there is none for the
+    /// predicate. The first call builds it.
     fn lookup(&self) -> Option<&Lookup> {
         let (op, right) = self.op.zip(self.right.as_ref()).filter(|_| self.is_long)?;
         self.lookup.get_or_init(|| Lookup::new(op, self.mode, right)).as_ref()

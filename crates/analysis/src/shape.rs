@@ -28,9 +28,9 @@ pub(super) struct PredicateShape {
     pub finite: bool,
     /// How the truth depends on the operand if the operand is a text.
     pub on_text: TextDependence,
-    /// The elements that the predicate searches a list for.
+    /// The elements that the predicate searches a list for; `None` if it searches no list.
     pub elements: Option<ElementSet>,
-    /// The key that the predicate looks up in a dict.
+    /// The key that the predicate looks up in a dict; `None` if it looks up no key.
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
     pub has_nested: bool,
@@ -275,7 +275,8 @@ fn parse_regex(pattern: &str) -> Option<Hir> {
 }
 
 /// Returns a language (set of texts): each text is `prefix`, the keyword `text` and `suffix`
-/// joined. The keyword is literal; `prefix` and `suffix` are regular expressions.
+/// joined. The keyword is literal; `prefix` and `suffix` are regular expressions. `None` if the
+/// language cannot be computed.
 fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> Option<Hir> {
     if text.len() > MAX_KEYWORD_BYTES {
         return None;
@@ -322,7 +323,8 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     }
 }
 
-/// Returns the language (set of texts) that a pattern of `like` matches.
+/// Returns the language (set of texts) that a pattern of `like` matches; `None` if it cannot be
+/// computed.
 fn glob_language(pattern: &str, mode: TestMode) -> Option<Hir> {
     if pattern.len() > MAX_KEYWORD_BYTES {
         return None;

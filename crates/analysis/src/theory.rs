@@ -133,7 +133,7 @@ impl MessageTheory {
 
     /// Finds two terms (compared operands) that contradict each other: one must be present, the
     /// other must be missing. Both are missing exactly when the same field is missing. Returns the
-    /// literals in conflict.
+    /// literals in conflict; `None` if there are no such terms.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
         for (index, (term, _)) in by_term.iter().enumerate() {

@@ -129,7 +129,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Returns the position and the id of the first matching route of a table at or after the
-    /// position `start`.
+    /// position `start`; `None` if no such route matches.
     pub(super) fn first_match(&mut self, table: TableId, start: u32) -> Option<(u32, RuleId)> {
         match self.search_from((table, start)) {
             SearchResult::Goto { route, resume: (_, resume_position), .. } => {
@@ -144,7 +144,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Returns the index of the segment (function of compiled code) that contains a position, and
-    /// the position relative to the start of the segment.
+    /// the position relative to the start of the segment. `None` if the table has no code.
     fn find_segment(&self, (table, position): RoutePosition) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
         let index = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;

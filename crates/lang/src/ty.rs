@@ -318,7 +318,8 @@ impl Ty {
         }
     }
 
-    /// Returns the texts of an enumeration, or of the enumeration of a list's elements.
+    /// Returns the texts of an enumeration, or of the enumeration of a list's elements; `None` for
+    /// other types.
     pub fn values_or_element_values(&self) -> Option<&Enumeration> {
         match &self.inner {
             InnerType::Element(element) if self.kinds == KindSet::LIST => element.values(),

@@ -124,8 +124,8 @@ pub struct SubjectIndex {
     /// Whether the text is scanned in a single form, which only folds case. Such a text is folded
     /// in the scan buffer and not cached.
     pub folds_in_place: bool,
-    /// Literals that must be at the start of the text. The field `ends` has the literals that must
-    /// be at the end.
+    /// Literals that must be at the start of the text; `None` if there are none. The field `ends`
+    /// has the literals that must be at the end.
     pub starts: Option<Box<EdgeLiterals>>,
     pub ends: Option<Box<EdgeLiterals>>,
     /// Search for the literals that may occur anywhere in the text.

@@ -74,7 +74,7 @@ pub struct Vm<'a, M> {
     /// Whether the index is used for every table, even for tables where it is slower.
     always_index: bool,
     /// Removed routes that the decision must not choose, and the version of the rule set that the
-    /// decision uses.
+    /// decision uses. `None` if no routes were removed.
     tombstones: Option<(&'a Tombstones, u64)>,
 }
 

@@ -70,7 +70,7 @@ pub struct JsonError {
 struct NamedKeys {
     /// The path of the faulty value, outermost step first.
     steps: Vec<PathStep>,
-    /// The key that occurs twice.
+    /// The key that occurs twice; `None` for other mistakes.
     duplicate: Option<String>,
 }
 

@@ -344,8 +344,8 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the first index that a route names but that is outside the list of next nodes.
-/// `next_count` is the length of the list.
+/// Returns the first index that a route names but that is outside the list of next nodes; `None` if
+/// all are inside. `next_count` is the length of the list.
 fn first_index_out_of_range(routes: &[Route], next_count: usize) -> Option<usize> {
     let targets = routes.iter().flat_map(|route| &route.targets);
     targets

@@ -212,7 +212,8 @@ fn to_float(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// Converts an int to `i128`, which has room for both [`Value::Int`] and [`Value::Wide`].
+/// Converts an int to `i128`, which has room for both [`Value::Int`] and [`Value::Wide`]. `None`
+/// for other values.
 fn to_integer(value: Value<'_>) -> Option<i128> {
     match value {
         Value::Int(int) => Some(int.into()),

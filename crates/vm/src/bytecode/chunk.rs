@@ -248,7 +248,8 @@ pub struct SlotCode {
     pub object: u32,
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,
-    /// The only texts that the field may have; another text counts as missing.
+    /// The only texts that the field may have; another text counts as missing. `None` if any text
+    /// is allowed.
     pub values: Option<Enumeration>,
     pub name: Arc<str>,
 }

@@ -41,7 +41,7 @@ pub trait RouteVerifier<'a> {
     fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit>;
 
     /// Evaluates the routes in a range of ranks one after another. Returns the first route that
-    /// matches.
+    /// matches; `None` if no route matches.
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
 }
 

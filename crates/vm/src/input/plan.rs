@@ -52,7 +52,8 @@ pub(super) struct PlanNode {
     /// All kinds of value that at least one slot accepts at this path.
     slot_kinds: KindSet,
     pub contract: Option<FieldContract>,
-    /// The only texts that the field may have; another text counts as missing.
+    /// The only texts that the field may have; another text counts as missing. `None` if any text
+    /// is allowed.
     pub values: Option<Enumeration>,
     /// Number of fields that the contract requires in the object at this path.
     pub required: u32,

@@ -40,7 +40,8 @@ impl<'a> JsonCursor<'a> {
         self.text.as_bytes().get(self.offset..).unwrap_or_default()
     }
 
-    /// Skips white space and returns the next byte, without consuming the byte.
+    /// Skips white space and returns the next byte, without consuming the byte; `None` at the end
+    /// of the text.
     #[inline(always)]
     pub fn peek_token(&mut self) -> Option<u8> {
         loop {
@@ -66,7 +67,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Skips plain characters up to the next quote, backslash or control character, and returns
-    /// this byte.
+    /// this byte; `None` at the end of the text.
     #[inline(always)]
     fn skip_plain_run(&mut self) -> Option<u8> {
         let Some(block) = self.remaining_bytes().first_chunk() else { return self.skip_last_run() };
@@ -179,7 +180,7 @@ impl<'a> JsonCursor<'a> {
         })
     }
 
-    /// Reads four hexadecimal digits as a number.
+    /// Reads four hexadecimal digits as a number; `None` if there are fewer.
     fn read_hex(&mut self) -> Option<u32> {
         let digits = self.text.as_bytes().get(self.offset..self.offset + 4)?;
         self.offset += 4;

@@ -79,7 +79,7 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the list or object at the cursor. `depth` is the number of lists and objects around
     /// it. If a slot reads the list or object, it is built as one value. Returns 1 if the contract
-    /// requires this field, else 0.
+    /// requires this field, else 0; `None` if the text is invalid.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
@@ -127,8 +127,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Reads the key at the cursor with its colon, and looks up its path in the object `node`.
-    /// Stores this path at index `turn` of the key order, as a prediction for the next message.
+    /// Reads the key at the cursor with its colon, and returns its path in the object `node`;
+    /// `None` if there is no valid key. Stores this path at index `turn` of the key order, as a
+    /// prediction for the next message.
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_quoted()?;
@@ -165,8 +166,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(value)
     }
 
-    /// Reads the next value completely, with all its fields or elements, even those that no rule
-    /// reads. At the given paths, numbers keep all their digits and are not rounded to floats.
+    /// Reads the next value completely, even fields or elements that no rule reads; `None` if it is
+    /// invalid. At the given paths, numbers keep all their digits and are not rounded to floats.
     fn build_value(&mut self, depth: usize, paths: Option<&DecimalPaths>) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.peek_token()? {
@@ -206,8 +207,8 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list at the cursor. Calls `each` for every element, and `each` must read the
-    /// element.
+    /// Reads the list at the cursor; `None` if it is invalid. Calls `each` for every element, and
+    /// `each` must read the element.
     #[inline]
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.enter_nonempty(b']', depth)? {
@@ -219,9 +220,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Enters the list or object at the cursor. `depth` is the number of lists and objects around
-    /// it. Returns false if the list or object is empty; in this case the cursor is after its
-    /// closing bracket.
+    /// Enters the list or object at the cursor; `None` if `depth`, the number of lists and objects
+    /// around it, is at the limit. Returns false if the list or object is empty. The cursor is then
+    /// after its closing bracket.
     #[inline(always)]
     fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {

@@ -49,7 +49,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Returns the first matching route of a table within a range of ranks (positions in the
-    /// table). Removed routes are skipped.
+    /// table); `None` if none matches. Removed routes are skipped.
     pub fn first_hit(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
         match self.lookup_in(table) {
             Some(lookup) => lookup.first_hit(self, table, ranks),
@@ -73,8 +73,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (0..routes as u32).filter_map(|rank| self.verify_route(entry, rank)).collect()
     }
 
-    /// Evaluates the condition of the route at a position of a table. If the condition is true,
-    /// returns the route and the table to which its `goto` jumps, if it has one.
+    /// Evaluates the condition of the route at a position of a table. If it is true, returns the
+    /// route and the table to which its `goto` jumps, if it has one; otherwise `None`.
     #[inline(always)]
     pub fn eval_route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
@@ -82,7 +82,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Evaluates the routes whose code is between `start` and `end`, and returns the first one that
-    /// matches.
+    /// matches; `None` if none matches.
     fn eval_routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
         match self.run_blocks::<true>(start, end) {
             SearchResult::Choose(route) => Some((route, None)),
