@@ -38,14 +38,15 @@ pub(super) struct AnswerIds {
 }
 
 impl AnswerIds {
-    /// Returns the id of the answer that a text identifies; equal texts have equal ids.
+    /// Returns the id of the answer that the text `key` identifies, and assigns an id to a new
+    /// text.
     pub fn id_of(&mut self, key: String) -> u32 {
         let next = self.ids.len() as u32;
         *self.ids.entry(key).or_insert(next)
     }
 
-    /// Returns the answer of a statement. `values` are the program's expressions for computed
-    /// values, indexed by value id.
+    /// Builds the answer of a statement (its outcome with arguments) from the outcome. `values` are
+    /// the program's expressions for computed values, indexed by value id.
     pub fn answer_of(
         &mut self,
         builder: &mut NormalBuilder<'_>,

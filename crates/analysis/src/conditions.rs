@@ -246,7 +246,8 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 }
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
-    /// Reports the redundant parts of `cond`. `positive` is false if `cond` is negated.
+    /// Reports the redundant parts of `cond`, and adds them to `replacements`. `positive` is false
+    /// if `cond` is negated.
     fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {

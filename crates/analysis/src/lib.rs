@@ -111,7 +111,7 @@ pub struct AnalysisSubject<'p> {
     pub options: AnalysisOptions,
 }
 
-/// The result of an analysis.
+/// The result of an analysis: the findings, and the work that the analysis took.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct Analysis {

@@ -17,7 +17,8 @@ impl RefutingLiterals {
         RefutingLiterals { literals: literals.to_vec(), refuting_count: 0 }
     }
 
-    /// True if a value of the tested operand satisfies all literals.
+    /// Tests a value against the literals; true if it satisfies all. A literal that excludes the
+    /// value is moved to the front, so that it is tested early for the next value.
     pub fn are_satisfied_by(&mut self, atoms: &AtomTable, value: &serde_json::Value) -> bool {
         let refutes = |literal: &AtomLiteral| !atoms.value_satisfies(*literal, value);
         let Some(index) = self.literals.iter().position(refutes) else { return true };

@@ -128,7 +128,7 @@ impl<'p> Solver<'p> {
 /// A solver that refuses further queries after a given number of queries.
 pub(super) struct LimitedSolver<'c, 's> {
     pub solver: &'c mut Solver<'s>,
-    /// The number of queries left.
+    /// The number of queries left; each query counts it down.
     queries_left: &'c mut usize,
     pub queries_used: usize,
 }

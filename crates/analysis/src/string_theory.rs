@@ -146,8 +146,8 @@ impl AutomatonCache {
         AutomatonCache { automata: HashMap::new(), states: HashMap::new(), budget, all_texts }
     }
 
-    /// Returns the automaton of a language (set of texts). `None` if the automaton is too large, or
-    /// if too few steps are left.
+    /// Returns the automaton of a language (set of texts), and builds and caches it on first use.
+    /// `None` if the automaton is too large, or if too few steps are left.
     fn cached_automaton(&mut self, language: &TextLanguage) -> Option<Rc<DFA>> {
         if !self.budget.charge(STEPS_PER_AUTOMATON) {
             return None;
@@ -303,8 +303,8 @@ impl<'a> ProductSearch<'a> {
         }
     }
 
-    /// Returns the state that follows the state at `index` after a byte. `None` if an automaton ran
-    /// out of memory, so that the search must end. `Some(None)` if no text of the search starts
+    /// Computes the state that follows the state at `index` after a byte. `None` if an automaton
+    /// ran out of memory, so that the search must end. `Some(None)` if no text of the search starts
     /// with these bytes, or if an automaton does not support the byte.
     fn next_state(&mut self, index: usize, byte: u8) -> Option<Option<ProductState>> {
         let mut next = ProductState::new();

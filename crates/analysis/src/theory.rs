@@ -57,9 +57,9 @@ impl MessageTheory {
         MessageTheory { values: ValueSearch::new(program), builder: MessageBuilder::new(program) }
     }
 
-    /// Returns a message that satisfies all literals (required truth values), each of a different
-    /// predicate. With a `base`, the message differs from the base message only in the base's free
-    /// paths.
+    /// Searches for a message that satisfies all literals (required truth values), each of a
+    /// different predicate. With a `base`, the message differs from the base message only in the
+    /// base's free paths. The error contains literals for which no common message was found.
     pub fn find_message(
         &mut self,
         normal: &Normal,
@@ -161,8 +161,8 @@ impl MessageTheory {
         None
     }
 
-    /// Returns for each path (message field) at most `max_values` candidate values. The values
-    /// satisfy all literals that read only this path.
+    /// Finds for each path (message field) at most `max_values` candidate values, which satisfy all
+    /// literals that read only this path. The error is the conflict if a path has no such value.
     fn choices_by_path(
         &self,
         normal: &Normal,

@@ -110,7 +110,7 @@ impl ValueSearch {
         }
     }
 
-    /// Returns a value of a term (an operand that is compared) that satisfies the literals. If
+    /// Searches for a value of a term (an operand that is compared) that satisfies the literals. If
     /// `present`, the value is not null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
         let budget = self.atoms.budget.clone();

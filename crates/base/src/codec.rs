@@ -23,7 +23,7 @@ pub struct DecodeError(pub &'static str);
 /// A value that can be encoded and decoded. Equal values are encoded as equal bytes.
 pub trait Codec: Sized {
     fn write(&self, writer: &mut Writer);
-    /// Decodes bytes that [`write`](Codec::write) encoded.
+    /// Decodes bytes that [`write`](Codec::write) encoded. Returns an error for any other bytes.
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
@@ -232,7 +232,8 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads the length of the next part, a value that is decoded separately. Returns all parts,
-    /// and the byte range of the next part. Does not decode the part.
+    /// and the byte range of the next part. Does not decode the part. Returns an error if the range
+    /// is invalid.
     pub fn read_part_range(&mut self) -> Result<(Arc<EncodedParts>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());

@@ -48,7 +48,8 @@ pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     text.len() / MIN_OBJECT_BYTES > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
 }
 
-/// Reads one JSON value of any type. Only white space may surround the value in `text`.
+/// Reads one JSON value of any type. Only white space may surround the value in `text`. The error
+/// reports the first mistake with its position.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
     parse_exact(text, DecimalPaths::none())
 }
@@ -68,7 +69,7 @@ pub fn parse_exact(text: &str, paths: &DecimalPaths) -> Result<Value, JsonError>
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
 }
 
-/// Reads one JSON object. A message to decide must be an object.
+/// Reads one JSON object, such as a message to decide. Any other JSON value is an error.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
     parse_object_exact(text, DecimalPaths::none())
 }
@@ -82,18 +83,19 @@ pub fn parse_object_exact(text: &str, paths: &DecimalPaths) -> Result<Map<String
     }
 }
 
-/// Reads one JSON value from UTF-8 bytes.
+/// Reads one JSON value from bytes. Bytes that are not UTF-8 are an error.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, JsonError> {
     parse(std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?)
 }
 
-/// Reads one JSON object from UTF-8 bytes.
+/// Reads one JSON object from bytes. Bytes that are not UTF-8, or that contain another value, are
+/// an error.
 pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
     parse_object_bytes_exact(bytes, DecimalPaths::none())
 }
 
-/// Reads one JSON object from UTF-8 bytes. Keeps all digits of numbers at the given paths, as
-/// [`parse_exact`] does.
+/// Reads one JSON object from UTF-8 bytes like [`parse_object_bytes`], but keeps all digits of
+/// numbers at the given paths, as [`parse_exact`] does.
 pub fn parse_object_bytes_exact(bytes: &[u8], paths: &DecimalPaths) -> Result<Map<String, Value>, JsonError> {
     let text = std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?;
     parse_object_exact(text, paths)
@@ -165,7 +167,8 @@ impl ValueSeed<'_, '_, '_> {
         E::custom("refused")
     }
 
-    /// Checks the nesting limit and returns the depth of the elements of a list or object.
+    /// Returns the depth of the elements of a list or object; an error if the depth exceeds the
+    /// limit.
     fn enter_nesting<E: serde::de::Error>(&mut self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(self.set_refusal(Refusal::Depth)) } else { Ok(self.depth + 1) }
     }

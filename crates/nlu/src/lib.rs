@@ -273,7 +273,8 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Trains on `intents`. Without intents, the classifier abstains on every text.
+    /// Trains a classifier on `intents`. Without intents, the classifier abstains on every text.
+    /// [`TrainError`] lists the intents and options that are refused.
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
         options.check_options()?;
         let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();
@@ -351,7 +352,7 @@ impl Classifier {
         &self.ids
     }
 
-    /// Returns the thresholds for abstaining.
+    /// Returns the options: the scores below which the classifier abstains.
     pub fn options(&self) -> Options {
         self.options
     }

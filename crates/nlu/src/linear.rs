@@ -29,7 +29,7 @@ const TARGET_VISITS: usize = 40_000;
 /// Minimum and maximum number of passes over the sentences.
 const MIN_MAX_PASSES: (usize, usize) = (8, 100);
 
-/// A training sentence.
+/// A training sentence as a vector, with the intent that it belongs to.
 #[derive(Clone, Debug)]
 pub struct TrainingRow {
     /// The features, each at most once.

@@ -207,7 +207,7 @@ pub struct IndexKey {
     pub posting: u32,
 }
 
-/// The index of one table.
+/// The index of one table: posting lists of keys, a bitmap of the other routes, and their costs.
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// Posting lists (the routes of one key each) of all keys of the table.

@@ -223,7 +223,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, evaluate).map_or(Tri::False, |result| (result == each.all).into())
     }
 
-    /// True if a loop's condition is true for an element.
+    /// Evaluates a loop's condition for one element; true if the condition is true.
     fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);

@@ -157,8 +157,8 @@ pub struct LazyRegex {
 }
 
 impl LazyRegex {
-    /// Checks that an expression compiles. An expression that may come near the size limit is
-    /// compiled at once, others on first use.
+    /// Prepares an expression; returns an error if it does not compile. An expression that may come
+    /// near the size limit is compiled at once, others on first use.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !parse_cached(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {

@@ -160,7 +160,7 @@ instructions! {
     Eval in VALUE_BLOCKS { dst: Reg => Register, block: BlockId => Value };
     /// Computes `base.key`: loads a field of a dict.
     Field in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: u32 => String };
-    /// Computes `base[key]`.
+    /// Computes `base[key]`: an element of a list by its index, or a value of a dict by its key.
     Index in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
     /// Converts a value to one of the given kinds. The result is missing if the value has another
     /// kind and cannot be converted.

@@ -58,7 +58,8 @@ impl LowerError {
     }
 }
 
-/// Lowers a program in normal form to bytecode.
+/// Lowers a program from its normal (simplified) form to bytecode. For the errors, see
+/// [`LowerError`].
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
     let uses = UseAnalysis::new(normal)?;
     let mut lowering = Lowering {
@@ -148,7 +149,8 @@ impl Lowering<'_> {
         self.emit(instr)
     }
 
-    /// Makes the current address the target of all jumps to a label.
+    /// Makes the current address the target of all jumps to a label. Returns an error if an address
+    /// is too large.
     fn bind_label(&mut self, label: Label) -> Result<(), LowerError> {
         let address = self.current_address()?;
         for jump in label.jumps {

@@ -400,8 +400,8 @@ struct TextForms<'c> {
 }
 
 impl TextForms<'_> {
-    /// Returns the form of an operand's text in a text mode. The form has the id under which a
-    /// decision caches the normalized text.
+    /// Returns the normalized form of an operand's text in a text mode, and records it if it is
+    /// new. The form has the id under which a decision caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT_SLOT };

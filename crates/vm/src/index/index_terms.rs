@@ -359,7 +359,7 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the set of atoms (alternative facts) that a comparison with constants requires;
+    /// Builds the set of atoms (alternative facts) that a comparison with constants requires;
     /// `None` if it requires none, so that it cannot provide a key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
@@ -402,8 +402,8 @@ impl<'c> IndexAtoms<'c> {
             })
     }
 
-    /// Returns the sets of atoms (facts about a message) that a text predicate requires. `id` is
-    /// the index of its keywords in `Chunk::keywords`.
+    /// Builds the sets of atoms (facts about a message) that a text predicate requires. `id` is the
+    /// index of its keywords in `Chunk::keywords`.
     fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];

@@ -40,16 +40,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.lookup.filter(|lookup| self.always_index || lookup.is_faster_for(table))
     }
 
-    /// Returns the choice by the table `entry`: the first route whose condition is true, or else
-    /// the default. Follows jumps to other tables.
+    /// Decides by the table `entry`: returns the first route whose condition is true, or else the
+    /// default. Follows jumps to other tables.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let result = self.search_from(self.start_position(entry));
         table_search::resolve_choice(self, result)
     }
 
-    /// Returns the first matching route of a table within a range of ranks (positions in the
-    /// table); `None` if none matches. Removed routes are skipped.
+    /// Searches a table within a range of ranks (positions in the table) for the first matching
+    /// route; `None` if none matches. Removed routes are skipped.
     pub fn first_hit(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
         match self.lookup_in(table) {
             Some(lookup) => lookup.first_hit(self, table, ranks),
@@ -57,8 +57,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Returns every route of the table whose condition is true, in the order in which routes are
-    /// tried.
+    /// Evaluates a table; returns every route whose condition is true, in the order in which routes
+    /// are tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         self.all_hits(entry).into_iter().map(|hit| hit.route).collect()
     }

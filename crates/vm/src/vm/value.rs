@@ -176,8 +176,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
-    /// Returns the number of elements for which a loop's condition is true; missing if the operand
-    /// is no list.
+    /// Counts the elements for which a loop's condition is true; missing if the operand is no list.
     fn eval_count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
@@ -188,8 +187,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, count_true).map_or(Value::Missing, Value::Int)
     }
 
-    /// Returns the truth value of `any` or `all` over a list. Missing if the truth value is
-    /// unknown, or if the operand is no list.
+    /// Evaluates `any` or `all` over a list to a bool. Missing if the truth value is unknown, or if
+    /// the operand is no list.
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);

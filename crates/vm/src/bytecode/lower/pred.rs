@@ -44,7 +44,8 @@ impl Lowering<'_> {
     }
 
     /// Returns the index in `Chunk::texts` of the normalized text that the predicate tests;
-    /// `NO_ENTRY` if the predicate needs no normalized text.
+    /// `NO_ENTRY` if the predicate needs no normalized text. Adds the text to the chunk if it is
+    /// new.
     fn normalized_text_index(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let needs_no_text = match pred.check {

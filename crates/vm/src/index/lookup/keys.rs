@@ -243,8 +243,8 @@ impl<'a> Lookup<'a> {
         true
     }
 
-    /// Returns the equivalence class of an attribute's value, which is determined once per
-    /// decision.
+    /// Returns the equivalence class of an attribute's value. The class is determined once per
+    /// decision and then cached.
     #[inline]
     pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let cell = self.buffers.classes.get(number as usize);
