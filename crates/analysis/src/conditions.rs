@@ -19,7 +19,8 @@ use serde_json::Value as Json;
 /// Results of the analysis of one rule's condition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConditionFacts {
-    /// Condition of the normal form that is true exactly if the rule's condition is true.
+    /// Condition of the normal form (the simplified program) that is true exactly if the rule's
+    /// condition is true.
     pub true_cond: CondId,
     /// A message for which the condition is true, if one was found.
     pub witness: Option<Json>,

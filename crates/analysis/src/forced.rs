@@ -105,9 +105,9 @@ impl GoalPropagation<'_> {
         Some(alternatives)
     }
 
-    /// Returns the atom (predicate or quantifier) of a condition, which is created if needed, and
-    /// the truth values of the atom for which the condition has the value `value`. `None` if the
-    /// condition is not a single atom.
+    /// Returns the atom (predicate or quantifier) of a condition. Also returns the truth values of
+    /// the atom for which the condition has the value `value`. `None` if the condition is not a
+    /// single atom.
     fn literal_of(&mut self, cond: CondId, value: bool) -> Option<(usize, TruthSet)> {
         let atoms = &mut self.theory.values.atoms;
         let (atom, truth) = match self.normal.cond(cond) {

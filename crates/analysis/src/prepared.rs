@@ -194,7 +194,8 @@ impl Lookup {
         Some(Lookup::Keywords { texts, search })
     }
 
-    /// Tests a value; `None` if the elements must be tried one after another.
+    /// Tests a value of the left operand with this data structure; `None` if the elements of the
+    /// constant list must be tried one after another.
     fn test(&self, op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode) -> Option<Tri> {
         if left.is_missing() {
             return Some(Tri::Unknown);

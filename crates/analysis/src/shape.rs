@@ -154,7 +154,7 @@ pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: boo
     PredicateShape { elements: Some(elements), ..PredicateShape::default() }
 }
 
-/// Converts a constant to the form that it has in a message.
+/// Converts a constant to the form that it has in a message; `None` if no message can contain it.
 fn constant_to_json(constant: &Const) -> Option<Json> {
     match constant {
         Const::Json(json) => Some((**json).clone()),

@@ -249,7 +249,8 @@ impl TableIndex {
 /// literal in a text) can match these routes.
 #[derive(Debug)]
 pub enum PostingList {
-    /// Posting list stored as a range of [`TableIndex::postings`]. The ranks of its routes ascend.
+    /// Posting list (the routes of one key) stored as a range of [`TableIndex::postings`], in the
+    /// order of the routes' ranks.
     Range { start: u32, end: u32 },
     /// Posting list with many routes. It is stored as a bitmap index, which excludes most of the
     /// routes by the values of the message.

@@ -135,8 +135,8 @@ pub type ClassId = u32;
 pub const MISSING_CLASS: ClassId = 0;
 /// The equivalence class of `false`; the class of `true` follows.
 const FALSE_CLASS: ClassId = 1;
-/// The class of times, versions, lists and dicts. The class does not decide their tests, which must
-/// be evaluated.
+/// The equivalence class of times, versions, lists and dicts. Values of this class may give
+/// different results, so their tests must be evaluated.
 pub const OTHER_CLASS: ClassId = 3;
 /// The class of all texts that no test names. Each text that a test names has a class of its own,
 /// with a higher id.
@@ -304,7 +304,7 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the same position as `number_position`, but also for numbers that floats cannot
+    /// Implements `number_position` for numbers of any kind, including numbers that floats cannot
     /// represent exactly.
     #[inline(never)]
     fn exact_number_position(&self, value: Value<'_>) -> ClassId {

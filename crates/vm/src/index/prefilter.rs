@@ -192,8 +192,8 @@ fn selectivity_score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
     (shortest_len(set).min(8), std::cmp::Reverse(set.len()))
 }
 
-/// Keeps the most selective set, and other sets whose literals are long enough to be worth
-/// searching.
+/// Keeps the most selective set of alternative literals, and other sets whose literals are long
+/// enough to be worth searching.
 fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let best_index = (0..sets.len()).rev().max_by_key(|index| selectivity_score(&sets[*index]));
     let mut index = 0;

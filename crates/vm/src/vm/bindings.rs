@@ -149,7 +149,7 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
         self.memo.epoch
     }
 
-    /// Returns the current values of the bindings.
+    /// Returns the current values of the bindings, the names whose values change during a decision.
     pub fn roots(&self) -> &[Value<'a>] {
         self.message.roots()
     }

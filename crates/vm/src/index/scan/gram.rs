@@ -85,8 +85,8 @@ impl GramLevel {
         Some(gram.chunks_exact(8).fold(mix_bits(salt), |sum, word| mix_bits(sum ^ load_eight_bytes(word, 0))))
     }
 
-    /// Returns the hash of this level's gram at the start of eight bytes. The level must be a base
-    /// level.
+    /// Returns the hash of the gram (a sequence of this level's length) at the start of eight
+    /// bytes. Precondition: the level is a base level.
     #[inline(always)]
     pub fn hash_eight_bytes(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;
