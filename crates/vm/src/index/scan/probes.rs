@@ -59,8 +59,8 @@ const ENTRIES_PER_THREE_BYTE_GRAM: usize = 256;
 /// The table that maps four bytes of a text to the length classes of grams (byte sequences) that
 /// may begin there. Also has the distance between probes.
 pub struct ProbeTable {
-    /// For each hash of four bytes, the levels of the grams that begin with such bytes, one bit per
-    /// level.
+    /// For each hash of four bytes, a bit set of the length classes (levels) of the grams that
+    /// begin with such bytes.
     levels: Box<[u8]>,
     step: usize,
 }
