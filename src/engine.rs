@@ -48,7 +48,7 @@ pub use test_blocks::TestOutcome;
 pub(crate) use workspace::ThreadWorkspace;
 
 use rulec_base::diag::Diagnostic;
-use rulec_base::json::{self, ExactPlaces, JsonError};
+use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::source::SourceMap;
 use rulec_eval::explain::Explanation;
 use rulec_eval::host::Host;
@@ -250,15 +250,15 @@ impl Rules {
     /// # Errors
     /// If the text is not one JSON object. The keys of `@private` dicts are masked in the error.
     pub fn parse_message(&self, text: &[u8]) -> Result<Map<String, Json>, JsonError> {
-        let message = json::parse_object_bytes_exact(text, &self.rule_set().exact_places);
+        let message = json::parse_object_bytes_exact(text, &self.rule_set().decimal_paths);
         message.map_err(|error| self.masked_error(error))
     }
 
     /// Returns the message fields whose numbers are read as exact decimals, not as floats.
     /// Unstable.
     #[doc(hidden)]
-    pub fn exact_places(&self) -> &ExactPlaces {
-        &self.rule_set().exact_places
+    pub fn decimal_paths(&self) -> &DecimalPaths {
+        &self.rule_set().decimal_paths
     }
 
     /// Returns the message with the values of `@private` fields masked, for logs.

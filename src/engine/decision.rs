@@ -4,7 +4,7 @@ mod serialize;
 
 use super::set::RuleSetHandle;
 use rulec_base::diag::Message;
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_base::message;
 use rulec_eval::decision::{Chosen, Details, TableTrail};
 use rulec_eval::host::HostFailure;
@@ -149,13 +149,13 @@ impl Decision {
 
     /// Returns the paths in the arguments whose values are exact decimals. Unstable.
     #[doc(hidden)]
-    pub fn exact_args(&self) -> ExactPlaces {
-        let mut places = ExactPlaces::default();
+    pub fn exact_args(&self) -> DecimalPaths {
+        let mut places = DecimalPaths::default();
         if let Some((program, chosen)) = self.chosen_statement()
             && let Some(Outcome::Handler { args, .. }) = chosen.outcome(program)
         {
             for argument in args {
-                places.add_field(&argument.name, program.value(argument.value).ty.exact_places());
+                places.add_field(&argument.name, program.value(argument.value).ty.decimal_paths());
             }
         }
         places

@@ -168,7 +168,7 @@ impl EngineChoice {
         {
             return Ok(decision);
         }
-        let message = json::parse_object_bytes_exact(text, &rules.exact_places);
+        let message = json::parse_object_bytes_exact(text, &rules.decimal_paths);
         let message = message.map_err(|error| rules.program.message_privacy().mask_error(error))?;
         let message = Json::Object(message);
         Ok(self.decide(rules, scratch, Input::Tree(&message)))

@@ -9,7 +9,7 @@ use super::set::{RuleSetHandle, SharedRuleSet};
 use super::strategy::{Indexing, Tier};
 use super::workspace::ThreadWorkspace;
 use rulec_base::diag::{Message, comma_list, nearest};
-use rulec_base::json::{ExactPlaces, JsonError};
+use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
 use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
@@ -79,8 +79,8 @@ impl<'r> Entry<'r> {
     /// Returns the message fields whose numbers are read as exact decimals, not as floats.
     /// Unstable.
     #[doc(hidden)]
-    pub fn exact_places(&self) -> &'r ExactPlaces {
-        &self.rules.set.exact_places
+    pub fn decimal_paths(&self) -> &'r DecimalPaths {
+        &self.rules.set.decimal_paths
     }
 
     /// True if the entry has neither routes nor a default.

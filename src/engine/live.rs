@@ -32,7 +32,7 @@ use arc_swap::ArcSwap;
 use base::Base;
 use edit::ParsedEdit;
 use rulec_base::diag::Message;
-use rulec_base::json::{ExactPlaces, JsonError};
+use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::parallel::Threads;
 use rulec_eval::explain::Explanation;
 use rulec_sema::check::{CountedFields, CountedUses};
@@ -192,8 +192,8 @@ impl LiveRules {
     /// Returns the message fields whose numbers are read as exact decimals, not as floats.
     /// Unstable.
     #[doc(hidden)]
-    pub fn exact_places(&self) -> ExactPlaces {
-        decide::exact_places(&self.shared.snapshot.load())
+    pub fn decimal_paths(&self) -> DecimalPaths {
+        decide::decimal_paths(&self.shared.snapshot.load())
     }
 
     /// Decides with the entry of this name.

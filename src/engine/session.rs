@@ -6,7 +6,7 @@ use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
 use super::set::RuleSetHandle;
-use rulec_base::json::{ExactPlaces, JsonError};
+use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_eval::decision::Choice;
 use rulec_lang::value::Value;
 use rulec_sema::hir::RuleId;
@@ -73,8 +73,8 @@ impl Session {
     /// Returns the message fields whose numbers are read as exact decimals, not as floats.
     /// Unstable.
     #[doc(hidden)]
-    pub fn exact_places(&self) -> &ExactPlaces {
-        &self.rules.exact_places
+    pub fn decimal_paths(&self) -> &DecimalPaths {
+        &self.rules.decimal_paths
     }
 
     /// Masks private keys in an error about the JSON text of a message; see

@@ -6,7 +6,7 @@ use super::json_cache::DecisionCache;
 use super::tier_up::TierUp;
 use hashbrown::HashMap;
 use rulec_base::diag::Diagnostic;
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_base::source::SourceMap;
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::{Host, HostCalls};
@@ -46,7 +46,7 @@ pub(crate) struct RuleSet {
     pub decision_cache: DecisionCache,
     /// The message fields that the rules read as decimals. Numbers in these fields are read
     /// exactly, not as floats.
-    pub exact_places: ExactPlaces,
+    pub decimal_paths: DecimalPaths,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
     /// Whether the automatic tier may compile the rules to machine code. False for an artifact that
@@ -109,7 +109,7 @@ impl RuleSet {
     /// Creates a rule set without source texts and warnings.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
-            exact_places: program.exact_places(),
+            decimal_paths: program.decimal_paths(),
             input_contract: program.input_contract().map(|record| InputContract::new(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),

@@ -39,7 +39,7 @@ fn plans_are_as_written_down() {
     let rules = compiler.compile_path(&path).unwrap_or_else(|error| panic!("{error}"));
     let mut printed = String::new();
     for (plan, index) in rules.plan().iter().zip(&rules.index().tables) {
-        let (with, without, first) = (plan.index_cost, plan.linear_cost, index.first);
+        let (with, without, first) = (plan.index_cost, plan.linear_cost, index.first_route_count);
         let _ = writeln!(
             printed,
             "indexed {}: {with:.2} ns with, {without:.2} without, first {first}",
@@ -65,11 +65,11 @@ fn plans_are_as_written_down() {
         }
         for subject in &rules.index().subjects {
             let forms: Vec<String> = subject.forms.iter().map(|form| format!("{:?}", form.mode)).collect();
-            let own = (subject.asks_own, subject.folds_in_place);
+            let own = (subject.needs_unchanged_text, subject.folds_in_place);
             let _ = writeln!(printed, "subject {:?} {own:?} {}", subject.operand, forms.join(", "));
         }
         for (pred, answer) in rules.index().answers.iter().enumerate().filter(|(_, answer)| answer.end > 0) {
-            let numbers = &rules.index().numbers[answer.start as usize..answer.end as usize];
+            let numbers = &rules.index().deciding_ids[answer.start as usize..answer.end as usize];
             let numbers = numbers
                 .iter()
                 .map(|number| (number & !LAST_IN_GROUP, number & LAST_IN_GROUP != 0))

@@ -135,7 +135,7 @@ fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     }
     let index = rules.index();
     for answer in &index.answers {
-        let numbers = &index.numbers[answer.start as usize..answer.end as usize];
+        let numbers = &index.deciding_ids[answer.start as usize..answer.end as usize];
         assert_eq!(numbers.len(), 2, "the verb and the thing: {answer:?} {numbers:?}");
         assert!(!answer.exact && numbers.iter().all(|number| number & LAST_IN_GROUP != 0), "each is needed");
     }

@@ -7,12 +7,14 @@ use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Argument, Destination, Expr, Outcome, Program, ValueId};
 use rulec_sema::normal::{CondId, ExprId, NormalBuilder};
 
-/// The answer of a statement.
+/// The answer of a statement: its handler, branch or flow, with the arguments computed for a
+/// message.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// The id of the answer with its computed values. Equal ids mean equal answers.
+    /// The id of the answer (handler, branch or flow) with its computed values. Equal ids mean
+    /// equal answers.
     pub id: u32,
-    /// The id of the answer without its computed values.
+    /// The id of the answer (handler, branch or flow) without its computed values.
     pub fixed_part: u32,
     /// The values that are computed for each message.
     pub args: Vec<ComputedValue>,
@@ -28,21 +30,23 @@ pub(super) struct ComputedValue {
     pub value: ExprId,
 }
 
-/// Ids of distinct answers. All answers that are compared with each other share one instance.
+/// Assigns ids to distinct answers (outcomes of statements). All answers that are compared with
+/// each other share one instance.
 #[derive(Default)]
 pub(super) struct AnswerIds {
     ids: HashMap<String, u32>,
 }
 
 impl AnswerIds {
-    /// Returns the id of the answer that a text identifies.
+    /// Returns the id of the answer that the text `key` identifies, and assigns an id to a new
+    /// text.
     pub fn id_of(&mut self, key: String) -> u32 {
         let next = self.ids.len() as u32;
         *self.ids.entry(key).or_insert(next)
     }
 
-    /// Returns the answer of a statement. `values` are the program's expressions for computed
-    /// values, indexed by value id.
+    /// Builds the answer of a statement (its outcome with arguments) from the outcome. `values` are
+    /// the program's expressions for computed values, indexed by value id.
     pub fn answer_of(
         &mut self,
         builder: &mut NormalBuilder<'_>,
@@ -56,8 +60,8 @@ impl AnswerIds {
     }
 }
 
-/// Returns a text that identifies the fixed part of an answer, and the values in the answer that
-/// are computed for each message.
+/// Returns a text that identifies the constant part of an answer (the outcome of a statement). Also
+/// returns the values of the answer that are computed for each message.
 fn answer_parts(
     builder: &mut NormalBuilder<'_>,
     (program, values): (&Program, &[Expr]),
@@ -101,7 +105,7 @@ fn answer_parts(
     (fixed_part, computed_values)
 }
 
-/// Builds the condition that two answers differ.
+/// Builds a condition that is true if two answers (outcomes with their arguments) differ.
 pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer, other: &Answer) -> CondId {
     if one.fixed_part != other.fixed_part {
         return builder.constant_cond(true);

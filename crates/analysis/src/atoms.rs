@@ -61,17 +61,19 @@ pub(super) struct Atom {
     /// without a message. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
-    /// Message fields that the atom reads, as indexes into `AtomTable::paths`.
+    /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
     /// Whether the truth value depends on more than the message: on host functions, or on bindings
     /// of a payload.
     pub reads_beyond_message: bool,
-    /// Slot that the atom tests with `is missing`; `None` for any other atom.
+    /// Slot (message field) that the predicate tests with `is missing`; `None` for any other
+    /// predicate.
     pub missing_slot: Option<SlotId>,
     /// The predicate in the normal form; `None` for a quantifier.
     pub pred: Option<PredId>,
-    /// The predicate, prepared for tests of its term. `None` if the term is not the left operand.
+    /// The predicate, prepared for tests of many values of its left operand. `None` if the term
+    /// (the operand compared with a constant) is not the left operand.
     prepared: Option<PreparedTest>,
     /// Steps that an evaluation of `cond` takes.
     steps: usize,
@@ -80,7 +82,8 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    /// True if values of the term are tested without the reference evaluator.
+    /// True if values of the term (the operand compared with a constant) are tested without the
+    /// reference evaluator.
     pub fn is_prepared(&self) -> bool {
         self.prepared.is_some()
     }
@@ -132,11 +135,12 @@ pub(super) struct AtomTable {
     by_expr: HashMap<ExprId, usize>,
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// Program that is passed to the evaluator. The program contains only slots: the slots of the
-    /// real program, and a slot for each set of kinds that a term's value may have.
+    /// Program that is passed to the evaluator. It contains only slots (fields read as certain
+    /// kinds): the slots of the real program, and a slot for each set of kinds that a term may
+    /// have.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
-    /// The steps of the analysis, which evaluations take.
+    /// The step limit of the analysis, to which evaluations are charged.
     pub budget: StepBudget,
 }
 
@@ -161,7 +165,8 @@ impl AtomTable {
         }
     }
 
-    /// Returns the index of the predicate's atom; the first call creates the atom.
+    /// Returns the index of the predicate's atom (its entry in this table). The first call creates
+    /// the atom.
     pub fn atom_of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
         if let Some(existing_atom) = self.by_pred.get(&id) {
             return *existing_atom;
@@ -199,7 +204,8 @@ impl AtomTable {
         atom
     }
 
-    /// Returns the index of the quantifier's atom; the first call creates the atom.
+    /// Returns the index of the quantifier's atom (its entry in this table). The first call creates
+    /// the atom.
     pub fn atom_of_each(&mut self, normal: &Normal, id: CondId) -> usize {
         if let Some(existing_atom) = self.by_cond.get(&id) {
             return *existing_atom;
@@ -269,9 +275,9 @@ impl AtomTable {
         self.terms.len() - 1
     }
 
-    /// Returns the slot that is missing exactly when the value of an expression is missing. The
-    /// expression must be the slot itself, or a function of the slot that has a result for every
-    /// argument.
+    /// Returns the slot (message field) that is missing exactly when the value of an expression is
+    /// missing. The expression must be the slot itself, or a function of the slot that has a result
+    /// for every argument. `None` for other expressions.
     fn slot_missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
             NExpr::Slot(slot) => Some(*slot),
@@ -318,8 +324,8 @@ impl AtomTable {
         self.evaluate(&atom.cond, atom.steps, message)
     }
 
-    /// Returns the prepared test of an atom and the value to test, if the atom compares a message
-    /// field with a constant.
+    /// Returns the prepared test of a predicate and the value to test. `None` unless the predicate
+    /// compares a message field with a constant.
     fn prepared_for_message<'t, 'm>(
         &'t self,
         atom: &'t Atom,
@@ -339,7 +345,8 @@ impl AtomTable {
         if self.budget.charge(prepared.steps(value)) { truth_bit(prepared.test(value)) } else { 0 }
     }
 
-    /// Evaluates an atom for a message without fields.
+    /// Evaluates an atom (a predicate or quantifier) for a message without fields. The result is a
+    /// set of one truth value.
     pub fn truth_when_empty(&self, atom: usize) -> TruthSet {
         let cached = &self.atoms[atom].empty_message_truth;
         cached.get().unwrap_or_else(|| {
@@ -349,13 +356,13 @@ impl AtomTable {
         })
     }
 
-    /// True if a message satisfies the literal: the literal's atom has one of the allowed truth
-    /// values.
+    /// True if a message satisfies the literal: the truth value of the literal's predicate is one
+    /// of the allowed values.
     pub fn satisfies(&self, literal: AtomLiteral, message: &Json) -> bool {
         self.truth_of_atom(literal.atom, message) & literal.allowed != 0
     }
 
-    /// Returns the typed condition of an atom.
+    /// Returns the typed condition of an atom (a predicate or quantifier).
     pub fn cond(&self, atom: usize) -> &Cond {
         &self.atoms[atom].cond
     }

@@ -9,11 +9,11 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A share is at most one in this number of the steps left: a quarter. A single large statement
-/// thus leaves steps for the other statements.
+/// A share (the steps that the analysis of one statement may take) is at most one in this number of
+/// the steps left: a quarter. A single large statement thus leaves steps for the others.
 const SHARE_OF_STEPS_LEFT: u64 = 4;
 
-/// The step counters of one analysis. All clones share the counters.
+/// Counts the steps of one analysis against its limits. All clones share the counters.
 #[derive(Clone)]
 pub(super) struct StepBudget(Rc<Counters>);
 
@@ -22,14 +22,14 @@ struct Counters {
     total: u64,
     /// The number of steps taken so far.
     taken: Cell<u64>,
-    /// The value of `taken` at which the current share ends.
+    /// The value of `taken` at which the current share (the limit for one statement) ends.
     end: Cell<u64>,
-    /// The number of shares that will probably still begin.
+    /// The number of statements whose share of the steps will probably still begin.
     shares: Cell<u64>,
-    /// Whether some work of the current share was refused for lack of steps. Later results of the
-    /// share are then no proofs.
+    /// Whether some work of the current statement was refused for lack of steps. Later results for
+    /// this statement are then no proofs.
     exhausted: Cell<bool>,
-    /// Whether work of any share was refused for lack of steps.
+    /// Whether work for any statement was refused for lack of steps.
     ever_exhausted: Cell<bool>,
 }
 
@@ -40,7 +40,8 @@ impl Default for StepBudget {
 }
 
 impl StepBudget {
-    /// Returns a budget of `total` steps. Until a share begins, all steps may be taken.
+    /// Returns a budget of `total` steps. Until the share of a statement begins, all steps may be
+    /// taken.
     pub fn new(total: u64) -> StepBudget {
         StepBudget(Rc::new(Counters {
             total,
@@ -52,12 +53,13 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the number of shares that will probably still begin.
+    /// Sets the number of shares that will probably still begin. Each statement gets a share of the
+    /// steps.
     pub fn expect_shares(&self, shares: usize) {
         self.0.shares.set(shares as u64);
     }
 
-    /// Starts the share of the next statement.
+    /// Starts the share of the next statement: a limit on the steps of its analysis.
     pub fn begin_share(&self) {
         let taken = self.0.taken.get();
         let shares = self.0.shares.get().clamp(1, SHARE_OF_STEPS_LEFT);
@@ -66,8 +68,8 @@ impl StepBudget {
         self.0.exhausted.set(false);
     }
 
-    /// Takes steps from the current share. Returns false if too few are left. The caller must then
-    /// skip the work.
+    /// Takes steps from the share of the current statement. Returns false if too few are left; the
+    /// caller must then skip the work.
     pub fn charge(&self, steps: usize) -> bool {
         let taken = self.0.taken.get().saturating_add(steps as u64);
         if self.0.exhausted.get() || taken > self.0.end.get() {
@@ -79,12 +81,12 @@ impl StepBudget {
         true
     }
 
-    /// True if the current share was too small for the work.
+    /// True if work for the current statement was refused for lack of steps.
     pub fn is_exhausted(&self) -> bool {
         self.0.exhausted.get()
     }
 
-    /// True if any share so far was too small for its work.
+    /// True if work for any statement so far was refused for lack of steps.
     pub fn was_exhausted(&self) -> bool {
         self.0.ever_exhausted.get()
     }

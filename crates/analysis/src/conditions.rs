@@ -19,7 +19,8 @@ use serde_json::Value as Json;
 /// Results of the analysis of one rule's condition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConditionFacts {
-    /// Condition of the normal form that is true exactly if the rule's condition is true.
+    /// Condition of the normal form (the simplified program) that is true exactly if the rule's
+    /// condition is true.
     pub true_cond: CondId,
     /// A message for which the condition is true, if one was found.
     pub witness: Option<Json>,
@@ -198,6 +199,7 @@ fn is_cyclic(value: &Expr) -> bool {
 }
 
 /// Describes the results that a function in a comparison can have, such as "`hour` gives 0 to 23".
+/// `None` if there is nothing to describe.
 fn describe_function_results(test: &Predicate) -> Option<Message> {
     let as_call = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),
@@ -245,7 +247,8 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 }
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
-    /// Reports the redundant parts of `cond`. `positive` is false if `cond` is negated.
+    /// Reports the redundant parts of `cond`, and adds them to `replacements`. `positive` is false
+    /// if `cond` is negated.
     fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {

@@ -58,7 +58,7 @@ impl Work {
     }
 }
 
-/// Computes the cost of each table that can be an entry point.
+/// Computes the cost of each table with which a decision can start.
 #[doc(hidden)]
 pub fn table_costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
     let mut walk = CostWalk { program, normal, cache: HashMap::new() };

@@ -213,7 +213,7 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     diff
 }
 
-/// The name, the trigger and the id of an intent flow.
+/// The name, the trigger and the id of an intent flow, a flow that a classifier selects.
 type IntentFlow = (String, Trigger, String);
 
 /// Compares the declarations of the intent flows. The decisions of intent flows cannot be compared,
@@ -278,7 +278,7 @@ fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     }
 }
 
-/// One of the two versions of a table, as a sequence of statements.
+/// One of the two versions of a table, as a sequence of statements in evaluation order.
 struct VersionSide<'v, 'p> {
     version: &'v Version<'p>,
     table: Option<TableId>,
@@ -286,7 +286,8 @@ struct VersionSide<'v, 'p> {
 }
 
 impl VersionSide<'_, '_> {
-    /// Decides a message; returns the index of the selected statement, and the decision.
+    /// Decides a message; returns the index of the selected statement, and the decision. `None` if
+    /// the selected statement is not in the sequence.
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
         let (choice, decision) = match self.table {
             Some(table) => (self.version.decide)(table, message),
@@ -315,8 +316,8 @@ impl TableComparison<'_, '_, '_, '_> {
                 kept_old[*old] = true;
             }
         }
-        // The final leaf means "nothing is chosen". No author wrote it, so it counts as a change
-        // only if an example message shows the difference.
+        // The final leaf of a sequence means "nothing is chosen". No author wrote it, so it counts
+        // as a change only if an example message shows the difference.
         let last = |side: usize| self.sides[side].sequence.leaves.len() - 1;
         let statements = (last(0), last(1));
         let mut changes = Vec::new();
@@ -438,7 +439,7 @@ impl TableComparison<'_, '_, '_, '_> {
     /// answers. The condition then proves nothing.
     fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
         let own_leaf = self.leaf_at(side, index);
-        let (answer, form, args) = (own_leaf.answer, own_leaf.form, own_leaf.args.clone());
+        let (answer, fixed_part, args) = (own_leaf.answer, own_leaf.fixed_part, own_leaf.args.clone());
         let leaves = &self.sides[1 - side].sequence.leaves;
         let leaf = &leaves[other];
         self.queries.solver.budget().charge(other);
@@ -446,7 +447,7 @@ impl TableComparison<'_, '_, '_, '_> {
         let mut alternatives = vec![builder.build_complement(leaf.cond)];
         alternatives
             .extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
-        let comparable = leaf.form == form;
+        let comparable = leaf.fixed_part == fixed_part;
         if comparable {
             alternatives.extend(build_arguments_differ(builder, &args, &leaf.args));
         }

@@ -43,7 +43,8 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The operands of an `and` or `or` that can still give the condition the value of its goal.
+/// The operands of an `and` or `or` that can still give the condition the value that its goal
+/// requires.
 enum OpenOperands {
     /// The other goals already imply the value of an operand, which gives the condition its value.
     Satisfied,
@@ -52,19 +53,21 @@ enum OpenOperands {
     None,
 }
 
-/// The state of the unit propagation: what follows from the goals so far.
+/// The state of the unit propagation: what follows so far from the goals (conditions with required
+/// values).
 struct GoalPropagation<'a> {
     normal: &'a Normal,
     theory: &'a mut MessageTheory,
-    /// The truth values that the goals allow for each atom.
+    /// The truth values that the goals allow for each atom (predicate or quantifier).
     allowed_by_atom: HashMap<usize, TruthSet>,
     /// The goals that were processed, including the goals that follow from them.
     visited: HashSet<SolverGoal>,
 }
 
 impl GoalPropagation<'_> {
-    /// Adds the literals that goals require. Returns the goals that one operand can satisfy, such
-    /// as an `or` that must be true. `None` if the goals contradict each other.
+    /// Adds the literals (required truth values of predicates) that goals require. Returns the
+    /// goals that one operand can satisfy, such as an `or` that must be true. `None` if the goals
+    /// contradict each other.
     fn follow(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
         let mut alternatives = Vec::new();
         while let Some((cond, value)) = pending.pop() {
@@ -102,8 +105,9 @@ impl GoalPropagation<'_> {
         Some(alternatives)
     }
 
-    /// Returns the atom (predicate or quantifier) of a condition, and the truth values of the atom
-    /// for which the condition has the value `value`. `None` if the condition is not a single atom.
+    /// Returns the atom (predicate or quantifier) of a condition. Also returns the truth values of
+    /// the atom for which the condition has the value `value`. `None` if the condition is not a
+    /// single atom.
     fn literal_of(&mut self, cond: CondId, value: bool) -> Option<(usize, TruthSet)> {
         let atoms = &mut self.theory.values.atoms;
         let (atom, truth) = match self.normal.cond(cond) {

@@ -8,12 +8,14 @@ use serde_json::Value as Json;
 /// be true, and false if the condition must not be true (it may be false or unknown).
 pub(super) type SolverGoal = (CondId, bool);
 
-/// The answer to the query whether all goals can be satisfied together.
+/// The answer to the query whether a message can satisfy all goals (conditions with required
+/// values).
 #[derive(Clone, Debug)]
 pub(super) enum SolverAnswer {
     /// A message that satisfies all goals.
     Yes(Json),
-    /// No message satisfies all goals. The indexes select goals that contradict each other.
+    /// It is proven that no message satisfies all goals. The indexes select goals that contradict
+    /// each other.
     Never(Vec<usize>),
     Unknown,
 }

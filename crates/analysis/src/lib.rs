@@ -71,7 +71,7 @@ pub struct Finding {
 }
 
 impl From<Diagnostic> for Finding {
-    /// Converts a diagnostic to a finding without a witness.
+    /// Converts a diagnostic to a finding without an example message.
     fn from(diagnostic: Diagnostic) -> Finding {
         Finding { diagnostic, witness: None }
     }
@@ -111,7 +111,7 @@ pub struct AnalysisSubject<'p> {
     pub options: AnalysisOptions,
 }
 
-/// The result of an analysis.
+/// The result of an analysis: the findings, and the work that the analysis took.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct Analysis {
@@ -162,7 +162,8 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     Analysis { findings, steps: solver.budget().taken() }
 }
 
-/// Returns the file and the offset at which the primary span of a diagnostic starts.
+/// Returns the file and the offset at which the primary span of a diagnostic starts; `None` if it
+/// has no span.
 fn start_of(diagnostic: &Diagnostic) -> Option<(FileId, u32)> {
     diagnostic.span().map(|span| (span.file, span.start))
 }

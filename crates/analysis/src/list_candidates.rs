@@ -27,8 +27,8 @@ enum Step {
 pub(super) struct ListCandidates {
     /// For each place (path inside a list element), the values to try.
     places: Vec<(Vec<Step>, Vec<Json>)>,
-    /// The variables of quantifiers. Each has its place, the path from the element of the outermost
-    /// list to the value of the variable.
+    /// The variables of quantifiers. Each has the path from the element of the outermost list to
+    /// the value of the variable.
     vars: Vec<(VarId, Vec<Step>)>,
     /// The numbers of equal elements that comparisons with `count` may require.
     copies: Vec<usize>,
@@ -153,7 +153,7 @@ impl ListCandidates {
     }
 }
 
-/// Writes a value at a place inside an element.
+/// Writes a value at a path inside a list element.
 fn write_at(element: &mut Json, place: &[Step], value: &Json) {
     match place.split_first() {
         None => *element = value.clone(),

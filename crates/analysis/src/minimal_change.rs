@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// The result of the search for the nearest message that selects a statement.
 pub(super) enum NearestResult {
     Message(NearestMessage),
-    /// No message selects the statement.
+    /// It is proven that no message selects the statement.
     Never,
     /// No message was found, but there is no proof that none exists.
     Unknown,
@@ -22,7 +22,7 @@ pub(super) enum NearestResult {
 /// A message that selects the statement, and how it differs from the given message.
 pub(super) struct NearestMessage {
     pub message: Json,
-    /// The changed paths, as indexes into `AtomTable::paths`.
+    /// The message fields that changed, as indexes into `AtomTable::paths`.
     pub changed: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
     pub smallest: bool,
@@ -99,7 +99,7 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
     })
 }
 
-/// Whether two sets of paths have a path in common.
+/// Function that reports whether two sets of paths (message fields) have a path in common.
 type Intersects<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
 
 /// Adds at most `max_paths` paths to `chosen`, so that `chosen` intersects each core (a set of

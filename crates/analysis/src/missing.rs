@@ -93,8 +93,8 @@ pub(super) fn report_skipped_conditions(
     }
 }
 
-/// Reports the rule if some message shows the effect of the missing field. Returns true if the rule
-/// was reported.
+/// Reports the rule if some message fails to match only because the field `slot` is missing.
+/// Returns true if the rule was reported.
 fn report_missing_field(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

@@ -12,10 +12,10 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Minimum number of comparisons of a term for which clauses are added.
+/// Minimum number of comparisons of an operand with numbers for which clauses are added.
 const MIN_COMPARISONS: usize = 16;
 
-/// A comparison of a term with a number.
+/// A comparison of an operand with a number.
 struct Comparison<'t> {
     atom: usize,
     op: Op,

@@ -29,8 +29,8 @@ pub struct Overlaps {
     pub pairs: Vec<Overlap>,
     /// Whether `pairs` is complete: the solver decided every pair, and no limit was reached.
     pub all: bool,
-    /// A message that no statement matches, if possible one that keeps the promise of `input`.
-    /// `None` if the table has a default, or if no such message was found.
+    /// A message that no statement matches, if possible one with the fields and types that `input`
+    /// declares. `None` if the table has a default, or if no such message was found.
     pub untaken: Option<Json>,
 }
 

@@ -128,7 +128,7 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
 /// `input`.
 pub(super) struct MessageBuilder {
     required: Json,
-    /// The number of values in `required`.
+    /// The number of values in the JSON tree `required`, including nested values.
     size: usize,
 }
 
@@ -155,8 +155,8 @@ impl MessageBuilder {
         message
     }
 
-    /// Adds the missing required fields to a message. If the added fields would violate a literal,
-    /// returns the message without them.
+    /// Adds the missing required fields to a message. If the added fields would violate a literal
+    /// (a required truth value), returns the message without them.
     pub fn complete_required(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
         if !atoms.budget.charge(self.size) {
             return message;

@@ -20,7 +20,7 @@ impl<'p> PossibleKinds<'p> {
         PossibleKinds { slots, extern_kinds, known: HashMap::new() }
     }
 
-    /// Returns the kinds of value that an expression may have.
+    /// Returns the kinds of value that an expression may have, and caches them for later calls.
     pub fn of(&mut self, normal: &Normal, expr: ExprId) -> KindSet {
         if let Some(kinds) = self.known.get(&expr) {
             return *kinds;

@@ -107,7 +107,8 @@ impl PreparedTest {
         }
     }
 
-    /// Returns the data structure for a long list. The first call builds it.
+    /// Returns the data structure for searching a long list; `None` if there is none for the
+    /// predicate. The first call builds it.
     fn lookup(&self) -> Option<&Lookup> {
         let (op, right) = self.op.zip(self.right.as_ref()).filter(|_| self.is_long)?;
         self.lookup.get_or_init(|| Lookup::new(op, self.mode, right)).as_ref()
@@ -193,7 +194,8 @@ impl Lookup {
         Some(Lookup::Keywords { texts, search })
     }
 
-    /// Tests a value; `None` if the elements must be tried one after another.
+    /// Tests a value of the left operand with this data structure; `None` if the elements of the
+    /// constant list must be tried one after another.
     fn test(&self, op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode) -> Option<Tri> {
         if left.is_missing() {
             return Some(Tri::Unknown);

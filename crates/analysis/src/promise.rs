@@ -12,7 +12,8 @@ use rulec_sema::normal::{CondId, NormalBuilder};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The promise of a program's `input`, with the required fields that rules read.
+/// What a program's `input` declares about messages: the fields and types. Also lists the required
+/// fields that rules read.
 pub(super) struct InputRequirements<'p> {
     program: &'p Program,
     record: &'p RecordType,
@@ -25,29 +26,30 @@ struct RequiredField {
     slot: SlotId,
     /// The length of the path to the nearest optional record around the field. The field may be
     /// missing if this record is missing. Zero if there is no optional record around the field.
-    optional_record: usize,
+    optional_record_len: usize,
 }
 
 impl<'p> InputRequirements<'p> {
-    /// Returns the promise of a program; `None` if the program does not declare its input.
+    /// Returns the declared fields and types of messages; `None` if the program does not declare
+    /// its input.
     pub fn of(program: &'p Program) -> Option<InputRequirements<'p>> {
         let record = program.input.as_ref()?;
         let slots = program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
         let promised = slots.filter_map(|(index, slot)| {
-            let optional_record = optional_record_around(record, &slot.path)?;
-            Some(RequiredField { slot: SlotId(index as u32), optional_record })
+            let optional_record_len = optional_record_around(record, &slot.path)?;
+            Some(RequiredField { slot: SlotId(index as u32), optional_record_len })
         });
         let fields = promised.collect();
         Some(InputRequirements { program, record, fields })
     }
 
-    /// True if a message keeps the promise.
+    /// True if a message has the fields and types that `input` declares.
     pub fn is_satisfied_by(&self, message: &Json) -> bool {
         find_input_violations(self.record, message).is_empty()
     }
 
-    /// Returns the goals of the promise that a message violates. Each goal is a condition that is
-    /// true for all messages that keep the promise.
+    /// Returns conditions that are true for all messages with the declared fields and types, but
+    /// not for this message. The conditions are goals for the solver.
     pub fn violated_goals(&self, solver: &mut Solver<'_>, message: &Json) -> Vec<SolverGoal> {
         if !solver.budget().charge(self.fields.len()) {
             return Vec::new();
@@ -61,7 +63,7 @@ impl<'p> InputRequirements<'p> {
         let value_at =
             |path: &[Arc<str>]| path.iter().fold(Value::from_json(message), |value, key| value.field(key));
         let is_record_missing =
-            field.optional_record > 0 && value_at(&slot.path[..field.optional_record]).is_missing();
+            field.optional_record_len > 0 && value_at(&slot.path[..field.optional_record_len]).is_missing();
         is_record_missing || !slot.read(value_at(&slot.path)).is_missing()
     }
 
@@ -69,7 +71,7 @@ impl<'p> InputRequirements<'p> {
     /// field, the condition is also true if all fields of this record are missing.
     fn build_field_satisfied(&self, builder: &mut NormalBuilder<'_>, field: &RequiredField) -> CondId {
         let is_present = build_slot_present(builder, field.slot);
-        let record = &self.program.slots[field.slot.index()].path[..field.optional_record];
+        let record = &self.program.slots[field.slot.index()].path[..field.optional_record_len];
         if record.is_empty() {
             return is_present;
         }
@@ -94,14 +96,14 @@ fn build_slot_present(builder: &mut NormalBuilder<'_>, slot: SlotId) -> CondId {
 /// Returns the length of the path to the nearest optional record around a field, or 0 if there is
 /// none. `None` if the field is optional itself or not declared.
 fn optional_record_around(mut record: &RecordType, path: &[Arc<str>]) -> Option<usize> {
-    let mut optional_record = 0;
+    let mut optional_record_len = 0;
     for (index, name) in path.iter().enumerate() {
         let field = record.get(name)?;
         if index + 1 == path.len() {
-            return (!field.optional).then_some(optional_record);
+            return (!field.optional).then_some(optional_record_len);
         }
         if field.optional {
-            optional_record = index + 1;
+            optional_record_len = index + 1;
         }
         record = field.ty.fields()?;
     }

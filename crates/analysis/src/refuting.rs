@@ -5,39 +5,41 @@
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::shape::TextDependence;
 
-/// Literals in the order in which they are tested.
+/// Literals (required truth values of predicates) in the order in which they are tested.
 pub(super) struct RefutingLiterals {
     literals: Vec<AtomLiteral>,
-    /// The number of literals at the front that have excluded a value.
-    used: usize,
+    /// The number of literals (required truth values) at the front that have excluded a value.
+    refuting_count: usize,
 }
 
 impl RefutingLiterals {
     pub fn new(literals: &[AtomLiteral]) -> RefutingLiterals {
-        RefutingLiterals { literals: literals.to_vec(), used: 0 }
+        RefutingLiterals { literals: literals.to_vec(), refuting_count: 0 }
     }
 
-    /// True if a value of the term satisfies all literals.
+    /// Tests a value against the literals; true if it satisfies all. A literal that excludes the
+    /// value is moved to the front, so that it is tested early for the next value.
     pub fn are_satisfied_by(&mut self, atoms: &AtomTable, value: &serde_json::Value) -> bool {
         let refutes = |literal: &AtomLiteral| !atoms.value_satisfies(*literal, value);
         let Some(index) = self.literals.iter().position(refutes) else { return true };
-        if index >= self.used {
-            self.literals.swap(index, self.used);
-            self.used += 1;
+        if index >= self.refuting_count {
+            self.literals.swap(index, self.refuting_count);
+            self.refuting_count += 1;
         } else {
             self.literals[..=index].rotate_right(1);
         }
         false
     }
 
-    /// Returns the literals that have excluded a value.
+    /// Returns the literals that have excluded at least one tested value.
     pub fn into_refuting(mut self) -> Vec<AtomLiteral> {
-        self.literals.truncate(self.used);
+        self.literals.truncate(self.refuting_count);
         self.literals.sort_unstable();
         self.literals
     }
 
-    /// Returns the literals that have excluded a value, and the literal of the atom `deciding`.
+    /// Returns the literals that have excluded a value, and the literal of the predicate
+    /// `deciding`.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
         let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
         let mut core = self.into_refuting();

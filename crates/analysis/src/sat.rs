@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Steps to create a variable of the SAT solver.
 const STEPS_PER_VARIABLE: usize = 4;
-/// A step propagates this number of SAT literals.
+/// Number of SAT literals whose propagation by the SAT solver is charged as one step.
 const PROPAGATIONS_PER_STEP: u64 = 4;
 
 /// Charges the clauses that the SAT solver learns, and stops the solver if too few steps are left.
@@ -177,15 +177,17 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses about terms that are compared with many numbers.
+    /// Adds clauses about operands that are compared with many numbers, such as "`n < 3` implies `n
+    /// < 5`".
     pub fn add_order_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
         for conflict in order_conflicts(normal, &theory.values.atoms, self.atoms.keys().copied()) {
             self.exclude_literals(&conflict, true);
         }
     }
 
-    /// Adds clauses that fix the truth of the atoms (predicates) that read only paths that may not
-    /// change. Returns each of these paths with the SAT literal "the path is unchanged".
+    /// Adds clauses that fix the truth of the atoms (predicates) that read only unchangeable fields
+    /// of the base message. Returns the path of each of these fields with the SAT literal "the path
+    /// is unchanged".
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,
@@ -252,7 +254,7 @@ impl SatQuery {
         self.add_clause(clause);
     }
 
-    /// Returns the indexes of goals that exclude each other, after the SAT solver found no
+    /// Returns the indexes of goals that exclude each other. Precondition: the SAT solver found no
     /// solution. Returns `Unknown` if the proof depends on the assumption `certain`.
     pub fn unsatisfiable_goals(&self, goal_lits: &[Lit]) -> SolverAnswer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
@@ -263,8 +265,8 @@ impl SatQuery {
         SolverAnswer::Never(core.map(|(goal_index, _)| goal_index).collect())
     }
 
-    /// Extracts from the SAT solver's solution a subset of literals that is sufficient to satisfy
-    /// the goals.
+    /// Extracts from the SAT solver's solution a subset of literals (truth values of predicates)
+    /// that is sufficient to satisfy the goals.
     pub fn extract_proposal(&self, normal: &Normal, goals: &[SolverGoal]) -> Vec<AtomLiteral> {
         let mut allowed_by_atom: HashMap<usize, TruthSet> = HashMap::new();
         let mut visited = HashSet::new();
@@ -307,8 +309,8 @@ impl SatQuery {
         literals
     }
 
-    /// Returns the atom of a condition. The bool is true if the condition is "the atom is true",
-    /// and false if the condition is "the atom is false".
+    /// Returns the predicate or quantifier (atom) of a condition. The bool is true if the condition
+    /// is "the atom is true", and false if it is "the atom is false". `None` for other conditions.
     fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))

@@ -15,7 +15,8 @@ use smallvec::SmallVec;
 /// statement becomes one leaf for each path of `goto`s that leads to the statement.
 const MAX_LEAVES: usize = 100_000;
 
-/// A statement that can be chosen, with the `goto`s that lead to it.
+/// A statement that can be chosen, with the `goto`s that lead to it. Also represents the case that
+/// nothing is chosen.
 pub(super) struct SequenceLeaf {
     /// The name of the statement, preceded by the names of the `goto`s that lead to it.
     pub name: String,
@@ -24,18 +25,19 @@ pub(super) struct SequenceLeaf {
     /// The id of the answer (the outcome with its arguments). Leaves with equal ids give equal
     /// answers.
     pub answer: u32,
-    /// The id of the answer without its computed values. Two leaves with equal ids give equal
-    /// answers to a message if their `args` have equal values for this message.
-    pub form: u32,
+    /// The id of the constant part of the answer, without its computed values. Two leaves with
+    /// equal ids give equal answers to a message if their `args` have equal values for this
+    /// message.
+    pub fixed_part: u32,
     pub args: Vec<ComputedValue>,
 }
 
-/// Identifies a statement in a sequence: the `goto` rules that lead to it, and the statement
-/// itself. `None` means that nothing is chosen.
+/// Key of a leaf: the `goto` rules that lead to a statement, in order, and the statement. Without a
+/// statement, the key is of the leaf "nothing is chosen".
 type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
-/// A flattened table: its leaves in evaluation order. The first leaf whose condition is true is the
-/// decision.
+/// A flattened table: conditions with their answers (leaves), in evaluation order. The first leaf
+/// whose condition is true is the decision.
 #[derive(Default)]
 pub(super) struct Sequence {
     pub leaves: Vec<SequenceLeaf>,
@@ -44,8 +46,8 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the rule
-    /// of the leaf itself.
+    /// Returns the rules whose conditions must be true for a leaf to be chosen: the `goto`s that
+    /// lead to its statement, and the rule of the statement.
     pub fn rules_to_leaf(&self, leaf: usize) -> Vec<RuleId> {
         let entry = self.index_by_key.iter().find(|(_, other)| **other == leaf);
         entry.map_or_else(Vec::new, |((path, chosen), _)| {
@@ -57,7 +59,8 @@ impl Sequence {
         })
     }
 
-    /// Returns the index of the leaf that a decision chose.
+    /// Returns the index of the leaf (a statement with the `goto`s that lead to it) that a decision
+    /// chose. `None` if the sequence has no such leaf.
     pub fn leaf_index(&self, choice: &Choice) -> Option<usize> {
         self.index_by_key.get(&(choice.path.clone(), choice.chosen)).copied()
     }
@@ -83,8 +86,8 @@ struct GotoPrefix {
 }
 
 impl SequenceBuilder<'_, '_> {
-    /// Returns the sequence of a table; without a table, the sequence has only "nothing is chosen".
-    /// `None` if there would be too many leaves.
+    /// Flattens a table into its sequence of leaves (conditions with answers). Without a table, the
+    /// sequence has only "nothing is chosen". `None` if there would be too many leaves.
     pub fn build_sequence(&mut self, table: Option<TableId>) -> Option<Sequence> {
         let mut sequence = Sequence::default();
         if let Some(table) = table {
@@ -99,7 +102,7 @@ impl SequenceBuilder<'_, '_> {
             name,
             cond: always_true,
             answer: nothing,
-            form: constant,
+            fixed_part: constant,
             args: Vec::new(),
         });
         Some(sequence)
@@ -144,7 +147,7 @@ impl SequenceBuilder<'_, '_> {
         let program = (self.program, self.values);
         let answer = self.answers.answer_of(&mut self.solver.builder, program, outcome, chosen);
         // Apart from its arguments, the answer of a handler, a branch or a flow is constant.
-        let form = match outcome {
+        let fixed_part = match outcome {
             Outcome::Next { .. } => answer.fixed_part,
             _ => self.answers.id_of("constant".to_owned()),
         };
@@ -155,7 +158,7 @@ impl SequenceBuilder<'_, '_> {
             _ => format!("{}{}", prefix.name, chosen.name(self.program)),
         };
         sequence.index_by_key.entry((extended.path, Some(chosen))).or_insert(sequence.leaves.len());
-        sequence.leaves.push(SequenceLeaf { name, cond, answer: answer.id, form, args: answer.args });
+        sequence.leaves.push(SequenceLeaf { name, cond, answer: answer.id, fixed_part, args: answer.args });
         Some(())
     }
 }

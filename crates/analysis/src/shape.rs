@@ -28,9 +28,9 @@ pub(super) struct PredicateShape {
     pub finite: bool,
     /// How the truth depends on the operand if the operand is a text.
     pub on_text: TextDependence,
-    /// The elements that the predicate searches a list for.
+    /// The elements that the predicate searches a list for; `None` if it searches no list.
     pub elements: Option<ElementSet>,
-    /// The key that the predicate looks up in a dict.
+    /// The key that the predicate looks up in a dict; `None` if it looks up no key.
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
     pub has_nested: bool,
@@ -147,14 +147,14 @@ fn shape_of_networks(value: Json) -> Option<PredicateShape> {
     is_known.then_some(PredicateShape { on_text: TextDependence::Address, ..shape })
 }
 
-/// Returns the shape of `any x in list: x == …` as a predicate on the list, or of
-/// `all x in list: x != …`, which excludes the elements.
+/// Returns the shape (the values for which a predicate is true) of `any x in list: x == …` as a
+/// predicate on the list. Also of `all x in list: x != …`, which excludes the elements.
 pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: bool) -> PredicateShape {
     let elements = ElementSet { values, all: false, mode, excludes };
     PredicateShape { elements: Some(elements), ..PredicateShape::default() }
 }
 
-/// Converts a constant to the form that it has in a message.
+/// Converts a constant to the form that it has in a message; `None` if no message can contain it.
 fn constant_to_json(constant: &Const) -> Option<Json> {
     match constant {
         Const::Json(json) => Some((**json).clone()),
@@ -188,8 +188,8 @@ fn shape_of_equality(value: &Json, mode: TestMode) -> PredicateShape {
     PredicateShape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
 }
 
-/// Returns the shape of a predicate that searches for keywords in a text, or for elements in a
-/// list.
+/// Returns the shape (the values for which a predicate is true) of a search. The predicate searches
+/// a text for keywords, or a list for elements.
 fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> PredicateShape {
     let values = match (mode.quantity, value) {
         (Some(_), Json::Array(values)) => values,
@@ -275,7 +275,8 @@ fn parse_regex(pattern: &str) -> Option<Hir> {
 }
 
 /// Returns a language (set of texts): each text is `prefix`, the keyword `text` and `suffix`
-/// joined. The keyword is literal; `prefix` and `suffix` are regular expressions.
+/// joined. The keyword is literal; `prefix` and `suffix` are regular expressions. `None` if the
+/// language cannot be computed.
 fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> Option<Hir> {
     if text.len() > MAX_KEYWORD_BYTES {
         return None;
@@ -286,7 +287,8 @@ fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> O
 
 const ANY_TEXT: &str = "(?s:.*)";
 
-/// Returns the language of the texts in which the keyword or pattern `text` is found.
+/// Returns the set of texts (a language) in which the keyword or pattern `text` is found. `None` if
+/// it is not known.
 fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {
@@ -321,7 +323,8 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     }
 }
 
-/// Returns the language (set of texts) that a pattern of `like` matches.
+/// Returns the language (set of texts) that a pattern of `like` matches; `None` if it cannot be
+/// computed.
 fn glob_language(pattern: &str, mode: TestMode) -> Option<Hir> {
     if pattern.len() > MAX_KEYWORD_BYTES {
         return None;

@@ -15,19 +15,20 @@ use hashbrown::HashMap;
 use rulec_sema::hir::Program;
 use rulec_sema::normal::NormalBuilder;
 
-/// Maximum number of proposals of the SAT solver per query.
+/// Maximum number of proposals in one query. A proposal is a set of truth values for predicates,
+/// from the SAT solver, for which the solver then searches a message.
 const MAX_PROPOSALS: usize = 60;
-/// Steps to prepare a query, and to create a SAT solver.
+/// Steps of the work limit that are charged for a query, and for creating a SAT solver.
 const STEPS_PER_QUERY: usize = 30;
 const STEPS_PER_SAT_SOLVER: usize = 300;
 
-/// Finds messages that satisfy conditions of a program. Contains the normal forms of these
-/// conditions.
+/// Finds messages that satisfy conditions of a program. Contains the simplified (normal) forms of
+/// these conditions.
 pub(super) struct Solver<'p> {
     pub builder: NormalBuilder<'p>,
     pub theory: MessageTheory,
-    /// Sets of literals that no message satisfies together. The key is the atom (predicate) of the
-    /// first literal.
+    /// Sets of literals (required truth values of predicates) that no message satisfies together.
+    /// The key is the atom (predicate) of the first literal.
     lemmas: HashMap<usize, Vec<Vec<AtomLiteral>>>,
 }
 
@@ -40,7 +41,7 @@ impl<'p> Solver<'p> {
         }
     }
 
-    /// Returns the steps that all queries share.
+    /// Returns the step limit, which all queries share.
     pub fn budget(&self) -> &StepBudget {
         &self.theory.values.atoms.budget
     }
@@ -51,8 +52,8 @@ impl<'p> Solver<'p> {
     }
 
     /// Searches for a message that satisfies all goals and differs from the base message only in
-    /// the base's free paths. If there is none, also returns a set of other paths, at least one of
-    /// which must change.
+    /// the base's free paths (fields that may change). If there is none, also returns a set of
+    /// other paths, at least one of which must change.
     pub fn solve_near(&mut self, goals: &[SolverGoal], base: &BaseMessage<'_>) -> (SolverAnswer, Vec<usize>) {
         self.search(goals, Some(base))
     }
@@ -124,10 +125,10 @@ impl<'p> Solver<'p> {
     }
 }
 
-/// A solver with a limited number of queries.
+/// A solver that refuses further queries after a given number of queries.
 pub(super) struct LimitedSolver<'c, 's> {
     pub solver: &'c mut Solver<'s>,
-    /// The number of queries left.
+    /// The number of queries left; each query counts it down.
     queries_left: &'c mut usize,
     pub queries_used: usize,
 }

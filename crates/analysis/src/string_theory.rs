@@ -55,13 +55,13 @@ pub(super) enum TextSolution {
     Unknown,
 }
 
-/// The automata that were built for languages.
+/// The automata that were built for languages (sets of texts), kept for later searches.
 pub(super) struct AutomatonCache {
     automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
     /// The states that searches have built, for the next search.
     states: HashMap<TextLanguage, Cache>,
     budget: StepBudget,
-    /// The language of all texts.
+    /// The language (set of texts) that contains all texts.
     all_texts: TextLanguage,
 }
 
@@ -88,8 +88,8 @@ pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
     }
 }
 
-/// Returns the language of the texts in which the case conversion `case` leaves every character
-/// unchanged.
+/// Returns the language (set of texts) of the texts in which the case conversion `case` leaves
+/// every character unchanged.
 fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLanguage {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
     let mut current_range: Option<(char, char)> = None;
@@ -146,8 +146,8 @@ impl AutomatonCache {
         AutomatonCache { automata: HashMap::new(), states: HashMap::new(), budget, all_texts }
     }
 
-    /// Returns the automaton of a language. `None` if the automaton is too large, or if too few
-    /// steps are left.
+    /// Returns the automaton of a language (set of texts), and builds and caches it on first use.
+    /// `None` if the automaton is too large, or if too few steps are left.
     fn cached_automaton(&mut self, language: &TextLanguage) -> Option<Rc<DFA>> {
         if !self.budget.charge(STEPS_PER_AUTOMATON) {
             return None;
@@ -161,7 +161,8 @@ impl AutomatonCache {
         if self.budget.charge(bytes / BYTES_PER_STEP) { built } else { None }
     }
 
-    /// Finds a text that is in the languages marked true and in none of the languages marked false.
+    /// Finds a text that is in the languages (sets of texts) marked true and in none of the
+    /// languages marked false.
     pub fn find_text(&mut self, languages: &[(TextLanguage, bool)]) -> TextSolution {
         let all_texts = (self.all_texts.clone(), true);
         let must_match: Vec<bool> =
@@ -302,8 +303,8 @@ impl<'a> ProductSearch<'a> {
         }
     }
 
-    /// Returns the state that follows the state at `index` after a byte. `None` if an automaton ran
-    /// out of memory, so that the search must end. `Some(None)` if no text of the search starts
+    /// Computes the state that follows the state at `index` after a byte. `None` if an automaton
+    /// ran out of memory, so that the search must end. `Some(None)` if no text of the search starts
     /// with these bytes, or if an automaton does not support the byte.
     fn next_state(&mut self, index: usize, byte: u8) -> Option<Option<ProductState>> {
         let mut next = ProductState::new();

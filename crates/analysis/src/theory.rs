@@ -15,18 +15,18 @@ use rulec_sema::normal::Normal;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Literals for which no common message was found.
+/// Literals (required truth values of predicates) for which no common message was found.
 pub(super) struct LiteralConflict {
     pub literals: Vec<AtomLiteral>,
-    /// Whether it is proven that no message satisfies all of the literals.
+    /// Whether it is proven that no message satisfies all of the literals (required truth values).
     pub proven: bool,
 }
 
-/// A message of which only some paths may change during the search.
+/// A message of which only some fields may change during the search.
 pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
-    /// The paths that may change, as indexes. A path that contains such a path, or that is inside
-    /// it, may change too.
+    /// The fields that may change, as indexes of paths. A path that contains such a path, or that
+    /// is inside it, may change too.
     pub free: &'m [usize],
 }
 
@@ -36,18 +36,20 @@ impl BaseMessage<'_> {
     }
 }
 
-/// Searches for messages that satisfy literals. Caches the results for single values.
+/// Searches for messages that satisfy literals (required truth values of predicates). Caches the
+/// results for single values.
 pub(super) struct MessageTheory {
     pub values: ValueSearch,
     builder: MessageBuilder,
 }
 
-/// Maximum number of combinations that are tried, if several paths have several candidate values
-/// each.
+/// Maximum number of combinations that are tried, if several message fields have several candidate
+/// values each.
 const MAX_COMBINATIONS: usize = 600;
-/// Steps to write the value of one path into a message.
+/// Steps to write the value of one field into a message.
 const STEPS_PER_PATH: usize = 10;
-/// Maximum number of candidate values of one path in these combinations.
+/// Maximum number of candidate values of one path (message field) in the combinations that are
+/// tried.
 const MAX_CHOICES: usize = 24;
 
 impl MessageTheory {
@@ -55,8 +57,9 @@ impl MessageTheory {
         MessageTheory { values: ValueSearch::new(program), builder: MessageBuilder::new(program) }
     }
 
-    /// Returns a message that satisfies all literals, each of a different atom. With a `base`, the
-    /// returned message differs from the base message only in the base's free paths.
+    /// Searches for a message that satisfies all literals (required truth values), each of a
+    /// different predicate. With a `base`, the message differs from the base message only in the
+    /// base's free paths. The error contains literals for which no common message was found.
     pub fn find_message(
         &mut self,
         normal: &Normal,
@@ -91,7 +94,8 @@ impl MessageTheory {
         self.try_combinations(literals, &mut choices, base).ok_or_else(unproven)
     }
 
-    /// Groups the literals by their terms, in the order in which the terms first occur.
+    /// Groups the literals by their terms (the operands that are compared), in the order of the
+    /// terms' first occurrence.
     fn group_by_term(&self, literals: &[AtomLiteral]) -> Vec<(usize, Vec<AtomLiteral>)> {
         let mut by_term: Vec<(usize, Vec<AtomLiteral>)> = Vec::new();
         let mut indexes: HashMap<usize, usize> = HashMap::new();
@@ -106,8 +110,8 @@ impl MessageTheory {
         by_term
     }
 
-    /// Builds a message from the current candidate value of each path. `None` if the message does
-    /// not satisfy the literals.
+    /// Builds a message from the current candidate value of each path (message field). `None` if
+    /// the message does not satisfy the literals.
     fn build_message(
         &self,
         literals: &[AtomLiteral],
@@ -129,7 +133,7 @@ impl MessageTheory {
 
     /// Finds two terms (compared operands) that contradict each other: one must be present, the
     /// other must be missing. Both are missing exactly when the same field is missing. Returns the
-    /// literals in conflict.
+    /// literals in conflict; `None` if there are no such terms.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
         for (index, (term, _)) in by_term.iter().enumerate() {
@@ -157,8 +161,8 @@ impl MessageTheory {
         None
     }
 
-    /// Returns for each path at most `max_values` candidate values of the path. The values satisfy
-    /// all literals that read only this path.
+    /// Finds for each path (message field) at most `max_values` candidate values, which satisfy all
+    /// literals that read only this path. The error is the conflict if a path has no such value.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -208,8 +212,9 @@ impl MessageTheory {
         Ok(choices)
     }
 
-    /// Returns at most `max_values` values of a path. The values satisfy the literals that read
-    /// only this path. `solved` has values of the terms that read only this path.
+    /// Returns at most `max_values` values of a path (message field). The values satisfy the
+    /// literals that read only this path. `solved` has values of the operands that read only this
+    /// path.
     fn valid_values(
         &self,
         normal: &Normal,
@@ -274,8 +279,8 @@ impl MessageTheory {
         valid_values
     }
 
-    /// Returns lists to try as the value of a path: lists of one element, lists of equal elements,
-    /// and a list with an element for each literal.
+    /// Returns lists to try as the value of a field: lists of one element, lists of equal elements,
+    /// and a list with an element for each literal (required truth value).
     fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
         let atoms = &self.values.atoms;
         let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
@@ -303,8 +308,8 @@ impl MessageTheory {
         self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
     }
 
-    /// True if a literal allows a text field only a finite number of texts. All of these texts were
-    /// tried before, so the conflict is proven.
+    /// True if a literal (a required truth value) allows a text field only a finite number of
+    /// texts. All of these texts were tried before, so the conflict is proven.
     fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
             let atom = &self.values.atoms.atoms[literal.atom];
@@ -316,8 +321,8 @@ impl MessageTheory {
         }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].reads_beyond_message)
     }
 
-    /// Tries combinations of the candidate values of several paths until a message satisfies the
-    /// literals.
+    /// Tries combinations of the candidate values of several fields until a message satisfies the
+    /// literals. `None` if no tried combination does.
     fn try_combinations(
         &self,
         literals: &[AtomLiteral],
@@ -335,7 +340,7 @@ impl MessageTheory {
     }
 }
 
-/// The candidate values of a path, and the index of the current value.
+/// The candidate values of a path (message field), and the index of the current value.
 struct PathChoices {
     path: usize,
     values: Vec<Json>,

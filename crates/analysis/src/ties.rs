@@ -90,7 +90,7 @@ impl TieSearch<'_, '_> {
     }
 
     /// Finds a later route that ties with the route at `index`. Returns the other route, a message
-    /// that both match, and a text that describes the tie.
+    /// that both match, and a text that describes the tie. `None` if no tie was found.
     fn find_tie(&mut self, solver: &mut Solver<'_>, index: usize) -> Option<(RuleId, Json, Message)> {
         let program = self.subject.program;
         let order = &program.tables[self.table.index()].order;
@@ -139,7 +139,7 @@ impl TieSearch<'_, '_> {
     }
 
     /// Finds a message that satisfies the goals and for which two routes give different answers.
-    /// `witness` is a message that is known to satisfy the goals.
+    /// `witness` is a message that is known to satisfy the goals. `None` if none was found.
     fn find_differing(
         &self,
         solver: &mut Solver<'_>,

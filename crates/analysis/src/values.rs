@@ -26,12 +26,13 @@ pub(super) enum SolvedValue {
     Unknown,
 }
 
-/// Searches for values that satisfy literals. Caches the results.
+/// Searches for values that satisfy literals (required truth values of predicates). Caches results.
 pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
-    /// For queries that no value satisfies: a smaller set of literals that no value satisfies.
+    /// For queries that no value satisfies, a smaller set of required truth values with this
+    /// property.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
@@ -44,8 +45,8 @@ pub(super) struct ValueSearch {
 /// term must be present.
 type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 
-/// Maximum number of literals in a conflict that is minimised. A larger conflict is returned
-/// unchanged.
+/// Maximum number of literals (required truth values) in a conflict that is minimised. A larger
+/// conflict is returned unchanged.
 const MAX_MINIMISED_LITERALS: usize = 24;
 /// Queries with more literals than this are not cached, because they would take much memory.
 const MAX_CACHED_LITERALS: usize = 1_000;
@@ -63,8 +64,8 @@ impl ValueSearch {
         }
     }
 
-    /// Reduces a set of literals that no value satisfies together to the literals that are needed
-    /// for this conflict.
+    /// Reduces a set of literals (required truth values) that no value satisfies together to the
+    /// literals that are needed for this conflict.
     pub fn minimise_conflict(
         &mut self,
         term: usize,
@@ -91,8 +92,8 @@ impl ValueSearch {
         literals
     }
 
-    /// Removes many literals at once from a conflict of many literals: first halves, then quarters,
-    /// and so on.
+    /// Removes needless literals from a conflict of many literals, many at once: first halves, then
+    /// quarters, and so on.
     fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
@@ -109,7 +110,7 @@ impl ValueSearch {
         }
     }
 
-    /// Returns a value of a term (an operand that is compared) that satisfies the literals. If
+    /// Searches for a value of a term (an operand that is compared) that satisfies the literals. If
     /// `present`, the value is not null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
         let budget = self.atoms.budget.clone();
@@ -177,7 +178,7 @@ impl ValueSearch {
         self.find_value_of_any_kind(term_index, literals)
     }
 
-    /// Records fewer literals that no value satisfies, for a query with many literals.
+    /// Records fewer literals that already exclude every value, for a query with many literals.
     fn record_core(
         &mut self,
         (term, literals, present): (usize, &[AtomLiteral], bool),
@@ -208,7 +209,7 @@ impl ValueSearch {
         (constants.max(literals.len()) > MIN_LITERALS_OR_CONSTANTS).then_some(atom)
     }
 
-    /// Searches for a value of each kind that the term may have.
+    /// Searches for a value of each kind that the term (compared operand) may have.
     fn find_value_of_any_kind(&mut self, term_index: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;

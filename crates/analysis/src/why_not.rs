@@ -37,8 +37,8 @@ pub struct WhyNot {
 }
 
 impl WhyNot {
-    /// Masks the values of `@private` fields for logs. If the changed message contains private
-    /// values, it is removed.
+    /// Returns the explanation with masked values of `@private` fields, fit for logs. The changed
+    /// message becomes null if it has private values or if a private field must change.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use rulec::{Language, Message, Session, UnknownEntry};
 use rulec_base::diag::{comma_list, nearest};
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_base::message;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
@@ -126,7 +126,7 @@ pub(crate) struct Binding {
     /// Whether the slots of all bound fields can be filled column by column, instead of row by row.
     pub columnar: bool,
     /// The places in messages where numbers keep all their digits and are not rounded to floats.
-    places: ExactPlaces,
+    places: DecimalPaths,
 }
 
 /// The column or columns that a message field comes from.
@@ -190,7 +190,7 @@ impl Binding {
     /// session cannot decide from slots, no fields are bound. Rows are then read as JSON trees
     /// (parsed JSON messages).
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
-        let places = session.exact_places().clone();
+        let places = session.decimal_paths().clone();
         let Some(plan) = session.plan() else {
             return Ok(Binding { places, ..Binding::bind_all(schema, options) });
         };
@@ -210,7 +210,7 @@ impl Binding {
         let columns = columns.map(|(index, field)| {
             (field.name().clone(), FieldSource::Column(index, options.text_format(field, KindSet::ALL)))
         });
-        let places = ExactPlaces::default();
+        let places = DecimalPaths::default();
         Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, places, schema }
     }
 
@@ -252,7 +252,7 @@ impl Binding {
     }
 
     /// Returns the places in messages where numbers keep their digits.
-    pub fn places(&self) -> &ExactPlaces {
+    pub fn places(&self) -> &DecimalPaths {
         &self.places
     }
 

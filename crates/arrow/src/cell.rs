@@ -17,7 +17,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use bumpalo::Bump;
-use rulec_base::json::{self, ExactPlaces};
+use rulec_base::json::{self, DecimalPaths};
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, format_datetime};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -129,19 +129,19 @@ impl<'b> TypedColumn<'b> {
 
     /// Lets the column, and columns inside it, keep the digits of decimal numbers at the given
     /// places.
-    pub fn keep_digits(&mut self, places: &ExactPlaces) {
+    pub fn keep_digits(&mut self, places: &DecimalPaths) {
         match &mut self.values {
             ColumnValues::Decimal(_, _, is_exact) => *is_exact = places.has_number(),
             ColumnValues::Struct(fields) | ColumnValues::Group(fields) => {
                 for (name, column) in fields {
-                    column.keep_digits(places.field(name).unwrap_or(ExactPlaces::none()));
+                    column.keep_digits(places.field(name).unwrap_or(DecimalPaths::none()));
                 }
             }
             ColumnValues::List(_, items) => {
-                items.keep_digits(places.elements().unwrap_or(ExactPlaces::none()));
+                items.keep_digits(places.elements().unwrap_or(DecimalPaths::none()));
             }
             ColumnValues::Map(_, inner) => {
-                inner.1.keep_digits(places.elements().unwrap_or(ExactPlaces::none()));
+                inner.1.keep_digits(places.elements().unwrap_or(DecimalPaths::none()));
             }
             ColumnValues::Dictionary(inner) => inner.1.keep_digits(places),
             ColumnValues::Union(_, members) => {

@@ -204,7 +204,7 @@ fn decide_as_tree(
     message: &TypedColumn<'_>,
     row: usize,
 ) -> Result<Decision, RowError> {
-    let tree = rows::row_to_json(message, row, session.exact_places(), |error| session.masked_error(error))?;
+    let tree = rows::row_to_json(message, row, session.decimal_paths(), |error| session.masked_error(error))?;
     Ok(session.decide(&tree))
 }
 

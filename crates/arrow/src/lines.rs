@@ -3,7 +3,7 @@
 use crate::cell::{CellValue, TextFormat, TypedColumn};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field};
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{self, Write};
 
@@ -35,8 +35,8 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
 }
 
 /// Returns the places of decimal numbers in a column of answers.
-fn decimal_places(column: &Field) -> ExactPlaces {
-    let mut places = ExactPlaces::default();
+fn decimal_places(column: &Field) -> DecimalPaths {
+    let mut places = DecimalPaths::default();
     match column.data_type() {
         DataType::Decimal128(..) => places.add_number(),
         DataType::Struct(fields) => {

@@ -8,7 +8,7 @@ use crate::decimal::digits;
 use arrow_array::RecordBatch;
 use bumpalo::Bump;
 use rulec::{JsonError, Message};
-use rulec_base::json::{self, ExactPlaces};
+use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
 use rulec_lang::ty::Kind;
 use rulec_lang::value::{Value, format_datetime};
@@ -157,7 +157,7 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
 pub(crate) fn row_to_json(
     message: &TypedColumn<'_>,
     row: usize,
-    places: &ExactPlaces,
+    places: &DecimalPaths,
     masked: impl Fn(JsonError) -> JsonError,
 ) -> Result<Json, RowError> {
     let mut object = Map::new();
@@ -167,7 +167,7 @@ pub(crate) fn row_to_json(
             CellValue::Json(text) => {
                 let error =
                     |error: JsonError| RowError::from_json_error(name, &masked(error.with_keys_added(name)));
-                let places = places.field(name).unwrap_or(ExactPlaces::none());
+                let places = places.field(name).unwrap_or(DecimalPaths::none());
                 let value = json::parse_exact(text, places).map_err(error)?;
                 object.insert((*name).to_owned(), value);
             }

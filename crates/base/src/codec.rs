@@ -23,12 +23,12 @@ pub struct DecodeError(pub &'static str);
 /// A value that can be encoded and decoded. Equal values are encoded as equal bytes.
 pub trait Codec: Sized {
     fn write(&self, writer: &mut Writer);
-    /// Decodes bytes that [`write`](Codec::write) encoded.
+    /// Decodes bytes that [`write`](Codec::write) encoded. Returns an error for any other bytes.
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// A table of the compiled rules. The entries of a table are encoded as ids, and the decoder checks
-/// each id against the size of the table.
+/// A table of the compiled rules, such as the table of fields. References to entries are encoded as
+/// ids, and the decoder checks each id against the size of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexedTable {
     File,
@@ -80,7 +80,8 @@ pub struct EncodedParts {
 }
 
 impl EncodedParts {
-    /// Decodes the part at the byte range `range`. Returns an error if bytes of the part remain.
+    /// Decodes the part (a value that is decoded on demand) at the byte range `range`. Returns an
+    /// error if bytes of the part remain.
     pub fn decode_part<T: Codec>(&self, range: &Range<u32>) -> Result<T, DecodeError> {
         let mut reader = Reader { texts: None, ..Reader::new(self.bytes(range), self.counts) };
         let part = T::read(&mut reader)?;
@@ -116,8 +117,8 @@ impl Writer {
         self.bytes
     }
 
-    /// Returns the parts written before this call and removes them from the writer. `counts` are
-    /// the table sizes against which the decoder checks the ids in the parts.
+    /// Returns the parts (values that are decoded on demand) written before this call, and removes
+    /// them from the writer. `counts` are the table sizes against which the decoder checks ids.
     pub fn take_parts(&mut self, counts: TableCounts) -> EncodedParts {
         EncodedParts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
@@ -231,7 +232,8 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads the length of the next part, a value that is decoded separately. Returns all parts,
-    /// and the byte range of the next part. Does not decode the part.
+    /// and the byte range of the next part. Does not decode the part. Returns an error if the range
+    /// is invalid.
     pub fn read_part_range(&mut self) -> Result<(Arc<EncodedParts>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());

@@ -208,7 +208,8 @@ impl Decimal {
     }
 }
 
-/// Parses the exponent of a number. An exponent beyond 64 bits is treated as a very large one.
+/// Parses the exponent of a number; `None` if the text is no integer. An exponent beyond 64 bits is
+/// treated as a very large one.
 fn parse_exponent(text: &str) -> Option<i64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {

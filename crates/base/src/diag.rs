@@ -138,7 +138,7 @@ impl Diagnostic {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
-    /// If `is_certain`, a tool may apply the edits without asking.
+    /// If `is_certain`, marks all edits added so far as safe to apply without asking the user.
     #[must_use]
     #[doc(hidden)]
     pub fn certain_if(mut self, is_certain: bool) -> Self {

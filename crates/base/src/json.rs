@@ -12,8 +12,8 @@
 //!   floats.
 //! * Text after the value is rejected: one text contains one message.
 //!
-//! [`ExactPlaces`] lists the places in a message where a number keeps all its digits. At such a
-//! place, a number that a float would round is returned as a JSON string of its digits.
+//! [`DecimalPaths`] lists the paths in a message at which rules read decimals. A number at such a
+//! path that a float would round is returned as a JSON string of its digits.
 //!
 //! Each error reports the position (line, column, byte), the path such as `ctx.items[2]`, and a
 //! remedy if there is one.
@@ -30,7 +30,7 @@ use serde_json::{Deserializer, Map, Number, Value};
 
 use error::Refusal;
 pub use error::{JsonError, JsonErrorKind, PathStep};
-pub use exact::ExactPlaces;
+pub use exact::DecimalPaths;
 
 /// Maximum nesting depth of lists and objects, including the outermost.
 pub const MAX_DEPTH: usize = 128;
@@ -48,52 +48,57 @@ pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     text.len() / MIN_OBJECT_BYTES > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
 }
 
-/// Reads one JSON value of any type. Only white space may surround the value in `text`.
+/// Reads one JSON value of any type. Only white space may surround the value in `text`. The error
+/// reports the first mistake with its position.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
-    parse_exact(text, ExactPlaces::none())
+    parse_exact(text, DecimalPaths::none())
 }
 
-/// Reads one JSON value as [`parse`] does. Numbers at the given places keep their digits.
-pub fn parse_exact(text: &str, places: &ExactPlaces) -> Result<Value, JsonError> {
+/// Reads one JSON value as [`parse`] does, but keeps all digits of numbers at the given paths. A
+/// number that a float would round is returned as a string of its digits.
+pub fn parse_exact(text: &str, paths: &DecimalPaths) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
     }
     let mut state = ParseState { text, ..ParseState::default() };
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    ValueSeed { state: &mut state, depth: 0, places: Some(places).filter(|places| !places.is_empty()) }
+    ValueSeed { state: &mut state, depth: 0, paths: Some(paths).filter(|paths| !paths.is_empty()) }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
 }
 
-/// Reads one JSON object. A message to decide must be an object.
+/// Reads one JSON object, such as a message to decide. Any other JSON value is an error.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
-    parse_object_exact(text, ExactPlaces::none())
+    parse_object_exact(text, DecimalPaths::none())
 }
 
-/// Reads one JSON object as [`parse_object`] does. Numbers at the given places keep their digits.
-pub fn parse_object_exact(text: &str, places: &ExactPlaces) -> Result<Map<String, Value>, JsonError> {
-    match parse_exact(text, places)? {
+/// Reads one JSON object as [`parse_object`] does, but keeps all digits of numbers at the given
+/// paths, as [`parse_exact`] does.
+pub fn parse_object_exact(text: &str, paths: &DecimalPaths) -> Result<Map<String, Value>, JsonError> {
+    match parse_exact(text, paths)? {
         Value::Object(map) => Ok(map),
         other => Err(JsonError::not_an_object(text, &other)),
     }
 }
 
-/// Reads one JSON value from UTF-8 bytes.
+/// Reads one JSON value from bytes. Bytes that are not UTF-8 are an error.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, JsonError> {
     parse(std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?)
 }
 
-/// Reads one JSON object from UTF-8 bytes.
+/// Reads one JSON object from bytes. Bytes that are not UTF-8, or that contain another value, are
+/// an error.
 pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
-    parse_object_bytes_exact(bytes, ExactPlaces::none())
+    parse_object_bytes_exact(bytes, DecimalPaths::none())
 }
 
-/// Reads one JSON object from UTF-8 bytes. Numbers at the given places keep their digits.
-pub fn parse_object_bytes_exact(bytes: &[u8], places: &ExactPlaces) -> Result<Map<String, Value>, JsonError> {
+/// Reads one JSON object from UTF-8 bytes like [`parse_object_bytes`], but keeps all digits of
+/// numbers at the given paths, as [`parse_exact`] does.
+pub fn parse_object_bytes_exact(bytes: &[u8], paths: &DecimalPaths) -> Result<Map<String, Value>, JsonError> {
     let text = std::str::from_utf8(bytes).map_err(|error| JsonError::invalid_utf8(bytes, error))?;
-    parse_object_exact(text, places)
+    parse_object_exact(text, paths)
 }
 
 /// State of the parse, from which an error is built.
@@ -118,9 +123,10 @@ struct ParseState<'t> {
 }
 
 impl<'t> ParseState<'t> {
-    /// Returns the text of the number that was read last. The text is valid JSON up to this number.
-    /// Must be called only once for each number.
-    fn last_number(&mut self) -> &'t str {
+    /// Consumes the text up to the number that was read last, and returns the number's text.
+    /// Precondition: the text is valid JSON up to this number. Must be called only once for each
+    /// number.
+    fn take_last_number_text(&mut self) -> &'t str {
         let bytes = self.text.as_bytes();
         let (mut offset, mut found) = self.searched;
         let (mut in_string, mut number) = (false, "");
@@ -150,9 +156,9 @@ struct ValueSeed<'s, 't, 'p> {
     state: &'s mut ParseState<'t>,
     /// Number of lists and objects that contain the value.
     depth: usize,
-    /// The places at the value and inside it where numbers keep their digits; `None` if there are
-    /// none.
-    places: Option<&'p ExactPlaces>,
+    /// The paths, at the value and inside it, at which numbers keep all their digits; `None` if
+    /// there are none.
+    paths: Option<&'p DecimalPaths>,
 }
 
 impl ValueSeed<'_, '_, '_> {
@@ -161,7 +167,8 @@ impl ValueSeed<'_, '_, '_> {
         E::custom("refused")
     }
 
-    /// Checks the nesting limit and returns the depth of the elements of a list or object.
+    /// Returns the depth of the elements of a list or object; an error if the depth exceeds the
+    /// limit.
     fn enter_nesting<E: serde::de::Error>(&mut self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(self.set_refusal(Refusal::Depth)) } else { Ok(self.depth + 1) }
     }
@@ -203,9 +210,9 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         self.state.numbers += 1;
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
-        let keeps_digits = self.places.is_some_and(ExactPlaces::has_number);
+        let keeps_digits = self.paths.is_some_and(DecimalPaths::has_number);
         if is_negative_zero || keeps_digits {
-            let number = self.state.last_number();
+            let number = self.state.take_last_number_text();
             if is_negative_zero && number == "-0" {
                 return Ok(0.into());
             }
@@ -223,10 +230,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let depth = self.enter_nesting()?;
-        let places = self.places.and_then(ExactPlaces::elements);
+        let paths = self.paths.and_then(DecimalPaths::elements);
         let mut list = Vec::new();
         loop {
-            match access.next_element_seed(ValueSeed { state: self.state, depth, places }) {
+            match access.next_element_seed(ValueSeed { state: self.state, depth, paths }) {
                 Ok(Some(value)) => list.push(value),
                 Ok(None) => {
                     // The first push would give a `Vec` a capacity of four, which most short lists
@@ -262,8 +269,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
                     return Err(self.set_refusal(refusal));
                 }
                 Entry::Vacant(entry) => {
-                    let places = self.places.and_then(|places| places.field(entry.key()));
-                    match access.next_value_seed(ValueSeed { state: self.state, depth, places }) {
+                    let paths = self.paths.and_then(|paths| paths.field(entry.key()));
+                    match access.next_value_seed(ValueSeed { state: self.state, depth, paths }) {
                         Ok(value) => {
                             entry.insert(value);
                         }

@@ -10,7 +10,7 @@ use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
 use rulec::{Decision, Entry, Message};
 use rulec_base::diag::comma_list;
-use rulec_base::json::{self, ExactPlaces};
+use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
 use rulec_base::text::{display_width, to_one_line, to_printable};
 use rulec_report::log;
@@ -260,10 +260,10 @@ fn replay_messages(
     let (input, name, _) = open_input(Some(path), term)?;
     let mut lines = LineReader::new(name, input);
     // A line is a message, or a logged decision with a message.
-    let (mut places, message) = (ExactPlaces::default(), "message".into());
+    let (mut places, message) = (DecimalPaths::default(), "message".into());
     for entry in &entries {
-        places.add_field(&message, entry.exact_places().clone());
-        places.merge(entry.exact_places().clone());
+        places.add_field(&message, entry.decimal_paths().clone());
+        places.merge(entry.decimal_paths().clone());
     }
     let mut sessions = entries.map(|entry| entry.session());
     let mut replay = Replay::default();

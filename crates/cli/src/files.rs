@@ -11,7 +11,7 @@ use rulec::artifact;
 use rulec::files::{open_regular, read_limited};
 use rulec::{LoadError, Rules};
 use rulec_base::diag::Argument;
-use rulec_base::json::{self, ExactPlaces, JsonError};
+use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_base::parallel;
 use rulec_import::System;
@@ -239,7 +239,7 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
 /// are the paths of decimals: the numbers there keep all their digits.
 pub fn read_json_object(
     path: &Path,
-    places: &ExactPlaces,
+    places: &DecimalPaths,
     to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     let (bytes, name) = read_file(path)?;
@@ -251,7 +251,7 @@ pub fn read_json_object(
 /// decimals: the numbers there keep all their digits.
 pub fn parse_input_object(
     text: &str,
-    places: &ExactPlaces,
+    places: &DecimalPaths,
     to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     match text {

@@ -13,7 +13,7 @@ use rulec::Rules;
 use rulec::payload::{Judge, Judgement, Outcome, kinds, reject_unknown_kind};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
-use rulec_base::json::{self, ExactPlaces, JsonError};
+use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -213,7 +213,7 @@ pub fn selected_kind<'n>(
 }
 
 fn read_object_file(path: &Path) -> Result<Json, CliError> {
-    let object = files::read_json_object(path, ExactPlaces::none(), |name, error| {
+    let object = files::read_json_object(path, DecimalPaths::none(), |name, error| {
         CliError::usage(message!(
             "`{name}` is not a JSON object: {} ({})",
             error.to_message(),

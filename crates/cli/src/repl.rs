@@ -9,7 +9,7 @@ use super::why::render_options;
 use super::{CliError, Status, stdio};
 use rulec::condition::Condition;
 use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Message, Renderer, Rules};
-use rulec_base::json::{self, ExactPlaces};
+use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
 use rulec_syntax::lex;
 use rulec_syntax::parse::starts_statement;
@@ -153,8 +153,8 @@ impl ReplSession {
     }
 
     /// Returns the paths of decimals in messages: the numbers there keep all their digits.
-    fn exact_places(&self) -> &ExactPlaces {
-        self.rules.as_ref().map_or(ExactPlaces::none(), Rules::exact_places)
+    fn decimal_paths(&self) -> &DecimalPaths {
+        self.rules.as_ref().map_or(DecimalPaths::none(), Rules::decimal_paths)
     }
 
     fn process_line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
@@ -162,7 +162,7 @@ impl ReplSession {
             None => Ok(()),
             Some(':') => self.run_command(line, out),
             Some('?') => self.test_condition(line[1..].trim(), out),
-            Some('{') => match json::parse_object_exact(line, self.exact_places()) {
+            Some('{') => match json::parse_object_exact(line, self.decimal_paths()) {
                 Ok(message) => self.decide_message(Json::Object(message), term, out),
                 Err(error) => {
                     let error = self.rules.iter().fold(error, |error, rules| rules.masked_error(error));

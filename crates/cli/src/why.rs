@@ -11,7 +11,7 @@ use rulec::choice::Question;
 use rulec::payload::{Judge, Unchecked};
 use rulec::{Explanation, InputViolation};
 use rulec::{Message, RenderOptions};
-use rulec_base::json::{self, ExactPlaces, JsonError};
+use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -96,7 +96,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return print_payload_report(args, &args.judge.build_judge(rules, kind, context)?, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
-    let message = args.message.read_message(rules.exact_places(), |error| rules.masked_error(error))?;
+    let message = args.message.read_message(rules.decimal_paths(), |error| rules.masked_error(error))?;
     let matcher = meaning::intent_matcher(rules, entry, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
@@ -144,7 +144,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Prints which rules a payload violates.
 fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
-    let payload = args.message.read_message(ExactPlaces::none(), |error| judge.masked_error(error))?;
+    let payload = args.message.read_message(DecimalPaths::none(), |error| judge.masked_error(error))?;
     let violations = judge.why(&payload);
     match args.format {
         Format::Json => out.write_json(&violations)?,
@@ -187,7 +187,7 @@ impl MessageArgs {
     /// quotes.
     pub fn read_message(
         &self,
-        places: &ExactPlaces,
+        places: &DecimalPaths,
         mask_error: impl Fn(JsonError) -> JsonError,
     ) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
@@ -200,7 +200,7 @@ impl MessageArgs {
             map.insert("text".to_owned(), text.as_str().into());
         }
         if let Some(ctx) = &self.ctx {
-            let places = places.field("ctx").unwrap_or(ExactPlaces::none());
+            let places = places.field("ctx").unwrap_or(DecimalPaths::none());
             let ctx = json::parse_exact(ctx, places).map_err(|error| {
                 // The path in the error starts inside the value of `ctx`, so `ctx` is added as the
                 // first key.

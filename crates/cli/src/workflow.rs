@@ -17,7 +17,7 @@ use super::{CliError, Status};
 use clap::Subcommand;
 use rulec::Rules;
 use rulec_base::diag::Message;
-use rulec_base::json::{ExactPlaces, JsonError};
+use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_runtime::workflow::processors::{Council, Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
@@ -237,7 +237,7 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
-        Some(text) => files::parse_input_object(text, ExactPlaces::none(), invalid_input_error)?,
+        Some(text) => files::parse_input_object(text, DecimalPaths::none(), invalid_input_error)?,
         None => Map::new(),
     };
     Ok(workflow.begin(Json::Object(input)))

@@ -32,7 +32,8 @@ use std::sync::{Arc, Mutex};
 pub(super) mod layout {
     use super::*;
 
-    /// Size in bytes of a value. The cell that stores a slot's value has the same size.
+    /// Size in bytes of a value. The cell that stores the value of a message field has the same
+    /// size.
     pub const VALUE_SIZE: usize = size_of::<Value<'static>>();
     /// Offset in bytes of a value's payload, the data after the tag (type marker). The payload of a
     /// bool is one byte, of a number eight bytes; the payload of a text begins with the text's
@@ -55,7 +56,8 @@ pub(super) mod layout {
     pub const ENTRIES_TAG: u8 = byte_at(&Value::Entries(&[]), 0);
     pub const WIDE_TAG: u8 = byte_at(&Value::Wide(0), 0);
     pub const DECIMAL_TAG: u8 = byte_at(&Value::Decimal(rulec_base::decimal::Decimal::ZERO), 0);
-    /// Tag in the cell of a slot that has not been read yet. Values never have this tag.
+    /// Tag (type marker) of a message field whose value has not been read yet. Values never have
+    /// this tag.
     pub const UNREAD_TAG: u8 = byte_at(&None::<Value<'static>>, 0);
 
     /// Returns the byte of an item at an offset.
@@ -96,12 +98,13 @@ pub(super) mod layout {
     };
 }
 
-/// Compiled function that searches a segment of a table. Its arguments are the machine and the
-/// position of the first route to try. The module `lower` documents how the result is encoded.
+/// Compiled function that searches a segment (a range of routes) of a table. Its arguments are the
+/// machine (the state of the decision) and the position of the first route to try. The module
+/// `lower` documents how the result is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentFn(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
-/// A part of a table that is compiled as one function.
+/// A segment: a range of a table's routes that is compiled as one function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSegment {
     /// Position in the table of the segment's first route.
@@ -156,8 +159,8 @@ pub struct JitCode {
 }
 
 impl JitCode {
-    /// Creates the code of a rule set from a finished module. For each table, `tables` lists the
-    /// position of each segment's first route and the segment's function.
+    /// Creates the code of a rule set from a finished module. For each table, `tables` lists its
+    /// segments (ranges of routes): the position of the first route, and the function.
     pub(super) fn new(
         bytecode: Arc<Bytecode>,
         module: OwnedModule,
@@ -202,9 +205,9 @@ impl std::fmt::Debug for JitCode {
 /// offsets.
 #[repr(C)]
 pub struct Machine<'a, M: Message<'a>> {
-    /// Address of the values of the program's slots, 24 bytes each.
+    /// Address of the values of the slots (fields that rules read), 24 bytes each.
     pub(super) slots: *const Value<'a>,
-    /// The memo cells, stamped with the decision's epoch.
+    /// The memo cells (cached results). A cell is valid if it contains the number of the decision.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
     /// The value that the last call of the helper [`HelperTable::eval_block`] computed.
@@ -212,14 +215,14 @@ pub struct Machine<'a, M: Message<'a>> {
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
     pub(super) vm: LazyVm<'a, M>,
-    /// The cells of slots that are read at their first use; `None` if all slots were read before
-    /// the decision.
+    /// Memory for the slots (message fields) that are read at their first use; `None` if all slots
+    /// were read before the decision.
     pub(super) cells: Option<SlotCells<'a>>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Cells for the slot values of one decision. Between decisions, `storage` keeps the memory of the
-/// cells, so that the next decision reuses it.
+/// Cells for the values of message fields in one decision. Between decisions, `storage` keeps the
+/// memory of the cells, so that the next decision reuses it.
 pub(super) struct SlotCells<'a> {
     pub cells: ValueCells<'a>,
     pub storage: &'a mut ValueCells<'static>,
@@ -229,26 +232,27 @@ pub(super) struct SlotCells<'a> {
 /// message type. Test results are numbers as in [`Tri`]; booleans are 0 and 1.
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
-    /// Reads a slot into its cell. The returned number has no meaning.
+    /// Reads a slot (a message field) into the cell from which compiled code reads its value. The
+    /// returned number has no meaning.
     pub(super) read_slot: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a predicate with the VM, without memoization.
     pub(super) eval_test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Evaluates a loop's condition over a list with the VM.
     pub(super) eval_loop: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Computes a value block with the VM, and returns the address of the value.
+    /// Runs a block of bytecode with the VM, and returns the address of the value that it computes.
     pub(super) eval_block: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
-    /// Evaluates a text predicate on a slot's text without normalizing the text.
+    /// Evaluates a text predicate on a message field's text without normalizing the text.
     pub(super) matches_text: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Normalizes a slot's text, and evaluates a text predicate on the normalized text.
+    /// Normalizes a message field's text, and evaluates a text predicate on the normalized text.
     pub(super) matches_prepared_text:
         extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Tests whether a slot's text contains the keyword of a searcher.
+    /// Tests whether a message field's text contains the keyword of a searcher.
     pub(super) finds_keyword: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
-    /// Tests whether a slot's list has an element that equals a text.
+    /// Tests whether a message field's list has an element that equals a text.
     pub(super) list_has_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// Tests whether a slot's text is in a set.
+    /// Tests whether a message field's text is in a set.
     pub(super) set_has_text: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
-    /// Tests whether a slot's text equals a constant.
+    /// Tests whether a message field's text equals a constant.
     pub(super) equals_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Returns the order of an integer and a float: -1 for less, 0 for equal, 1 for greater.
     pub(super) order_int_float: extern "C" fn(i64, f64) -> i64,
@@ -264,9 +268,9 @@ pub struct EntryCode {
     /// The compiled function of the table's first segment (or of the whole table, if there is only
     /// one).
     search: SegmentFn,
-    /// Number of slots of the program.
+    /// Number of slots (fields that rules read) of the program.
     pub(super) slots: usize,
-    /// Number of memo cells that a decision needs.
+    /// Number of memo cells (cached results) that a decision needs.
     pub(super) memo_len: usize,
 }
 
@@ -279,8 +283,8 @@ impl EntryCode {
         Some(EntryCode { code: Arc::clone(code), table, search, slots, memo_len })
     }
 
-    /// Searches the first segment of the table with its compiled function, and returns the
-    /// function's encoded result. `None` if `machine` was not created for this code.
+    /// Searches the first segment (range of routes) of the table with its compiled function, and
+    /// returns the function's encoded result. `None` if `machine` was not created for this code.
     #[inline(always)]
     pub(super) fn enter_table<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
         std::ptr::eq(machine.code, &*self.code).then(|| machine.call_segment(self.search, 0))
@@ -288,17 +292,17 @@ impl EntryCode {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Searches a segment of a table with its compiled function, and returns the function's encoded
-    /// result. The search begins with the segment's route at index `first_route`. `None` if the
-    /// table has no such segment.
+    /// Searches a segment (range of routes) of a table with its compiled function. Returns the
+    /// function's encoded result; `None` if the table has no such segment. The search begins with
+    /// the segment's route at index `first_route`.
     #[inline]
     pub(super) fn enter_segment(&mut self, segment: usize, table: usize, first_route: usize) -> Option<u64> {
         let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
         Some(self.call_segment(search, first_route))
     }
 
-    /// Calls a compiled function with this machine. The function must belong to the machine's own
-    /// code.
+    /// Calls a compiled function with this machine (state of a decision). Precondition: the
+    /// function belongs to the code for which the machine was created.
     #[inline(always)]
     fn call_segment(&mut self, SegmentFn(search): SegmentFn, first_route: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout. The
@@ -312,7 +316,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         encoded_result
     }
 
-    /// Resumes the panic that a helper caught and stored, if there is one.
+    /// Resumes the panic that a helper (a Rust function that compiled code called) caught and
+    /// stored, if there is one.
     #[cold]
     fn resume_panic(&mut self) {
         if let Some(panic) = self.panic.take() {

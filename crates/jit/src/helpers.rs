@@ -18,8 +18,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a> Machine<'a, SlotValues<'a>> {
-    /// Creates a machine over slot values that were read before. `slots` has a value for every
-    /// slot.
+    /// Creates a machine (the state of a decision by compiled code) over slot values that were read
+    /// before. Precondition: `slots` has a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
@@ -32,7 +32,8 @@ impl<'a> Machine<'a, SlotValues<'a>> {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Creates a machine over slots that are read at their first use.
+    /// Creates a machine (the state of a decision by compiled code) over slots that are read from
+    /// the message at their first use.
     #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, memory: DecisionMemory<'a>, message: M) -> Machine<'a, M> {
         let DecisionMemory { hosts, memo, vm, cells: storage, .. } = memory;
@@ -74,8 +75,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm_if_created().is_some() || self.cells.is_some()
     }
 
-    /// Runs the operation of a helper and returns its result. Returns `default_result` if the
-    /// operation returns `None` or panics. Does not call `operation` if an earlier helper panicked.
+    /// Runs the operation of a helper (a function that compiled code calls) and returns its result.
+    /// Returns `default_result` if the operation returns `None` or panics. Does not call
+    /// `operation` if an earlier helper panicked.
     #[inline]
     fn run_guarded<T>(&mut self, default_result: T, operation: impl FnOnce(&mut Self) -> Option<T>) -> T {
         if self.panic.is_some() {
@@ -99,7 +101,7 @@ impl Drop for SlotCells<'_> {
 
 const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 
-/// The helpers. The fields of [`HelperTable`] document them.
+/// The helpers: functions that compiled code calls. The fields of [`HelperTable`] document them.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
         read_slot: Self::read_slot,

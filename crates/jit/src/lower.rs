@@ -36,8 +36,8 @@ use rulec_vm::bytecode::instr::{BlockId, BlockKind, Instr, Pc};
 use rulec_vm::bytecode::{Bytecode, Chunk};
 use std::sync::Arc;
 
-/// Maximum number of bytecode instructions in a segment, except if a single route has more. A
-/// longer table is divided into several segments.
+/// Maximum number of bytecode instructions in a segment (a range of routes that is compiled to one
+/// function), except if a single route has more. A longer table has several segments.
 const MAX_SEGMENT_INSTRS: u32 = 400;
 
 /// Bit position of the kind in an encoded search result. The lower bits are the id of a route or
@@ -49,8 +49,8 @@ pub(super) const DEFAULT_RESULT: u64 = 1;
 pub(super) const INSTRUCTION_RESULT: u64 = 2;
 /// Encoded result of a search that selected neither a route nor a default.
 pub(super) const NOTHING_RESULT: u64 = u64::MAX;
-/// Encoded result of a segment without a matching route, after which the search continues in the
-/// next segment.
+/// Encoded result of a segment (range of routes) without a matching route, after which the search
+/// continues in the next segment.
 pub(super) const NEXT_SEGMENT_RESULT: u64 = u64::MAX - 1;
 
 /// Returns the encoded result of a search that ends with the instruction `instr` at `address`.
@@ -70,7 +70,8 @@ struct Lowering<'c> {
     condition_functions: HashMap<BlockId, FuncId>,
     /// The condition blocks whose functions are not compiled yet.
     pending_functions: Vec<(BlockId, FuncId)>,
-    /// For each value block, its number of instructions if it is compiled inline, else `None`.
+    /// For each block that computes a value, its number of instructions if it is compiled inline,
+    /// else `None`.
     arithmetic: Vec<Option<u32>>,
     /// Number of bytes of the machine code so far.
     size: usize,

@@ -63,7 +63,7 @@ impl JitCode {
         Machine::over_cells(self, memory, message)
     }
 
-    /// Prepares a decision over any source of slot values.
+    /// Prepares a decision over any source of the values of slots (fields that rules read).
     #[cfg(test)]
     pub(super) fn over_message<'a, M: Message<'a> + 'a>(
         &'a self,
@@ -129,7 +129,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Returns the position and the id of the first matching route of a table at or after the
-    /// position `start`.
+    /// position `start`; `None` if no such route matches.
     pub(super) fn first_match(&mut self, table: TableId, start: u32) -> Option<(u32, RuleId)> {
         match self.search_from((table, start)) {
             SearchResult::Goto { route, resume: (_, resume_position), .. } => {
@@ -144,15 +144,16 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Returns the index of the segment (function of compiled code) that contains a position, and
-    /// the position relative to the start of the segment.
+    /// the position relative to the start of the segment. `None` if the table has no code.
     fn find_segment(&self, (table, position): RoutePosition) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
         let index = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
         Some((index, (position - segments.get(index)?.first) as usize))
     }
 
-    /// Searches a table, beginning with the route at index `first_route` of a segment. Continues in
-    /// the following segments as needed. Returns the result of the search.
+    /// Searches a table, beginning with the route at index `first_route` of a segment (a range of
+    /// routes with its own function). Continues in the following segments as needed. Returns the
+    /// result.
     #[inline(always)]
     fn run_segments(
         &mut self,
@@ -164,8 +165,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.decode_result(table, segment, encoded_result)
     }
 
-    /// Converts the encoded result of a segment to the result of the search in the table. Runs the
-    /// following segments if the segment has no match.
+    /// Converts the encoded result of a segment (range of routes) to the result of the search in
+    /// the table. Runs the following segments if the segment has no match.
     #[inline(always)]
     fn decode_result(
         &mut self,
@@ -199,7 +200,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         SearchResult::from_instr(instr, address).map_position(|resume| (table, routes_before(resume) as u32))
     }
 
-    /// Runs the segments after `segment`, until one has another result than
+    /// Runs the segments (ranges of routes) after `segment`, until one has another result than
     /// [`NEXT_SEGMENT_RESULT`].
     #[inline(never)]
     fn enter_next_segments(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
@@ -258,10 +259,11 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 }
 
-/// Access to the bindings of a machine. The value of a binding can change between runs of the
-/// compiled code.
+/// Access to the bindings of a machine: names whose value can change between runs of the compiled
+/// code.
 impl<'a> Machine<'a, BindingSlots<'a>> {
-    /// Sets the value of a binding, which invalidates memoized results and slots.
+    /// Sets the value of a binding, and so invalidates memoized results and slots (fields already
+    /// read).
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         if let Some(vm) = self.vm() {
             self.memo.epoch = vm.bind(binding, value);
@@ -278,7 +280,7 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         }
     }
 
-    /// Returns the current values of the bindings.
+    /// Returns the current values of the bindings (names whose value can change).
     pub fn binding_values(&mut self) -> &[Value<'a>] {
         self.vm().map_or(&[], |vm| vm.roots())
     }

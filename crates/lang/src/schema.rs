@@ -21,8 +21,9 @@ pub struct InputViolation {
     pub expected: String,
     /// The actual type of the value in the message, or `missing`.
     pub found: String,
-    /// A likely cause of the violation. For a missing field, a key of the message with a similar
-    /// spelling. For a field whose type was inferred, the statement that determined the type.
+    /// A likely cause of the violation; `None` if none is known. For a missing field, a key of the
+    /// message with a similar spelling. For a field whose type was inferred, the statement that
+    /// determined the type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -178,7 +179,7 @@ const OTHER_TEXT: &str = "another text";
 const MAX_SUGGESTION_KEYS: usize = 64;
 
 /// Suggests a key of the message that is spelled like the missing field, whose name is the last
-/// element of `path`.
+/// element of `path`. `None` if there is no such key.
 fn suggest_misspelt_key(record: &RecordType, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
     let (name, parent_path) = path.split_last()?;
     let is_undeclared = |key: &&str| {

@@ -12,7 +12,7 @@ pub use record::{Field, RecordType};
 
 use rulec_base::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 use rulec_base::diag::{Arg, Argument, Message, list_alternatives};
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_base::message;
 use std::fmt;
 use std::sync::Arc;
@@ -284,19 +284,19 @@ impl Ty {
         }
     }
 
-    /// Returns the positions of decimals inside values of this type. A JSON reader must keep all
-    /// digits of the numbers at these positions.
-    pub fn exact_places(&self) -> ExactPlaces {
-        let mut places = ExactPlaces::default();
+    /// Returns the paths of decimals inside values of this type. A JSON reader must keep all digits
+    /// of the numbers at these paths.
+    pub fn decimal_paths(&self) -> DecimalPaths {
+        let mut places = DecimalPaths::default();
         if self.kinds.has(Kind::Decimal) {
             places.add_number();
         }
         match &self.inner {
             InnerType::Unknown | InnerType::Values(_) => {}
-            InnerType::Element(element) => places.add_elements(element.exact_places()),
+            InnerType::Element(element) => places.add_elements(element.decimal_paths()),
             InnerType::Fields(record) => {
                 for field in &record.fields {
-                    places.add_field(&field.name, field.ty.exact_places());
+                    places.add_field(&field.name, field.ty.decimal_paths());
                 }
             }
         }
@@ -318,7 +318,8 @@ impl Ty {
         }
     }
 
-    /// Returns the texts of an enumeration, or of the enumeration of a list's elements.
+    /// Returns the texts of an enumeration, or of the enumeration of a list's elements; `None` for
+    /// other types.
     pub fn values_or_element_values(&self) -> Option<&Enumeration> {
         match &self.inner {
             InnerType::Element(element) if self.kinds == KindSet::LIST => element.values(),

@@ -101,7 +101,7 @@ impl KeywordFinder {
     }
 }
 
-/// Extracts features and reuses its buffers between texts.
+/// Extracts the features (words, n-grams and keywords) of texts. Reuses its buffers between texts.
 #[derive(Debug, Default)]
 pub struct FeatureExtractor {
     prepared: String,

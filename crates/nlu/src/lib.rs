@@ -234,7 +234,8 @@ pub struct Ranked<'c> {
     pub score: f64,
 }
 
-/// The result of [`Classifier::classify`].
+/// The result of [`Classifier::classify`]: the best intents with their scores, and the chosen
+/// intent if the classifier did not abstain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict<'c> {
     ranked: SmallVec<[Ranked<'c>; MAX_RANKED]>,
@@ -261,7 +262,7 @@ impl<'c> Verdict<'c> {
     }
 }
 
-/// A trained model. Immutable, so threads can share it.
+/// A trained intent classifier. Immutable, so threads can share it.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     ids: Vec<String>,
@@ -272,7 +273,8 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Trains on `intents`. Without intents, the classifier abstains on every text.
+    /// Trains a classifier on `intents`. Without intents, the classifier abstains on every text.
+    /// [`TrainError`] lists the intents and options that are refused.
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
         options.check_options()?;
         let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();
@@ -350,7 +352,7 @@ impl Classifier {
         &self.ids
     }
 
-    /// Returns the thresholds for abstaining.
+    /// Returns the options: the scores below which the classifier abstains.
     pub fn options(&self) -> Options {
         self.options
     }

@@ -13,13 +13,14 @@
 
 use super::vocabulary::SparseVector;
 
-/// `c`, the cost of rejecting a sentence of the intent. It is higher than `c'`, because an intent
-/// has few sentences of its own.
+/// Cost of rejecting a sentence of the intent: `c` in the formula of the module documentation. It
+/// is higher than `c'`, because an intent has few sentences of its own.
 const OWN_LABEL_COST: f32 = 5.0;
-/// `c'`, the cost of accepting a sentence of another intent.
+/// Cost of accepting a sentence of another intent: `c'` in the formula of the module documentation.
 const OTHER_LABEL_COST: f32 = 1.0;
 
-/// Training ends after a pass in which no α changes by more than this tolerance.
+/// Training ends after a pass in which no variable α (one per sentence and intent) changes by more
+/// than this tolerance.
 const TOLERANCE: f32 = 1e-3;
 /// Target number of visits to sentences, summed over all passes. It determines the number of
 /// passes, within [`MIN_MAX_PASSES`]. With few sentences, many passes cost little. With many
@@ -28,7 +29,7 @@ const TARGET_VISITS: usize = 40_000;
 /// Minimum and maximum number of passes over the sentences.
 const MIN_MAX_PASSES: (usize, usize) = (8, 100);
 
-/// A training sentence.
+/// A training sentence as a vector, with the intent that it belongs to.
 #[derive(Clone, Debug)]
 pub struct TrainingRow {
     /// The features, each at most once.
@@ -48,7 +49,8 @@ pub struct LinearModel {
 }
 
 impl LinearModel {
-    /// Fits `rows`. All feature ids are below `features`, and all labels below `labels`.
+    /// Fits one linear function per intent to the training sentences `rows`. Precondition: all
+    /// feature ids are below `features`, and all labels below `labels`.
     pub fn train(rows: &[TrainingRow], features: usize, labels: usize) -> LinearModel {
         let mut fitting = LinearTraining {
             labels,
@@ -106,7 +108,8 @@ struct LinearTraining {
 }
 
 impl LinearTraining {
-    /// Sets all α of sentence `i` to their best values, and returns the largest change of an α.
+    /// Sets the variables α of sentence `i` to their best values, and returns the largest change of
+    /// one of them.
     fn update_row(&mut self, i: usize, row: &TrainingRow) -> f32 {
         let labels = self.labels;
         self.sums.fill(0.0);

@@ -58,7 +58,7 @@ impl FeatureCounter {
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     ids: FeatureMap<u32>,
-    /// Weights by feature id.
+    /// The weight of each feature, indexed by feature id.
     weights: Vec<f32>,
     /// Weights of features outside the vocabulary. The first is for features with an uncommon word,
     /// the second for features that consist only of common words.

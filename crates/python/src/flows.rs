@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit, MatcherError};
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 
 /// Finds the flow for a message: by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
@@ -135,6 +135,6 @@ impl Question {
     /// Returns the fields of a message as JSON text for the model. The fields `text` and `answers`
     /// are left out, and private values are masked. None if no other fields exist.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-        Ok(self.0.known(&object(message, ExactPlaces::none())?))
+        Ok(self.0.known(&object(message, DecimalPaths::none())?))
     }
 }

@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, Py
 use pyo3::{create_exception, intern};
 use pythonize::pythonize;
 use rulec_base::decimal::Decimal;
-use rulec_base::json::{ExactPlaces, MAX_DEPTH};
+use rulec_base::json::{DecimalPaths, MAX_DEPTH};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;
@@ -121,12 +121,12 @@ fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// Converts a Python value to a JSON tree; `value_name` names the value in error messages.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
-    TreeConverter { what: value_name, path: Vec::new(), places: ExactPlaces::none() }.value(value)
+    TreeConverter { what: value_name, path: Vec::new(), places: DecimalPaths::none() }.value(value)
 }
 
 /// Converts a message to a JSON tree; a value that is not an object is an error. At the given
 /// places, a `decimal.Decimal` keeps its digits; elsewhere it becomes the nearest float.
-pub fn object(value: &Bound<'_, PyAny>, places: &ExactPlaces) -> PyResult<Json> {
+pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     let converted = TreeConverter { what: "the message", path: Vec::new(), places }.value(value);
     match converted? {
         Json::Object(map) => Ok(Json::Object(map)),
@@ -145,24 +145,24 @@ pub fn object(value: &Bound<'_, PyAny>, places: &ExactPlaces) -> PyResult<Json> 
 pub fn args_to_python<'py>(
     py: Python<'py>,
     args: &Map<String, Json>,
-    places: &ExactPlaces,
+    places: &DecimalPaths,
 ) -> PyResult<Bound<'py, PyAny>> {
     if places.is_empty() {
         return Ok(pythonize(py, args)?);
     }
     let dict = PyDict::new(py);
     for (name, value) in args {
-        let places = places.field(name).unwrap_or(ExactPlaces::none());
+        let places = places.field(name).unwrap_or(DecimalPaths::none());
         dict.set_item(name, exact_to_python(py, value, places)?)?;
     }
     Ok(dict.into_any())
 }
 
-fn exact_to_python<'py>(py: Python<'py>, value: &Json, places: &ExactPlaces) -> PyResult<Bound<'py, PyAny>> {
+fn exact_to_python<'py>(py: Python<'py>, value: &Json, places: &DecimalPaths) -> PyResult<Bound<'py, PyAny>> {
     let decimal = match value {
         Json::Object(fields) => return args_to_python(py, fields, places),
         Json::Array(items) if !places.is_empty() => {
-            let places = places.elements().unwrap_or(ExactPlaces::none());
+            let places = places.elements().unwrap_or(DecimalPaths::none());
             let items = items.iter().map(|item| exact_to_python(py, item, places));
             return Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any());
         }
@@ -197,7 +197,7 @@ struct TreeConverter<'w> {
     what: &'w str,
     path: Vec<String>,
     /// The places at and inside the current value where numbers keep their digits.
-    places: &'w ExactPlaces,
+    places: &'w DecimalPaths,
 }
 
 impl TreeConverter<'_> {
@@ -261,7 +261,7 @@ impl TreeConverter<'_> {
             };
             self.path.push(format!(".{key}"));
             let places = self.places;
-            self.places = places.field(&key).unwrap_or(ExactPlaces::none());
+            self.places = places.field(&key).unwrap_or(DecimalPaths::none());
             map.insert(key, self.value(&value)?);
             self.places = places;
             self.path.pop();
@@ -272,7 +272,7 @@ impl TreeConverter<'_> {
     fn list(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
         let mut list = Vec::new();
         let places = self.places;
-        self.places = places.elements().unwrap_or(ExactPlaces::none());
+        self.places = places.elements().unwrap_or(DecimalPaths::none());
         for (index, item) in items.try_iter()?.enumerate() {
             self.path.push(format!("[{index}]"));
             list.push(self.value(&item?)?);

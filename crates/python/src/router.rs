@@ -423,7 +423,7 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = message.py();
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
-        let message_json = Arc::new(object(&as_dict(message)?, &self.router.rules().exact_places())?);
+        let message_json = Arc::new(object(&as_dict(message)?, &self.router.rules().decimal_paths())?);
         let call =
             Arc::new(RoutedMessage { locals, message: message.clone().unbind(), raised: Mutex::default() });
         self.calls.with_lock(|calls| calls.insert(address(&message_json), call.clone()));

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 use pythonize::pythonize;
 use rulec::{Compiler, Entry, MemoryLoader, PreparedMessage, SigningKey, VerifyingKey, choice, payload};
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_import::{Imported, System};
 use self_cell::self_cell;
 use serde_json::Value as Json;
@@ -80,7 +80,7 @@ fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> 
     {
         return Ok(Decision(decision));
     }
-    let message = object(&message, entry.exact_places())?;
+    let message = object(&message, entry.decimal_paths())?;
     Ok(Decision(without_gil(py, || entry.decide(&message))))
 }
 
@@ -258,7 +258,7 @@ impl Rules {
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Vec<String>> {
-        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.exact_places())?);
+        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.decimal_paths())?);
         Ok(without_gil(py, || entry.matched(&message).into_iter().map(str::to_owned).collect()))
     }
 
@@ -270,7 +270,7 @@ impl Rules {
         entry: Option<&str>,
         show_private: bool,
     ) -> PyResult<Explanation> {
-        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.exact_places())?);
+        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.decimal_paths())?);
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
@@ -290,7 +290,7 @@ impl Rules {
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
     /// the prepared message without reading the fields again.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
-        let message = object(&as_dict(message)?, self.rules.exact_places())?;
+        let message = object(&as_dict(message)?, self.rules.decimal_paths())?;
         Ok(Prepared(without_gil(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
     }
 
@@ -395,7 +395,7 @@ impl Rules {
 
     /// Explains the outcome of a choice as text for the user, one sentence per reason.
     fn reasons(&self, name: &str, message: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-        let message = message_to_json(message, self.rules.exact_places())?;
+        let message = message_to_json(message, self.rules.decimal_paths())?;
         Ok(choice::reasons(&self.rules, name, &message)
             .map_err(unknown_name_error)?
             .map(Into::into)
@@ -422,7 +422,7 @@ impl Rules {
 
 /// Converts a message to a JSON tree. The message may be a prepared message or any other Python
 /// value. Numbers at the given places keep all their digits.
-fn message_to_json(message: &Bound<'_, PyAny>, places: &ExactPlaces) -> PyResult<Json> {
+fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
         Err(_) => object(&as_dict(message)?, places),

@@ -35,8 +35,8 @@ pub use verify::{VerifyError, verify};
 
 use std::sync::Arc;
 
-/// A rule set's bytecode with its run-time data. It may run only after [`verify`](fn@verify)
-/// accepted the chunk.
+/// A rule set's bytecode, with the regexes, automata and sets built from it. Precondition for
+/// running it: [`verify`](fn@verify) accepted the chunk.
 #[derive(Debug)]
 pub struct Bytecode {
     chunk: Chunk,
@@ -44,7 +44,7 @@ pub struct Bytecode {
 }
 
 impl Bytecode {
-    /// Builds the run-time data (pools) of a chunk.
+    /// Builds the run-time data (regexes, searchers, automata) of a chunk, the stored bytecode.
     ///
     /// `surely_compiles` returns true for a regular expression that needs no check, because it
     /// certainly compiles. Its `bool` argument is the flag for case folding. If such an expression

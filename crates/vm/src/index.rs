@@ -72,7 +72,8 @@ pub struct Index {
     /// Lookup of slots (fields that rules read) by field name; `None` unless some table looks up
     /// many slots.
     pub fields: Option<FieldLookup>,
-    /// For each literal id, the ids of the keys that a text with the literal provides.
+    /// For each literal id, the ids of the keys (facts that lead to routes) that a message has if
+    /// its text contains the literal.
     pub literal_keys: PackedLists,
     /// Total number of literal ids. A literal that is searched in two texts of the message has two
     /// ids.
@@ -81,7 +82,7 @@ pub struct Index {
     pub answers: Vec<LiteralAnswer>,
     /// The literal ids to which [`LiteralAnswer`] refers, in groups; see
     /// [`DecidingLiterals`](index_terms::DecidingLiterals).
-    pub numbers: Vec<u32>,
+    pub deciding_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
     /// texts that only the index needs.
     pub texts: u32,
@@ -97,7 +98,7 @@ impl Index {
 
     /// True if a decision by this table is faster with the index than without.
     pub fn is_faster_for(&self, table: TableId) -> bool {
-        self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)
+        self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
     }
 }
 
@@ -110,21 +111,21 @@ pub struct SubjectIndex {
     /// Operand whose value is the text, usually a slot.
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
-    pub first: u32,
-    /// Id of the attribute (tested value) that reads the same text with folded case; otherwise
-    /// [`SubjectIndex::NO_ATTRIBUTE`]. The scan folds the text, so it also determines the class of
-    /// the attribute's value.
+    pub first_literal: u32,
+    /// Id of the attribute (a value that conditions test) whose value is the same text,
+    /// case-folded; [`SubjectIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
+    /// anyway, so it also determines the equivalence class of the attribute's value.
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether some literals decide a predicate only if the scanned form of the text equals the
-    /// text in the message.
-    pub asks_own: bool,
+    /// Whether a predicate must know if the scanned (normalized) text equals the text in the
+    /// message. Some literals decide a predicate only if the two are equal.
+    pub needs_unchanged_text: bool,
     /// Whether the text is scanned in a single form, which only folds case. Such a text is folded
     /// in the scan buffer and not cached.
     pub folds_in_place: bool,
-    /// Literals that must be at the start of the text. The field `ends` has the literals that must
-    /// be at the end.
+    /// Literals that must be at the start of the text; `None` if there are none. The field `ends`
+    /// has the literals that must be at the end.
     pub starts: Option<Box<EdgeLiterals>>,
     pub ends: Option<Box<EdgeLiterals>>,
     /// Search for the literals that may occur anywhere in the text.
@@ -132,14 +133,15 @@ pub struct SubjectIndex {
 }
 
 impl SubjectIndex {
-    /// Value of `attribute` if no attribute reads the text with folded case.
+    /// Value of the field `attribute` that means "none": no condition compares the case-folded
+    /// text.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
     /// True if the normalized text `prepared` equals the text in the message. Always false if
-    /// `asks_own` is false, because then no predicate needs the result.
+    /// `needs_unchanged_text` is false, because then no predicate needs the result.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
-        self.asks_own && form.mode.maps_single_chars() && prepared == text.as_bytes()
+        self.needs_unchanged_text && form.mode.maps_single_chars() && prepared == text.as_bytes()
     }
 }
 
@@ -148,8 +150,8 @@ impl SubjectIndex {
 pub struct LiteralAnswer {
     /// Id of the subject (the scanned text); an invalid id in [`LiteralAnswer::UNDECIDED`].
     pub subject: u32,
-    /// Start of the range of [`Index::numbers`] with the ids of the required literals; `end` is the
-    /// end of this range.
+    /// Start of the range of [`Index::deciding_ids`] with the ids of the required literals. The
+    /// field `end` is the end of this range.
     pub start: u32,
     pub end: u32,
     /// Whether the predicate is always true if the text contains the required literals.
@@ -176,7 +178,8 @@ pub struct TextForm {
     pub text: u32,
 }
 
-/// The index of one attribute: maps a value of the message to the keys whose routes may match.
+/// The index of one attribute (a value of the message that conditions test). Maps the value to its
+/// keys, the facts by which candidate routes are found.
 #[derive(Debug)]
 pub struct AttributeIndex {
     /// Operand that yields the value, usually a slot.
@@ -184,12 +187,14 @@ pub struct AttributeIndex {
     /// Form to which the value is normalized before the lookup, if it is a text.
     pub form: TextForm,
     pub classes: ValueClasses,
-    /// For each equivalence class of values, the ids of the keys that a value of the class
-    /// provides.
+    /// For each equivalence class (values that no test distinguishes), the ids of the keys that a
+    /// value of the class provides.
     pub keys: PackedLists,
-    /// The texts that provide keys if the value is a list that contains the text, each with an id.
+    /// The texts for which the value, if it is a list, may be searched to find keys; each has an
+    /// id. Keys are facts by which candidate routes are found.
     pub elements: TextIds,
-    /// For each id in `elements`, the ids of the keys that a list with this text provides.
+    /// For each id in `elements`, the ids of the keys (facts by which routes are found) that a list
+    /// with this text provides.
     pub element_keys: PackedLists,
 }
 
@@ -202,14 +207,15 @@ pub struct IndexKey {
     pub posting: u32,
 }
 
-/// The index of one table.
+/// The index of one table: posting lists of keys, a bitmap of the other routes, and their costs.
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// Posting lists (the routes of one key each) of all keys of the table.
     pub lists: Vec<PostingList>,
-    /// Postings of all lists that are not bitmaps, concatenated; see [`PostingList::Range`].
+    /// Postings (entries for one route each) of all posting lists that are not bitmaps,
+    /// concatenated; see [`PostingList::Range`].
     pub postings: Vec<Posting>,
-    /// Bitmap index of the routes that have no keys.
+    /// Bitmap index of the routes that have no keys (facts by which a lookup could find them).
     pub residual: Bitmap,
     /// Ids of this table's subjects. A subject is a text of the message. The literals of keys are
     /// searched in this text.
@@ -217,17 +223,18 @@ pub struct TableIndex {
     /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
     /// value finds keys.
     pub attributes: Vec<u32>,
-    /// Ids of the subjects and of the attributes that read a slot, grouped by slot. `Some` only if
-    /// the table has many of them; `subjects` and `attributes` then lack these ids. A message has
-    /// values for few slots, so a lookup reads the lists of these slots only.
+    /// For a table with many subjects (scanned texts) and attributes (looked-up values), their ids,
+    /// grouped by the slot (message field) that they read. `subjects` and `attributes` then lack
+    /// these ids. A message has values for few slots, so a lookup reads the lists of these slots
+    /// only. `None` for other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
-    pub linear: f64,
+    pub linear_cost: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
-    pub indexed: f64,
+    pub index_cost: f64,
     /// Number of routes at the start of the table that may be tried before any lookup. They are
     /// tried first as long as most recent messages matched one of them.
-    pub first: u32,
+    pub first_route_count: u32,
 }
 
 impl TableIndex {
@@ -238,12 +245,15 @@ impl TableIndex {
     }
 }
 
-/// The routes of one key. Only messages with the key can match these routes.
+/// The routes that have an index key in common. Only messages with this key (a fact such as a
+/// literal in a text) can match these routes.
 #[derive(Debug)]
 pub enum PostingList {
-    /// Posting list stored as a range of [`TableIndex::postings`]. The ranks of its routes ascend.
+    /// Posting list (the routes of one key) stored as a range of [`TableIndex::postings`], in the
+    /// order of the routes' ranks.
     Range { start: u32, end: u32 },
-    /// Posting list with many routes, of which a bitmap index excludes most.
+    /// Posting list with many routes. It is stored as a bitmap index, which excludes most of the
+    /// routes by the values of the message.
     Bitmap(Box<Bitmap>),
 }
 
@@ -252,7 +262,8 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Guards that can exclude the route without evaluating its condition.
+    /// Guards (ranges in which tested values must be), which can exclude the route without
+    /// evaluating its condition.
     pub guards: [Guard; 2],
 }
 
@@ -267,7 +278,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that excludes no route.
+    /// A guard (a test of a value before a route's condition) that excludes no route.
     pub const ALWAYS: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 

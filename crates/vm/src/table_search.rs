@@ -96,7 +96,7 @@ struct ResumeFrame<P> {
     resume: P,
 }
 
-/// Returns the final choice, given the result `end` of searching the first table. Follows jumps to
+/// Completes a decision, given the result `end` of searching the first table. Follows jumps to
 /// other tables, and resumes the earlier table if the other table selects nothing.
 #[inline(always)]
 pub fn resolve_choice<S: Searcher>(

@@ -45,7 +45,8 @@ pub use bindings::BindingSlots;
 pub use message::{JsonMessage, Message};
 pub use scratch::Scratch;
 
-/// The virtual machine during one decision; `M` is the source of the slot values.
+/// The virtual machine during one decision. `M` is the source of the values of slots (fields that
+/// rules read).
 pub struct Vm<'a, M> {
     chunk: &'a Chunk,
     pools: &'a Pools,
@@ -54,7 +55,8 @@ pub struct Vm<'a, M> {
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
-    /// Stamps of the cached values of blocks, which show whether a value is still valid.
+    /// For each code block whose value is cached, a stamp that shows whether the value is still
+    /// valid.
     cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
     /// all loops, and `last_element` is the last assigned id.
@@ -72,7 +74,7 @@ pub struct Vm<'a, M> {
     /// Whether the index is used for every table, even for tables where it is slower.
     always_index: bool,
     /// Removed routes that the decision must not choose, and the version of the rule set that the
-    /// decision uses.
+    /// decision uses. `None` if no routes were removed.
     tombstones: Option<(&'a Tombstones, u64)>,
 }
 
@@ -221,7 +223,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, evaluate).map_or(Tri::False, |result| (result == each.all).into())
     }
 
-    /// True if a loop's condition is true for an element.
+    /// Evaluates a loop's condition for one element; true if the condition is true.
     fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);
@@ -254,8 +256,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         result
     }
 
-    /// Runs condition and table blocks in a dispatch loop. If `ONE` is true, the loop also ends at
-    /// address `stop`, which is the end of a single route's code.
+    /// Runs code from address `start` on, and returns the result of the condition or table that the
+    /// code evaluates. If `ONE` is true, the run also ends at address `stop`, the end of a single
+    /// route's code.
     fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;

@@ -8,7 +8,7 @@ use crate::engine::Rules;
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
-use rulec_base::json::{self, ExactPlaces, JsonError};
+use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_eval::decision::{self, Choice, Chosen, Details, TableTrail};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
@@ -95,9 +95,9 @@ fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> 
 }
 
 /// Returns the message fields whose numbers are read as exact decimals, not as floats.
-pub(super) fn exact_places(snapshot: &Snapshot) -> ExactPlaces {
-    let mut places = snapshot.base.rules.rule_set().exact_places.clone();
-    snapshot.segments.iter().for_each(|segment| places.merge(segment.rules.rule_set().exact_places.clone()));
+pub(super) fn decimal_paths(snapshot: &Snapshot) -> DecimalPaths {
+    let mut places = snapshot.base.rules.rule_set().decimal_paths.clone();
+    snapshot.segments.iter().for_each(|segment| places.merge(segment.rules.rule_set().decimal_paths.clone()));
     places
 }
 
@@ -110,7 +110,7 @@ pub(super) fn decide_line_in_snapshot(
         let decision = snapshot.base.rules.table(entry).decide_line(text)?;
         return Ok(Decision { generation: snapshot.generation, ..decision });
     }
-    let message = json::parse_object_bytes_exact(text, &exact_places(snapshot));
+    let message = json::parse_object_bytes_exact(text, &decimal_paths(snapshot));
     let message = message.map_err(|error| snapshot.base.rules.masked_error(error))?;
     Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message)))
 }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct ReadPath {
     pub keys: Vec<Arc<str>>,
-    /// Union of the kinds of all slots at this path.
+    /// Union of the kinds of value as which rules read this field.
     pub kinds: KindSet,
-    /// The enumerations of the slots at this path. Two versions of rules may have different ones.
+    /// The enumerations (allowed texts) of this field. Two versions of rules may have different
+    /// ones.
     pub enumerations: Vec<Enumeration>,
 }
 

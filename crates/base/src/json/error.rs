@@ -70,7 +70,7 @@ pub struct JsonError {
 struct NamedKeys {
     /// The path of the faulty value, outermost step first.
     steps: Vec<PathStep>,
-    /// The key that occurs twice.
+    /// The key that occurs twice; `None` for other mistakes.
     duplicate: Option<String>,
 }
 
@@ -129,8 +129,8 @@ impl JsonError {
         &self.path
     }
 
-    /// Returns the error with `key` as the first step of its path. For a text that is the value of
-    /// the field `key` of a message.
+    /// Returns the error with `key` as the first step of its path. Used if the JSON text is the
+    /// value of the field `key` of a message.
     #[must_use]
     pub fn with_keys_added(self, key: &str) -> JsonError {
         let key = PathStep::Key(key.to_owned());

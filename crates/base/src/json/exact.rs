@@ -1,75 +1,79 @@
-//! The places in a message where a number keeps all its digits. A float would round a long decimal
-//! number such as `0.1234567890123456789`.
+//! The paths in a message at which rules read decimals. Numbers there keep all their digits,
+//! because a float would round a long number such as `0.1234567890123456789`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The places, at a value and inside it, where numbers keep all their digits. The rules read
-/// decimals at these places.
+/// The paths inside a JSON value at which rules read decimals, as a tree. A JSON reader keeps all
+/// digits of the numbers at these paths and does not round them to floats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExactPlaces {
-    /// Whether the value itself is such a place.
+pub struct DecimalPaths {
+    /// Whether the value itself, if it is a number, keeps all its digits.
     has_number: bool,
-    /// The places inside each element of a list, or inside the value of each key of a dict.
-    elements: Option<Box<ExactPlaces>>,
-    /// The places inside the fields of a record.
-    fields: BTreeMap<Arc<str>, ExactPlaces>,
+    /// The paths inside each element of a list, or inside the value of each key of a dict; `None`
+    /// if there are none.
+    elements: Option<Box<DecimalPaths>>,
+    /// The paths inside the fields of a record, by field name.
+    fields: BTreeMap<Arc<str>, DecimalPaths>,
 }
 
-impl ExactPlaces {
-    /// Returns a set without places.
-    pub fn none() -> &'static ExactPlaces {
-        static NONE: ExactPlaces = ExactPlaces { has_number: false, elements: None, fields: BTreeMap::new() };
+impl DecimalPaths {
+    /// Returns a tree without paths: no number keeps digits that a float would round.
+    pub fn none() -> &'static DecimalPaths {
+        static NONE: DecimalPaths =
+            DecimalPaths { has_number: false, elements: None, fields: BTreeMap::new() };
         &NONE
     }
 
-    /// True if there are no places.
+    /// True if there are no paths.
     pub fn is_empty(&self) -> bool {
         !self.has_number && self.elements.is_none() && self.fields.is_empty()
     }
 
-    /// True if a number at the value itself keeps its digits.
+    /// True if the value itself, if it is a number, keeps all its digits.
     pub fn has_number(&self) -> bool {
         self.has_number
     }
 
-    /// Returns the places inside each element of the value, if the value is a list.
-    pub fn elements(&self) -> Option<&ExactPlaces> {
+    /// Returns the paths inside each element of the value, if the value is a list; `None` if there
+    /// are none.
+    pub fn elements(&self) -> Option<&DecimalPaths> {
         self.elements.as_deref()
     }
 
-    /// Returns the places inside the value of a key, if the value is a dict or record.
-    pub fn field(&self, name: &str) -> Option<&ExactPlaces> {
+    /// Returns the paths inside the value of a key, if the value is a dict or record; `None` if
+    /// there are none.
+    pub fn field(&self, name: &str) -> Option<&DecimalPaths> {
         self.fields.get(name).or(self.elements.as_deref())
     }
 
-    /// Adds the value itself to the places: a number there keeps all its digits.
+    /// Adds the path of the value itself: if the value is a number, it keeps all its digits.
     pub fn add_number(&mut self) {
         self.has_number = true;
     }
 
-    /// Adds places inside each element of the value.
-    pub fn add_elements(&mut self, places: ExactPlaces) {
-        if !places.is_empty() {
-            self.elements.get_or_insert_default().merge(places);
+    /// Adds paths inside each element of the value.
+    pub fn add_elements(&mut self, paths: DecimalPaths) {
+        if !paths.is_empty() {
+            self.elements.get_or_insert_default().merge(paths);
         }
     }
 
-    /// Adds places inside a field of the value.
-    pub fn add_field(&mut self, name: &Arc<str>, places: ExactPlaces) {
-        if !places.is_empty() {
-            self.fields.entry(name.clone()).or_default().merge(places);
+    /// Adds paths inside a field of the value.
+    pub fn add_field(&mut self, name: &Arc<str>, paths: DecimalPaths) {
+        if !paths.is_empty() {
+            self.fields.entry(name.clone()).or_default().merge(paths);
         }
     }
 
-    /// Adds all places of another set.
-    pub fn merge(&mut self, other: ExactPlaces) {
+    /// Adds all paths of another tree.
+    pub fn merge(&mut self, other: DecimalPaths) {
         self.has_number |= other.has_number;
         if let Some(elements) = other.elements {
             self.add_elements(*elements);
         }
-        for (name, places) in other.fields {
-            self.add_field(&name, places);
+        for (name, paths) in other.fields {
+            self.add_field(&name, paths);
         }
     }
 }

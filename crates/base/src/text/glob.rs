@@ -159,7 +159,8 @@ impl PieceBuilder {
     }
 }
 
-/// Matches the parts of a piece at the start of `text` and returns the text after them.
+/// Matches the parts of a piece at the start of `text` and returns the text after them; `None` if
+/// they do not match.
 fn strip_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().try_fold(text, |text, part| match part {
         PiecePart::Literal(_, literal) => text.strip_prefix(&**literal),
@@ -167,7 +168,8 @@ fn strip_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// Matches the parts of a piece at the end of `text` and returns the text before them.
+/// Matches the parts of a piece at the end of `text` and returns the text before them; `None` if
+/// they do not match.
 fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().rev().try_fold(text, |text, part| match part {
         PiecePart::Literal(_, literal) => text.strip_suffix(&**literal),
@@ -175,7 +177,8 @@ fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// Finds the leftmost match of a piece's parts in `text` and returns the text after the match.
+/// Finds the leftmost match of a piece's parts in `text` and returns the text after the match;
+/// `None` if there is no match.
 fn skip_past<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     // A star precedes this piece. A leading `?` therefore only requires that enough characters are
     // left to skip.

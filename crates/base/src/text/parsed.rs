@@ -27,8 +27,8 @@ thread_local! {
     static PARSE_CACHE: RefCell<Option<ParseCache>> = const { RefCell::new(None) };
 }
 
-/// Returns the parsed expression. If `ignore_case` is true, it is parsed as if it began with
-/// `(?i)`.
+/// Parses an expression, or returns it from the cache of parsed expressions. If `ignore_case` is
+/// true, it is parsed as if it began with `(?i)`. An invalid expression is an error.
 pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
     let case_index = usize::from(ignore_case);
     let cached = PARSE_CACHE.with_borrow(|cache| cache.as_ref()?.parsed[case_index].get(pattern).cloned());

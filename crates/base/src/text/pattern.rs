@@ -157,8 +157,8 @@ pub struct LazyRegex {
 }
 
 impl LazyRegex {
-    /// Checks that an expression compiles. An expression that may come near the size limit is
-    /// compiled at once, others on first use.
+    /// Prepares an expression; returns an error if it does not compile. An expression that may come
+    /// near the size limit is compiled at once, others on first use.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !parse_cached(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
@@ -172,7 +172,8 @@ impl LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }
 
-    /// Returns the compiled expression, and compiles it on first use.
+    /// Returns the compiled expression, and compiles it on first use. `None` if it does not compile
+    /// after all; the caller then treats it as matching nothing.
     #[inline]
     pub fn compiled(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| compile_regex(&self.pattern, self.ignore_case).ok()).as_ref()

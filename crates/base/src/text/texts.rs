@@ -67,7 +67,7 @@ impl TextIds {
         if text.len() > MAX_SHORT_BYTES { self.get_long(text) } else { self.get_short(text) }
     }
 
-    /// Returns the id of a text of up to sixteen bytes.
+    /// Returns the id of a text of up to sixteen bytes; `None` if the map has no such text.
     #[inline(always)]
     pub fn get_short(&self, text: &[u8]) -> Option<u32> {
         let key = pack_short_text(text)?;

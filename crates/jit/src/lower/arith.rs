@@ -22,22 +22,23 @@ use std::mem::offset_of;
 /// uses. Larger blocks are computed by the VM, which caches their values for the decision.
 const MAX_INLINE_INSTRS: u32 = 48;
 
-/// Cranelift variables that hold the tag and the payload of one register of a value block.
+/// Cranelift variables that hold the tag (type) and the payload (data) of one bytecode register.
 #[derive(Clone, Copy)]
 struct RegisterVars {
     tag: Variable,
     bits: Variable,
 }
 
-/// Registers of a value block that were set, with the tags (types) that each may have at the
-/// current instruction.
+/// The bytecode registers that were set so far in a block, with the tags (types) that each may have
+/// at the current instruction.
 #[derive(Default)]
 struct RegisterState {
-    /// The pair of variables of each register. The pair is the same on all control flow paths.
+    /// The pair of Cranelift variables of each bytecode register. The pair is the same on all
+    /// control flow paths.
     variables: HashMap<Reg, RegisterVars>,
     tags: HashMap<Reg, TagSet>,
-    /// For each jump target, its Cranelift block, and the tags that registers may have when code
-    /// jumps there.
+    /// For each jump target, its Cranelift block, and the tags (types) that registers may have when
+    /// code jumps there.
     targets: HashMap<u32, (Block, HashMap<Reg, TagSet>)>,
 }
 
@@ -91,8 +92,8 @@ impl Body<'_, '_, '_> {
         self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
 
-    /// Emits inline code for a value block that has a size in [`inline_sizes`], and returns the
-    /// block's value.
+    /// Emits inline code for a block that computes a value, and returns the value. Precondition:
+    /// the block has a size in [`inline_sizes`].
     pub fn emit_value_block(&mut self, id: BlockId) -> Result<Scalar, JitError> {
         let code = self.lowering.code;
         let block = code.chunk().blocks.get(id as usize).copied();
@@ -191,8 +192,8 @@ impl Body<'_, '_, '_> {
         is_emitted
     }
 
-    /// Emits a jump to `slow_block` for values with this tag. Returns false, and emits nothing, if
-    /// the value cannot have the tag.
+    /// Emits a jump to `slow_block` for values with this tag (type). Returns false, and emits
+    /// nothing, if the value cannot have the tag.
     fn emit_tag_guard(&mut self, value: Scalar, tag: u8, slow_block: Block) -> bool {
         let is_possible = value.tags.has(tag);
         if is_possible {
@@ -230,7 +231,7 @@ impl Body<'_, '_, '_> {
         self.switch_to(next);
     }
 
-    /// Emits a jump to the block `target` if the tag of a value is `jump_tag`.
+    /// Emits a jump to the block `target` if the tag (type) of a value is `jump_tag`.
     fn emit_jump_if_tag(&mut self, tag: Value, jump_tag: u8, target: Block) {
         let next = self.b.create_block();
         let is_jump_tag = self.emit_tag_is(tag, jump_tag);
@@ -238,7 +239,8 @@ impl Body<'_, '_, '_> {
         self.switch_to(next);
     }
 
-    /// Emits a call by which the VM computes a value block, and returns the value.
+    /// Emits a call by which the VM runs a block of bytecode, and returns the value that it
+    /// computes.
     fn emit_vm_eval(&mut self, block: BlockId) -> Scalar {
         let block = self.int_const(block.into());
         let address = self.emit_helper_call(offset_of!(AnyHelpers, eval_block), &[block]);
@@ -427,8 +429,9 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Merges the possible tags of registers where two control flow paths meet. A register that was set
-/// on only one path may be missing afterwards, because its variable is zero on the other path.
+/// Merges the possible tags (types) of registers where two control flow paths meet. A register that
+/// was set on only one path may be missing afterwards, because its variable is zero on the other
+/// path.
 fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let merged = |register: &Reg| match (a.get(register), b.get(register)) {
         (Some(a), Some(b)) => a.union(*b),

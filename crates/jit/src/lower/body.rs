@@ -21,19 +21,21 @@ use std::mem::offset_of;
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
-/// The function that is being emitted.
+/// The machine-code function that is being emitted.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     /// The builder of the function.
     pub b: FunctionBuilder<'b>,
-    /// The address of the machine, which is the first parameter of the function.
+    /// The address of the machine (the state of the decision), which is the function's first
+    /// parameter.
     pub machine: Value,
     slots: SlotsAddress,
-    /// Signatures of helpers, indexed by the number of arguments after the machine.
+    /// Signatures of helpers (Rust functions that compiled code calls), indexed by the number of
+    /// arguments after the machine.
     signatures: [Option<SigRef>; 4],
 }
 
-/// Where the emitted function keeps the address of the slot cells.
+/// Where the emitted function keeps the address of the slot cells (the values of message fields).
 #[derive(Clone, Copy)]
 enum SlotsAddress {
     /// The address is in this value of the function.
@@ -63,8 +65,8 @@ impl TagSet {
         TagSet(1 << tag)
     }
 
-    /// Returns the tags that a value of the given kinds may have. The tag of a missing value is
-    /// always included.
+    /// Returns the tags (type markers) that a value of the given kinds may have. The tag of a
+    /// missing value is always included.
     pub fn of_kinds(kinds: KindSet) -> TagSet {
         let tags = |kind| match kind {
             Kind::Bool => TagSet::single(layout::BOOL_TAG),
@@ -97,7 +99,7 @@ impl TagSet {
 /// A value to be tested, in memory or in registers.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
-    /// Value in a slot's cell; the slot may not have been read yet.
+    /// Value of a message field, in the field's cell; the field may not have been read yet.
     Slot { tags: TagSet, slot: u32 },
     /// Value that is already in registers.
     Scalar(Scalar),
@@ -206,8 +208,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         )
     }
 
-    /// Emits a call of the helper with the given offset in the table. The arguments are the machine
-    /// and `args`, which are integers.
+    /// Emits a call of the helper (a Rust function) with the given offset in the table of helpers.
+    /// The arguments are the machine and `args`, which are integers.
     pub fn emit_helper_call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,
@@ -224,7 +226,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.emit_indirect_call(helper, signature, &args)
     }
 
-    /// Emits a call of a helper that does not take the machine.
+    /// Emits a call of a helper (a Rust function) that does not take the machine as an argument.
     pub fn emit_plain_call(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
         let mut signature = self.lowering.function_signature(0);
         signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();
@@ -241,8 +243,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a field of a slot's cell, in bytes from the address of the first cell.
-    /// `None` if the offset does not fit into 32 bits.
+    /// Returns the offset of a field, such as the tag, of a slot's value. The offset is in bytes
+    /// from the address of the first slot's value. `None` if it does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -254,7 +256,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a load of a field of a slot's cell. `field` is the field's offset in the cell.
+    /// Emits a load of a part of a slot's value in memory. `field` is the offset of the part in the
+    /// value.
     pub fn load_slot_field(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::slot_field_offset(slot, field) {
@@ -269,7 +272,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits loads of the address and of the length of a slot's text, and returns both.
+    /// Emits loads of the address and the length of a message field's text, and returns both.
     pub fn load_text(&mut self, slot: u32) -> (Value, Value) {
         let field_offset = |field| Self::slot_field_offset(slot, field);
         match (field_offset(layout::PAYLOAD_OFFSET), field_offset(layout::TEXT_LENGTH_OFFSET)) {
@@ -289,7 +292,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
-    /// Returns the value of a slot as a source for a test.
+    /// Returns the value of a slot (message field) as a source for a test.
     pub fn slot_source(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
         Source::Slot { tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)), slot: slot.0 }
@@ -366,7 +369,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a call of the helper that reads a slot into its cell.
+    /// Emits a call of the helper that reads a slot (message field) into its cell.
     pub fn emit_slot_read(&mut self, slot: u32) {
         let slot = self.int_const(slot.into());
         self.emit_helper_call(offset_of!(AnyHelpers, read_slot), &[slot]);

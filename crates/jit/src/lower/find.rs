@@ -88,9 +88,9 @@ struct TextInMemory {
 }
 
 impl Body<'_, '_, '_> {
-    /// Emits a search of a slot's text for the keywords of a matcher. The code jumps to
-    /// `helper_block` if a helper must decide instead. Returns false, and emits nothing, if there
-    /// is no inline code for the search.
+    /// Emits a search of a message field's text for the keywords of a matcher. The code jumps to
+    /// `helper_block` if a Rust function must decide instead. Returns false, and emits nothing, if
+    /// there is no inline code for the search.
     pub fn emit_find(
         &mut self,
         slot: u32,

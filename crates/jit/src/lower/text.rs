@@ -22,7 +22,7 @@ const MAX_INLINE_TEXT_BYTES: usize = 32;
 const MAX_INLINE_ITEMS: usize = 8;
 
 impl Body<'_, '_, '_> {
-    /// Emits a test whether a slot equals a constant text.
+    /// Emits a test whether a slot (message field) equals a constant text.
     pub fn emit_text_test(&mut self, slot: u32, string: u32, targets: TestTargets) -> Result<(), JitError> {
         let strings = &self.lowering.code.chunk().strings;
         let text = strings.get(string as usize).ok_or_else(|| malformed_error("no text"))?;
@@ -33,8 +33,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Emits a jump to a new block if the value of a slot is a text, else to `other`. Returns the
-    /// new block; `None` if the slot never has a text.
+    /// Emits a jump to a new block if the value of a slot (message field) is a text, else to
+    /// `other`. Returns the new block; `None` if the slot never has a text.
     fn emit_text_dispatch(&mut self, slot: u32, other: Block) -> Option<Block> {
         let source = self.slot_source(SlotId(slot));
         let text_block = self.b.create_block();
@@ -51,8 +51,8 @@ impl Body<'_, '_, '_> {
         self.emit_short_text_comparison(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Emits a test whether a slot's text equals one of some short texts. If `is_prefix`, emits a
-    /// test whether the slot's text begins with one of the short texts.
+    /// Emits a test whether a message field's text equals one of some short texts. If `is_prefix`,
+    /// the test is whether the field's text begins with one of them.
     fn emit_short_text_comparison(
         &mut self,
         slot: u32,
@@ -178,7 +178,7 @@ impl Body<'_, '_, '_> {
                 let matcher = matcher.ok_or_else(|| malformed_error("no matcher"))?;
                 if let Some(text_block) = self.emit_list_test(id, pred, slot, keywords, targets) {
                     self.switch_to(text_block);
-                    if let Ok(max_length) = i64::try_from(matcher.most) {
+                    if let Ok(max_length) = i64::try_from(matcher.max_text_bytes) {
                         // The VM decides for a text that may be too long to search within the
                         // limits.
                         let (within_block, too_long_block) =
@@ -232,7 +232,7 @@ impl Body<'_, '_, '_> {
         source.tags().has(layout::STR_TAG).then_some(text_block)
     }
 
-    /// Emits a search of a slot's text for the keywords of a text predicate.
+    /// Emits a search of a message field's text for the keywords of a text predicate.
     fn emit_keyword_search(
         &mut self,
         pred: &Pred,

@@ -108,7 +108,8 @@ pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
     text.map(|text| text.to_string())
 }
 
-/// Parses one number of a date or a time of day. `lengths` are the allowed numbers of digits.
+/// Parses one number of a date or a time of day; `None` if it is invalid. `lengths` are the allowed
+/// numbers of digits.
 fn read_number(part: &str, lengths: RangeInclusive<usize>) -> Option<u16> {
     let are_digits = lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     part.parse().ok().filter(|_| are_digits)
@@ -123,7 +124,7 @@ fn read_date(text: &str) -> Option<ClockText> {
     parts.next().is_none().then_some(date).and_then(ClockText::of_date)
 }
 
-/// Parses a time of day from 0:00 to 24:00. 24:00 is the end of the day.
+/// Parses a time of day from 0:00 to 24:00; `None` if it is invalid. 24:00 is the end of the day.
 fn read_time_of_day(text: &str) -> Option<ClockText> {
     let mut parts = text.trim().split(':');
     let (hour, minute) = (read_number(parts.next()?, 1..=2)?, read_number(parts.next()?, 2..=2)?);

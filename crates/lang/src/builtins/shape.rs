@@ -152,7 +152,7 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
-/// Maximum number of segments of a dotted key.
+/// Maximum number of segments of a dotted key; `a.b.c` has three.
 const MAX_KEY_SEGMENTS: usize = 64;
 
 /// A tree of changes to a dict. The root is the dict; each child is a key inside the value of its

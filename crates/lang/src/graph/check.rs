@@ -43,17 +43,19 @@ pub enum FindingKind {
     MissingTarget,
     /// A parallel node is a direct child of a parallel node.
     NestedParallel,
-    /// No edge of a cycle is declared a loop-back, so each node of the cycle waits for another.
+    /// No edge of a cycle is declared a loop-back (an edge that no node waits for), so each node of
+    /// the cycle waits for another.
     CycleWithoutLoopBack,
     /// A loop has no exit: it has only one next node, or only loop-backs.
     LoopWithoutExit,
-    /// A join has an incoming edge that can never deliver an input.
+    /// A join (a node that waits for several inputs) has an incoming edge that can never deliver
+    /// one.
     JoinNeverFills,
-    /// A join waits for several branches, of which only one can run.
+    /// A join (a node that waits for several inputs) waits for branches of which only one can run.
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so no join waits for the output.
+    /// A route names a node that is not among the next nodes, so no node waits for this output.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
@@ -61,9 +63,11 @@ pub enum FindingKind {
     EmptyParallel,
     /// A parallel node has a router; the router is never called.
     IdleRouter,
-    /// A loop-back leads to a node from which no path leads back to the loop-back's source.
+    /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
+    /// to the source of the loop-back.
     LoopBackOutsideLoop,
-    /// One route declares an edge a loop-back, and another route does not.
+    /// One route declares an edge a loop-back (an edge back to an earlier node), and another route
+    /// does not.
     MixedLoopBack,
 }
 
@@ -205,12 +209,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks a graph whose incoming edges were set by `set_incoming_edges`. `start` is the index of
-/// the start node.
-pub fn check_graph(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
-    let graph = Graph::new(steps, numbers, start);
+/// Checks a workflow graph and returns its faults. Precondition: `set_incoming_edges` has set the
+/// incoming edges of its nodes. `start` is the index of the start node.
+pub fn check_graph(vertices: &[Vertex], index_by_id: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
+    let graph = Graph::new(vertices, index_by_id, start);
     let mut findings = Vec::new();
-    for number in 0..steps.len() {
+    for number in 0..vertices.len() {
         check_next_nodes(&graph, number, &mut findings);
         check_routes(&graph, number, &mut findings);
     }
@@ -242,14 +246,14 @@ fn dedup_nodes(nodes: &[NodeId]) -> Vec<NodeId> {
 }
 
 fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
-    let step = &graph.steps[number];
-    let id = &step.id;
+    let vertex = &graph.vertices[number];
+    let id = &vertex.id;
     let mut add = |kind, next: Option<&NodeId>, message| {
         let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
         findings.push(Finding { node: Some(id.clone()), ..Finding::new(kind, path, message) });
     };
-    for (index, next) in step.next.iter().enumerate() {
-        if step.next[..index].contains(next) {
+    for (index, next) in vertex.next.iter().enumerate() {
+        if vertex.next[..index].contains(next) {
             let message = message!("`{next}` is listed more than once among the next nodes of `{id}`");
             add(FindingKind::RepeatedNext, Some(next), message);
             continue;
@@ -259,7 +263,7 @@ fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding
                 let message = message!("`{id}` leads to `{next}`, which is not a node");
                 add(FindingKind::UnknownNext, Some(next), message);
             }
-            Some(child) if step.parallel && graph.steps[child].parallel => {
+            Some(child) if vertex.parallel && graph.vertices[child].parallel => {
                 let message =
                     message!("the parallel node `{next}` is a direct child of the parallel node `{id}`");
                 add(FindingKind::NestedParallel, Some(next), message);
@@ -267,23 +271,23 @@ fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding
             Some(_) => {}
         }
     }
-    if step.parallel && step.next.is_empty() {
+    if vertex.parallel && vertex.next.is_empty() {
         add(FindingKind::EmptyParallel, None, message!("the parallel node `{id}` has no children"));
     }
-    if step.parallel && step.routes.is_some() {
+    if vertex.parallel && vertex.routes.is_some() {
         let message = message!("the router of the parallel node `{id}` is never evaluated");
         add(FindingKind::IdleRouter, None, message);
     }
 }
 
 fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
-    let step = &graph.steps[number];
+    let vertex = &graph.vertices[number];
     let Some(routes) = graph.routes(number) else { return };
-    let id = &step.id;
+    let id = &vertex.id;
     let mut add = |kind, message| findings.push(Finding::new(kind, graph.path_to(number), message));
     let has_loop_back = routes.iter().any(|route| route.loopback);
     let always_loops_back = has_loop_back && routes.iter().all(|route| route.loopback);
-    if let [only] = step.next.as_slice()
+    if let [only] = vertex.next.as_slice()
         && has_loop_back
     {
         let message = message!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
@@ -293,8 +297,8 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
             let message = message!("every route of the loop `{id}` loops back");
             add(FindingKind::LoopWithoutExit, message);
         }
-        if let Some(slot) = first_index_out_of_range(routes, step.next.len()) {
-            let has = step.next.len();
+        if let Some(slot) = first_index_out_of_range(routes, vertex.next.len()) {
+            let has = vertex.next.len();
             let message =
                 message!("a route of `{id}` leads to `next[{slot}]`, but there are only {has} next nodes");
             add(FindingKind::MissingTarget, message);
@@ -311,21 +315,24 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
         if graph.number(target).is_none() {
             let message = message!("a route of `{id}` leads to `{target}`, which is not a node");
             add(FindingKind::UnknownTarget, message);
-        } else if !step.next.contains(target) {
+        } else if !vertex.next.contains(target) {
             let message =
                 message!("a route of `{id}` leads to `{target}`, which is not among its next nodes");
             add(FindingKind::UnlistedTarget, message);
         }
     }
-    let forward_targets: HashSet<NodeId> =
-        routes.iter().filter(|route| !route.loopback).flat_map(|route| route.possible(&step.next)).collect();
-    let mut loop_back_targets: Vec<&NodeId> = step.loop_backs.iter().collect();
+    let forward_targets: HashSet<NodeId> = routes
+        .iter()
+        .filter(|route| !route.loopback)
+        .flat_map(|route| route.possible(&vertex.next))
+        .collect();
+    let mut loop_back_targets: Vec<&NodeId> = vertex.loop_backs.iter().collect();
     loop_back_targets.sort();
     for target in loop_back_targets {
         let Some(target_number) = graph.number(target) else { continue };
         // If there is only one next node, every route leads there, and another finding reports the
         // loop.
-        if forward_targets.contains(target) && step.next.len() != 1 {
+        if forward_targets.contains(target) && vertex.next.len() != 1 {
             let message =
                 message!("the edge from `{id}` to `{target}` is a loop-back in one route but not in another");
             add(FindingKind::MixedLoopBack, message);
@@ -337,8 +344,8 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the first index that a route names but that is outside the list of next nodes.
-/// `next_count` is the length of the list.
+/// Returns the first index that a route names but that is outside the list of next nodes; `None` if
+/// all are inside. `next_count` is the length of the list.
 fn first_index_out_of_range(routes: &[Route], next_count: usize) -> Option<usize> {
     let targets = routes.iter().flat_map(|route| &route.targets);
     targets

@@ -90,13 +90,15 @@ pub struct Vertex {
     pub next: Vec<NodeId>,
     /// Whether the node runs its next nodes in parallel. A parallel node has no output of its own.
     pub parallel: bool,
-    /// Every possible result of the node's router; `None` if outputs are sent to every next node.
-    /// The router of a parallel node is never called.
+    /// The routes that the node's router can select. A router is a function that selects which
+    /// nodes receive an output. `None` if every next node receives the output. The router of a
+    /// parallel node is never called.
     pub routes: Option<Arc<[Route]>>,
-    /// The targets of the loop-backs that the node's router declares.
+    /// The targets of the routes that the node's router declares as loop-backs (to an earlier
+    /// node).
     pub loop_backs: HashSet<NodeId>,
-    /// The source of each incoming edge that a join waits for, one entry per edge; set by
-    /// [`set_incoming_edges`].
+    /// The source of each incoming edge over which the node waits for an input, one entry per edge.
+    /// Set by [`set_incoming_edges`], which leaves out loop-backs.
     pub incoming: Vec<NodeId>,
 }
 
@@ -111,12 +113,12 @@ impl Vertex {
 }
 
 /// Sets the field `incoming` of each node to the sources of the node's incoming edges. Loop-backs
-/// are left out, because joins do not wait for them.
-pub fn set_incoming_edges(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
+/// (edges to an earlier node) are left out, because no node waits for them.
+pub fn set_incoming_edges(vertices: &mut [Vertex], index_by_id: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
         let awaited = vertex.next.iter().filter(|target| !vertex.loop_backs.contains(*target));
-        edges.extend(awaited.filter_map(|target| Some((vertex.id.clone(), *numbers.get(target)?))));
+        edges.extend(awaited.filter_map(|target| Some((vertex.id.clone(), *index_by_id.get(target)?))));
     }
     for (source, target) in edges {
         if let Some(vertex) = vertices.get_mut(target) {
@@ -125,7 +127,7 @@ pub fn set_incoming_edges(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usi
     }
 }
 
-/// A possible result of a router: the nodes that receive an output.
+/// One result that a router can select: the nodes that receive an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The nodes that receive the output if the router takes this route, in order.

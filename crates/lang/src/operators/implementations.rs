@@ -145,19 +145,19 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
 /// Evaluates `left matches right` for the reference evaluator, where `right` is a regular
 /// expression in the rules. Takes the compiled expression from a cache, or compiles it.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
-    matches_compiled(left, right, arena, |pattern| {
+    matches_pattern_compiled_by(left, right, arena, |pattern| {
         text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Rules)
     })
 }
 
 /// Evaluates `left matches right`, where `right` is a regular expression from the message.
 pub fn matches_message_pattern(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
-    matches_compiled(left, right, arena, |pattern| {
+    matches_pattern_compiled_by(left, right, arena, |pattern| {
         text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Message)
     })
 }
 
-fn matches_compiled(
+fn matches_pattern_compiled_by(
     left: Value<'_>,
     right: Value<'_>,
     arena: &Arena,
@@ -212,7 +212,8 @@ fn to_float(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// Converts an int to `i128`, which has room for both [`Value::Int`] and [`Value::Wide`].
+/// Converts an int to `i128`, which has room for both [`Value::Int`] and [`Value::Wide`]. `None`
+/// for other values.
 fn to_integer(value: Value<'_>) -> Option<i128> {
     match value {
         Value::Int(int) => Some(int.into()),

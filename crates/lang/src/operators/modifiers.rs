@@ -35,8 +35,8 @@ pub enum Quantity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TestMode {
     pub word: bool,
-    /// The modifier `any`, `all` or `none`, if the predicate applies to each element of the right
-    /// operand.
+    /// The modifier `any`, `all` or `none`; `None` if the predicate applies to the right operand as
+    /// a whole, not to each of its elements.
     pub quantity: Option<Quantity>,
     /// How both texts are prepared before the comparison, such as by case folding.
     pub text: TextMode,

@@ -362,7 +362,8 @@ impl Op {
         &TABLE[self as usize]
     }
 
-    /// Returns the infix or postfix operator with this full spelling, such as `is present`.
+    /// Returns the infix or postfix operator with this full spelling, such as `is present`; `None`
+    /// if there is none.
     pub fn from_spelling(spelling: &str) -> Option<Op> {
         static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
             LazyLock::new(|| {

@@ -31,7 +31,7 @@ impl RecordType {
         self.position(name).map(|index| &self.fields[index])
     }
 
-    /// Returns the position of the field with this name in `fields`.
+    /// Returns the position in `fields` of the field with this name; `None` if there is none.
     pub fn position(&self, name: &str) -> Option<usize> {
         if self.fields.len() < MIN_INDEXED_FIELDS {
             return self.fields.iter().position(|field| &*field.name == name);

@@ -1,6 +1,6 @@
 //! Handlers: the requests that they receive and the results that they may return.
 
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
@@ -25,7 +25,7 @@ pub struct Request {
     /// Paths of the values in `args` that are decimals, so that their digits are kept exactly. Not
     /// part of the stable API.
     #[doc(hidden)]
-    pub exact_args: ExactPlaces,
+    pub exact_args: DecimalPaths,
     /// The constant metadata from the route.
     pub metadata: Arc<Map<String, Json>>,
     /// Name of the selected route, or `default`.

@@ -4,7 +4,7 @@
 use super::{Program, Slot};
 use rulec_base::broken_invariant;
 use rulec_base::codec::impl_codec;
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_lang::schema::{self, InputViolation};
 use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use serde_json::Value as Json;
@@ -49,14 +49,14 @@ impl Program {
 
     /// Returns the positions in messages where the rules read decimals. A JSON reader must keep all
     /// digits of the numbers at these positions.
-    pub fn exact_places(&self) -> ExactPlaces {
-        let mut places = ExactPlaces::default();
+    pub fn decimal_paths(&self) -> DecimalPaths {
+        let mut places = DecimalPaths::default();
         if let Some(input) = &self.input {
-            places.merge(Ty::record(input.clone()).exact_places());
+            places.merge(Ty::record(input.clone()).decimal_paths());
         }
         let decimals = |slot: &&Slot| slot.root.is_none() && slot.kinds.overlaps(KindSet::DECIMAL);
         for slot in self.slots.iter().filter(decimals) {
-            let mut place = ExactPlaces::default();
+            let mut place = DecimalPaths::default();
             place.add_number();
             for name in slot.path.iter().rev() {
                 let inner = std::mem::take(&mut place);

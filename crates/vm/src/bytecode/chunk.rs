@@ -22,38 +22,39 @@ pub const NO_ENTRY: u32 = u32::MAX;
 pub struct Chunk {
     /// All instructions of the rule set; each block is a range of them.
     pub instrs: Vec<Instr>,
-    /// Code blocks, which are ranges of `instrs`. A block runs only blocks with smaller ids.
+    /// Code blocks: ranges of `instrs` that each evaluate a condition, a value or a table. A block
+    /// runs only blocks with smaller ids, so that no block can run itself.
     pub blocks: Vec<Block>,
     pub tables: Vec<TableCode>,
     /// Operands that are evaluated after a route is chosen: the arguments of handlers and the
     /// destinations of routers. Indexed by value id.
     pub values: Vec<Operand>,
-    /// Predicates (tests of one or two operands), indexed by their id in the normal form.
+    /// Predicates (tests of one or two operands), indexed by their id in the simplified program.
     pub preds: Vec<Pred>,
     /// Conditions that several conditions use. Each is compiled once, as a block of its own.
     pub shared: Vec<SharedCondition>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
-    /// Constant texts: keys of dicts, and texts that predicates compare with. Texts for comparison
-    /// are normalized for the predicate's text mode.
+    /// Constant texts: keys of dicts, and texts that predicates compare with. A text for comparison
+    /// is already normalized as its predicate requires, for example case-folded.
     pub strings: Vec<Arc<str>>,
     /// Constant lists on the right side of `in`.
     pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
-    /// Constant arguments of calls of `similarity`.
+    /// Constant texts with which calls of `similarity` compare.
     pub similar: Vec<Arc<str>>,
     /// For each slot (a field that rules read), the path in the message at which its value is read.
     pub slots: Vec<SlotCode>,
-    /// Objects in a message that contain several slots. Each object is looked up once for all its
-    /// slots.
+    /// Objects in a message that contain several slots (fields that rules read). Each object is
+    /// looked up once for all its slots.
     pub objects: Vec<SharedObject>,
-    /// Texts that are normalized once per decision: the slot that contains the text, and the text
-    /// mode of the normalization.
+    /// Texts that are normalized once per decision. Each is given by the slot (field that rules
+    /// read) that contains the text, and by the mode of the normalization.
     pub texts: Vec<(SlotId, TextMode)>,
     /// Maximum nesting depth of loops in the rule set.
     pub levels: u32,
-    /// Number of value blocks whose value is cached during a decision.
+    /// Number of code blocks whose computed value is cached during a decision.
     pub cached: u32,
     /// Number of host functions that the program declares.
     pub externs: u32,
@@ -68,11 +69,11 @@ pub struct Block {
     pub start: Pc,
     pub end: Pc,
     pub registers: u16,
-    /// The cell that caches the block's value; `None` if the value is not cached.
-    pub kept: Option<CacheCell>,
+    /// The location where the block's value is cached; `None` if the value is not cached.
+    pub cache_cell: Option<CacheCell>,
 }
 
-/// The cell that caches a value block's value during a decision.
+/// The place where the computed value of a code block is cached during a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheCell {
     pub cell: u32,
@@ -81,7 +82,8 @@ pub struct CacheCell {
     pub varies: bool,
 }
 
-/// The code of one table: a block, divided into the parts that belong to its routes.
+/// The code of one table, an ordered list of routes of which a search chooses one. The code is one
+/// block, divided into the code of each route.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
     pub block: BlockId,
@@ -91,7 +93,7 @@ pub struct TableCode {
     pub routes: Vec<RuleCode>,
 }
 
-/// The part of a table's block that belongs to one route.
+/// The code of one route, a range within the code block of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleCode {
     pub start: Pc,
@@ -117,7 +119,7 @@ pub struct Pred {
     pub check: PredCheck,
     pub left: Operand,
     pub right: Operand,
-    /// The test as in the normal form: a truth test or an operator. Used for listings and by
+    /// The test before lowering: a truth test or an operator. Used for listings and by
     /// [`PredCheck::Generic`].
     pub ask: TestKind,
     pub mode: TestMode,
@@ -215,10 +217,10 @@ impl Keywords {
         }
     }
 
-    /// Returns the maximum length in bytes of a text whose search cannot exceed a limit.
+    /// Returns the maximum length in bytes of a text whose search cannot exceed a resource limit.
     ///
-    /// `remaining` returns the part of a limit that a search may use. Outside quantifiers, this is
-    /// the whole limit.
+    /// `remaining` returns how much of a limit one search may use: outside quantifiers (`any`,
+    /// `all`), the whole limit.
     pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {
@@ -237,29 +239,32 @@ impl Keywords {
     }
 }
 
-/// How a slot's value is read from a message: by looking up an object that other slots share, then
-/// the remaining keys.
+/// How the value of a slot (a field that rules read) is found in a message: look up the enclosing
+/// object that other slots share, then follow the remaining keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// Index in [`Chunk::objects`] of the innermost enclosing object that other slots share.
-    /// [`NO_ENTRY`] if this is the message itself.
+    /// Index in [`Chunk::objects`] of the innermost object in the message that contains this slot
+    /// and other slots. [`NO_ENTRY`] if this is the message itself.
     pub object: u32,
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,
-    /// The only texts that the field may have; another text counts as missing.
+    /// The only texts that the field may have; another text counts as missing. `None` if any text
+    /// is allowed.
     pub values: Option<Enumeration>,
     pub name: Arc<str>,
 }
 
 impl SlotCode {
-    /// Reads a value of the field as the type of the field. A value of another type is missing.
+    /// Converts a value from the message to the declared type of the field. Returns the missing
+    /// value if the value has another type.
     #[inline]
     pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
         value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
 }
 
-/// An object in a message that contains several slots.
+/// An object in a message that contains several slots (fields that rules read), and so is looked up
+/// once for all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedObject {
     /// Index of the enclosing object, always smaller than the object's own index. [`NO_ENTRY`] if
@@ -275,8 +280,8 @@ impl Block {
 }
 
 impl Chunk {
-    /// Returns the number of memo cells that a decision needs: one for each predicate, shared
-    /// condition and table.
+    /// Returns the number of memo cells (cached results) that a decision needs: one for each
+    /// predicate, shared condition and table.
     pub fn memo_len(&self) -> usize {
         self.preds.len() + self.shared.len() + self.tables.len()
     }

@@ -55,7 +55,7 @@ impl Listing<'_> {
                     writeln!(out, "condition {id}{note}:")?;
                 }
                 BlockKind::Value => {
-                    let cache_note = match block.kept {
+                    let cache_note = match block.cache_cell {
                         None => "",
                         Some(cell) if cell.varies => ", kept for each element",
                         Some(_) => ", kept",

@@ -7,14 +7,14 @@
 use crate::bytecode::chunk::{Chunk, NO_ENTRY};
 use rulec_base::text::texts::TextIds;
 
-/// The slots that are fields of one object of the message, by field name.
+/// Finds, by field name, the slots (fields that rules read) of one object of the message.
 #[derive(Debug, Default)]
 pub struct SlotsByName {
-    /// Index of each distinct field name.
+    /// Maps each distinct field name to a name index.
     pub names: TextIds,
     /// For each name index, the end of the range of slots with this name in [`slots`](Self::slots).
     ends: Vec<u32>,
-    /// The slots, grouped by field name.
+    /// The slots (fields that rules read), grouped by field name.
     pub slots: Vec<u32>,
 }
 
@@ -47,14 +47,15 @@ impl SlotsByName {
     }
 }
 
-/// The slots of a rule set, grouped by the object that contains them, then by field name.
+/// The slots (fields that rules read) of a rule set, grouped by the object that contains them, then
+/// by field name.
 #[derive(Debug, Default)]
 pub struct FieldLookup {
-    /// Lookups of slots by field name, each with the object whose direct fields the slots are. An
-    /// object is an index in [`Chunk::objects`], or `NO_ENTRY` for the message itself.
+    /// For each object, the lookup of the slots that are its direct fields. The object is given by
+    /// its index in [`Chunk::objects`], or `NO_ENTRY` for the message itself.
     pub objects: Vec<(u32, SlotsByName)>,
-    /// Slots that are not direct fields of their shared object, because their path has further keys
-    /// after the object.
+    /// Slots that are not direct fields of an object in `objects`, because their path has further
+    /// keys after the object.
     pub deeper: Vec<u32>,
 }
 

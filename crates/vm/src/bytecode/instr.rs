@@ -17,7 +17,8 @@ use rulec_sema::hir::{RuleId, TableId};
 
 pub use super::jump::{CmpJump, Comparison, JumpOn};
 
-/// Id of a register within a value block.
+/// Number of a register. Registers contain the intermediate values of a block that computes a
+/// value.
 pub type Reg = u16;
 /// Address of an instruction: its index in [`super::Chunk::instrs`].
 pub type Pc = u32;
@@ -33,7 +34,7 @@ pub enum BlockKind {
     Table,
 }
 
-/// A range of consecutive registers of a value block.
+/// A range of consecutive registers: the operands of a call, or the elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RegisterRange {
     pub first: Reg,
@@ -109,15 +110,16 @@ macro_rules! instructions {
 }
 
 instructions! {
-    /// Compares a slot with an integer, and jumps to `to` depending on the result.
+    /// Compares a message field with an integer, and jumps to `to` depending on the result.
     Int in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
-    /// Compares a slot with a float, and jumps to `to` depending on the result.
+    /// Compares a message field with a float, and jumps to `to` depending on the result.
     Float in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
-    /// Tests whether a slot is `true`, and jumps to `to` depending on the result.
+    /// Tests whether a message field is `true`, and jumps to `to` depending on the result.
     Truth in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests whether a slot is missing, and jumps to `to` depending on the result.
+    /// Tests whether a message field is missing, and jumps to `to` depending on the result.
     Missing in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests whether a slot equals a constant text, and jumps to `to` depending on the result.
+    /// Tests whether a message field equals a constant text, and jumps to `to` depending on the
+    /// result.
     Text in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
     /// Evaluates any predicate, and jumps to `to` depending on the result.
     Test in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
@@ -132,7 +134,7 @@ instructions! {
     Each in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, each: u32 => Loop };
     /// Jumps unconditionally.
     Jump in ANY_BLOCK { to: Pc => To };
-    /// Ends a condition block; `holds` is the block's result.
+    /// Ends a block that evaluates a condition; `holds` is the result.
     Answer in CONDITION_BLOCKS { holds: bool };
 
     /// Chooses the route as the result of the table, because the route's condition is true.
@@ -154,14 +156,14 @@ instructions! {
     Const in VALUE_BLOCKS { dst: Reg => Register, constant: u32 => Const };
     /// Loads the current element of the loop at a nesting level.
     Var in VALUE_BLOCKS { dst: Reg => Register, level: u32 => Level };
-    /// Loads the value of another block.
+    /// Loads the value that another block computes.
     Eval in VALUE_BLOCKS { dst: Reg => Register, block: BlockId => Value };
     /// Computes `base.key`: loads a field of a dict.
     Field in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: u32 => String };
-    /// Computes `base[key]`.
+    /// Computes `base[key]`: an element of a list by its index, or a value of a dict by its key.
     Index in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
-    /// Reads a value as one of the given kinds. The result is missing if the value has another kind
-    /// and cannot be converted.
+    /// Converts a value to one of the given kinds. The result is missing if the value has another
+    /// kind and cannot be converted.
     Read in VALUE_BLOCKS { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
     /// Builds a list.
     List in VALUE_BLOCKS { dst: Reg => Register, items: RegisterRange => Registers };

@@ -58,7 +58,8 @@ impl LowerError {
     }
 }
 
-/// Lowers a program in normal form to bytecode.
+/// Lowers a program from its normal (simplified) form to bytecode. For the errors, see
+/// [`LowerError`].
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
     let uses = UseAnalysis::new(normal)?;
     let mut lowering = Lowering {
@@ -123,8 +124,8 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Emits the items that the users of a part (a condition, predicate or value) refer to: a
-    /// block, a predicate, or a loop.
+    /// Adds a part (a condition, predicate or value) to the chunk in the form to which its users
+    /// refer. The form is a code block, a predicate or a loop.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -148,7 +149,8 @@ impl Lowering<'_> {
         self.emit(instr)
     }
 
-    /// Sets the target of all jumps to a label to the current address.
+    /// Makes the current address the target of all jumps to a label. Returns an error if an address
+    /// is too large.
     fn bind_label(&mut self, label: Label) -> Result<(), LowerError> {
         let address = self.current_address()?;
         for jump in label.jumps {
@@ -169,7 +171,7 @@ impl Lowering<'_> {
     ) -> Result<BlockId, LowerError> {
         let id = checked_index(self.chunk.blocks.len(), message!("blocks"))?;
         let end = self.current_address()?;
-        self.chunk.blocks.push(Block { kind, start, end, registers, kept: cache_cell });
+        self.chunk.blocks.push(Block { kind, start, end, registers, cache_cell });
         Ok(id)
     }
 
@@ -249,8 +251,8 @@ impl Lowering<'_> {
             self.chunk.shared.push(SharedCondition { block, memo });
             self.shared.insert(cond, shared);
             if memo {
-                // Forget the block, so that loops and values also use the memoized result. They
-                // would otherwise run the block again.
+                // Remove the block from the map, so that loops and values use the memoized result
+                // instead of running the block again.
                 self.cond_blocks.remove(&cond);
             }
         }

@@ -22,14 +22,14 @@ pub const MIN_AUTOMATON_KEYWORDS: usize = 5;
 
 type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 
-/// The run-time data of a [`Chunk`]. Each vector is parallel to the chunk's vector of the same
-/// name.
+/// The run-time data of a [`Chunk`]: compiled regexes, searchers, automata and sets. Each vector
+/// has one entry for each entry of the chunk's vector of the same name.
 #[derive(Debug)]
 pub struct Pools {
     pub keywords: Vec<KeywordMatcher>,
     pub members: Vec<MemberSet>,
     pub similar: Vec<SimilarityPattern>,
-    /// For each predicate, the set of its constant list; built at the first use.
+    /// For each predicate, the elements of its constant list as a set; built at the first use.
     sets: Vec<OnceLock<Option<Box<ConstantSet>>>>,
 }
 
@@ -78,8 +78,9 @@ impl Pools {
 pub struct KeywordMatcher {
     /// Whether a text must match all keywords or patterns, not just one.
     all: bool,
-    /// Maximum length in bytes of a text whose search outside quantifiers cannot exceed a limit.
-    pub most: u64,
+    /// Maximum length in bytes of a text whose search cannot exceed a resource limit. Applies
+    /// outside quantifiers (`any`, `all`), where a search runs once.
+    pub max_text_bytes: u64,
     search: CompiledKeywords,
 }
 
@@ -165,7 +166,7 @@ impl KeywordMatcher {
                 CompiledKeywords::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?)
             }
         };
-        Ok(KeywordMatcher { all: *all, most: max_bytes, search })
+        Ok(KeywordMatcher { all: *all, max_text_bytes: max_bytes, search })
     }
 
     /// Returns true if the text matches. The text must be normalized for the keywords' text mode,

@@ -30,8 +30,8 @@ pub const MAX_JUMPS: u32 = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// An index is beyond the end of the pool that it refers to; `what` names the items of the
-    /// pool.
+    /// An index is beyond the end of the pool (a vector of the chunk) that it refers to; `what`
+    /// names the items of the pool.
     #[error("{what} {index} does not exist (at {at})")]
     OutOfBounds { what: &'static str, index: u64, at: BytecodeLocation },
     /// A jump leads backwards, or out of its block.
@@ -63,7 +63,7 @@ impl VerifyError {
     }
 }
 
-/// A location in the bytecode.
+/// A location in the bytecode, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BytecodeLocation {
     #[error("instruction {0}")]
@@ -74,7 +74,8 @@ pub enum BytecodeLocation {
     Entry(&'static str, usize),
 }
 
-/// Verifies a chunk.
+/// Checks every property of a chunk (stored bytecode) that the VM relies on. The error names the
+/// first violation.
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.verify_data()?;
@@ -253,7 +254,7 @@ impl Verifier<'_> {
             )?;
             start = block.end;
             check_index("instruction", block.end as usize - 1, self.chunk.instrs.len(), location)?;
-            if let Some(cache_cell) = block.kept {
+            if let Some(cache_cell) = block.cache_cell {
                 check_index("cached value", cache_cell.cell as usize, self.chunk.cached as usize, location)?;
             }
             let last_instr = &self.chunk.instrs[block.end as usize - 1];

@@ -18,24 +18,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key is used without considering a bitmap if at most this fraction of messages has the key.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
-/// A key is not used if at least this fraction of messages has the key.
+/// A key (a fact by which routes are found) is not used if at least this fraction of messages has
+/// it.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
-/// Maximum number of key choices that are collected for one condition. The limit bounds the compile
-/// time and is not tuned: a condition may have a hundred thousand operands.
+/// Maximum number of possible choices of keys that are collected for one condition. The limit
+/// bounds the compile time and is not tuned: a condition may have a hundred thousand operands.
 const MAX_KEY_CHOICES: usize = 64;
-/// An attribute is always looked up if at least this number of routes have keys that need it.
+/// An attribute (a value of the message) is always looked up if at least this number of routes have
+/// keys that need it.
+///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MIN_ROUTES_FOR_LOOKUP: usize = 64;
-/// Minimum number of routes of a table in which lookups of rarely used attributes are avoided. To
-/// avoid such a lookup, the few routes that need the attribute get another access path.
+/// Minimum number of routes of a table in which lookups of rarely used attributes (values of the
+/// message) are avoided. The few routes that need such an attribute get another access path.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Maximum number of texts and values that a table looks up one by one. A table with more texts and
 /// values iterates over the fields of the message instead.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
-/// Assumed probability that a bitmap column is read. A column is not read if earlier columns
-/// already exclude all routes.
+/// Assumed probability that a column of a bitmap (the bits for one tested value) is read. A column
+/// is not read if earlier columns already exclude all routes.
+///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
@@ -52,13 +56,14 @@ pub(super) type KeyChoice = Vec<SetId>;
 /// The access path of a route.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RouteAccess {
-    /// Access by keys; every message that matches the route has at least one of them.
+    /// Access by keys (facts about a message); every message that matches the route has at least
+    /// one of them.
     Keys(KeyChoice),
     /// Access by a bitmap index. Contains the value ranges of each alternative of the route's
     /// condition, outside which the alternative cannot be true.
     Bits(Vec<ValueRanges>),
-    /// No access path: the route is evaluated for every message, because neither keys nor values
-    /// exclude it.
+    /// No access path: the route is evaluated for every message, because no key and no bitmap index
+    /// can exclude it.
     Always,
 }
 
@@ -67,8 +72,8 @@ impl RouteAccess {
         if let RouteAccess::Keys(key_choice) = self { key_choice } else { &[] }
     }
 
-    /// Returns the attributes whose bitmap columns are read for the route. The same attribute may
-    /// occur several times.
+    /// Returns the attributes (tested values) whose bitmap columns are read for the route. The same
+    /// attribute may occur several times.
     fn bitmap_attributes(&self) -> impl Iterator<Item = u32> {
         let bitmap_alternatives =
             if let RouteAccess::Bits(alternatives) = self { &alternatives[..] } else { &[] };
@@ -76,13 +81,15 @@ impl RouteAccess {
     }
 }
 
-/// Selection of an access path for each route of a rule set.
+/// Selects for each route of a rule set how it is found: by keys, by a bitmap index, or not by the
+/// index at all.
 pub(super) struct AccessSelection<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     sets: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
-    /// For each set of atoms, the number of key choices of routes in which the set occurs.
+    /// For each set of atoms (facts about a message), the number of key choices of routes in which
+    /// the set occurs.
     set_uses: Vec<u32>,
 }
 
@@ -114,8 +121,8 @@ impl<'n> AccessSelection<'n> {
         selected.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Avoids the lookup of attributes that only few routes need. These routes get another access
-    /// path if the total cost is then lower.
+    /// Avoids the lookup of attributes (message values) that only few routes need. These routes get
+    /// another access path if the total cost is then lower.
     fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());
@@ -174,8 +181,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the attributes that are looked up for a choice of keys. The same attribute may occur
-    /// several times.
+    /// Returns the attributes (message values) that must be looked up to find these keys. The same
+    /// attribute may occur several times.
     fn looked_up_attributes(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
         key_choice.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Class(value, _) | IndexAtom::Element(value, _) => Some(*value),
@@ -183,16 +190,17 @@ impl<'n> AccessSelection<'n> {
         })
     }
 
-    /// Returns the subjects whose texts are scanned for a choice of keys. The same subject may
-    /// occur several times.
-    fn scanned_subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
-        way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
+    /// Returns the subjects (message texts) that must be scanned to find these keys. The same
+    /// subject may occur several times.
+    fn scanned_subjects(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
+        key_choice.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Literal(subject, _) => Some(*subject),
             IndexAtom::Class(..) | IndexAtom::Element(..) => None,
         })
     }
 
-    /// Collects the possible choices of keys for a condition, up to [`MAX_KEY_CHOICES`].
+    /// Collects the possible choices of keys (required facts) for a condition, up to
+    /// [`MAX_KEY_CHOICES`].
     fn collect_key_choices(&self, cond: CondId, into: &mut Vec<KeyChoice>) {
         if into.len() >= MAX_KEY_CHOICES {
             return;
@@ -224,13 +232,14 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the estimated fraction of messages that have one of the keys.
+    /// Returns the estimated fraction of messages that have one of the keys (required facts).
     fn key_probability(&self, key_choice: &KeyChoice) -> f64 {
         key_choice.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
-    /// Returns the estimated cost of a choice of keys, a sum over its sets of atoms. The cost of a
-    /// set is its probability times the number of routes that could use the set.
+    /// Returns the estimated cost of a choice of keys, a sum over its sets of atoms (facts about a
+    /// message). The cost of a set is its probability times the number of routes that could use the
+    /// set.
     fn key_cost(&self, key_choice: &KeyChoice) -> f64 {
         let set_cost =
             |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.set_uses[*set as usize]);
@@ -238,7 +247,7 @@ impl<'n> AccessSelection<'n> {
     }
 
     /// Returns the cheapest access path of a route, and its estimated cost per message in
-    /// nanoseconds. Keys that need an attribute in `given_up` are not considered.
+    /// nanoseconds. Keys that need a value (attribute) in `given_up` are not considered.
     fn cheapest_access(&self, route: &NRoute, given_up: &[u32]) -> (RouteAccess, f64) {
         let mut key_choices = Vec::new();
         self.collect_key_choices(route.cond, &mut key_choices);
@@ -276,8 +285,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the estimated fraction of messages that are within the value ranges of at least one
-    /// alternative.
+    /// Returns the estimated fraction of messages for which a condition may be true. These messages
+    /// are within the value ranges of at least one alternative of the condition.
     fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
         let attribute_share = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;

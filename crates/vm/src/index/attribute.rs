@@ -51,7 +51,8 @@ pub enum SimpleTest {
     Missing,
     Compare(Comparison, RuleNumber),
     Bool(bool),
-    /// Test for equality with a constant text, which is normalized for the attribute's text mode.
+    /// Test for equality with a constant text. The text is already normalized, for example
+    /// case-folded.
     Text(Box<str>),
     In(ListElements),
 }
@@ -126,16 +127,16 @@ impl SimpleTest {
     }
 }
 
-/// Id of an equivalence class of an attribute's values. The fixed classes below have the lowest
-/// ids, followed by the classes of texts, followed by the classes of numbers.
+/// Id of an equivalence class: a group of an attribute's values that no test distinguishes. The
+/// fixed classes below have the lowest ids, followed by the classes of texts, then of numbers.
 pub type ClassId = u32;
 
 /// The class of a missing value.
 pub const MISSING_CLASS: ClassId = 0;
-/// The class of `false`; the class of `true` follows.
+/// The equivalence class of `false`; the class of `true` follows.
 const FALSE_CLASS: ClassId = 1;
-/// The class of times, versions, lists and dicts. The class does not decide their tests, which must
-/// be evaluated.
+/// The equivalence class of times, versions, lists and dicts. Values of this class may give
+/// different results, so their tests must be evaluated.
 pub const OTHER_CLASS: ClassId = 3;
 /// The class of all texts that no test names. Each text that a test names has a class of its own,
 /// with a higher id.
@@ -163,8 +164,8 @@ struct FloatBuckets {
     scale: f64,
     /// Index of the last bucket, as a float, so that it can be compared without a conversion.
     last: f64,
-    /// For each bucket, the index in `values` of its first value. A last element has the number of
-    /// all values.
+    /// For each bucket, the index in `values` of its first value. One more entry at the end is the
+    /// number of all values.
     starts: Box<[u32]>,
 }
 
@@ -230,7 +231,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the classes of an attribute from the constants that its tests name.
+    /// Builds the equivalence classes of a tested value from the constants that the tests name.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -270,8 +271,8 @@ impl ValueClasses {
         self.texts.len() + self.numbers.len()
     }
 
-    /// Returns the equivalence class of a value. A text must be normalized for the attribute's text
-    /// mode.
+    /// Returns the equivalence class of a value. Precondition: a text is normalized in the text
+    /// mode of the attribute.
     #[inline(always)]
     pub fn class_of(&self, value: &Value<'_>) -> ClassId {
         match value {
@@ -303,7 +304,7 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the same position as `number_position`, but also for numbers that floats cannot
+    /// Implements `number_position` for numbers of any kind, including numbers that floats cannot
     /// represent exactly.
     #[inline(never)]
     fn exact_number_position(&self, value: Value<'_>) -> ClassId {
@@ -359,8 +360,8 @@ impl ValueClasses {
         })
     }
 
-    /// Appends class ids that divide the classes into ranges with one result of the test. All
-    /// classes from one of these ids up to the next id have the same result.
+    /// Appends class ids to `into` that divide the equivalence classes into ranges. The test has
+    /// the same result for all classes from one of these ids up to the next id.
     pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,

@@ -17,52 +17,64 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     /// For each bit, the rank of its route (the position in the table). A route whose condition is
-    /// split into alternatives has several bits. Without blocks, the ranks ascend. With blocks, all
-    /// ranks of a block are less than the ranks of the next block, but the ranks within a block are
-    /// unordered.
+    /// split into alternatives has several bits.
+    ///
+    /// The ranks ascend if `blocks` is empty. Otherwise the routes are reordered within blocks of
+    /// `BLOCK_ROUTES` bits. All ranks of a block are less than the ranks of the next block.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
-    /// For each block, the lowest rank of its routes. Empty if the routes were not sorted within
-    /// blocks.
+    /// For each block (a group of bits within which the routes are reordered), the lowest rank of
+    /// its routes. Empty if the routes are in the order of their ranks.
     pub blocks: Vec<u32>,
 }
 
-/// The bits of one attribute. A column has several rows. Each row covers a range of the attribute's
-/// classes. A row has a bit for each route, which is set if the route may match these classes.
+/// The bits of one attribute (a tested value). A column has several rows. Each row covers a range
+/// of the value's equivalence classes. A row has a bit for each route, which is set if the route
+/// may match these classes.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub attribute: u32,
-    /// For each row, the first class that the row covers; 0 for the first row.
+    /// For each row, the first equivalence class of values that the row covers; 0 for the first
+    /// row.
     starts: Vec<ClassId>,
-    /// For each class, the number of its row. The list may lack the highest classes, to limit the
-    /// memory.
+    /// For each equivalence class of values, the number of the row that covers it. The list may
+    /// lack the highest classes, to limit the memory.
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
-    /// Summary of the rows, which shows the chunks that contain no candidate. Each row has one word
-    /// per block, with one bit per chunk of words. The bit is set if any bit of the chunk is set.
-    /// Empty if there are no blocks.
+    /// Summary of the rows, by which a lookup skips words without candidates. Each row has one
+    /// summary word per block of `BLOCK_ROUTES` routes. A bit of this word is set if any bit of the
+    /// corresponding chunk (`CHUNK_WORDS` words of the row) is set. Empty if there are no blocks.
     chunks: Vec<u64>,
 }
 
-/// Maximum number of rows, so that a row number fits into a byte. Surplus rows are merged with
-/// their neighbours. In measurements, more rows ruled out no further route.
+/// Maximum number of rows of a column, so that a row number fits into a byte. A row has the bits
+/// for a range of values. Surplus rows are merged with their neighbours. In measurements, more rows
+/// ruled out no further route.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_COLUMN_ROWS: usize = 256;
-/// An attribute gets a column if at least one in this number of routes tests the attribute.
+/// An attribute (a tested value) gets a column (bits in the index) if at least one in this number
+/// of routes tests it.
 const MIN_COLUMN_ROUTE_SHARE: usize = 50;
-/// Maximum number of columns; more would cost more time than they save.
+/// Maximum number of columns (tested values) of a bitmap index; more would cost more time than they
+/// save.
 pub const MAX_COLUMNS: usize = 12;
 
-/// Number of routes in a block, chosen so that one word has a bit for each chunk of a row's block.
+/// Number of routes in a block, within which routes may be reordered. In the summary of a row, each
+/// block has one 64-bit word, with one bit per chunk of [`CHUNK_WORDS`] words.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
-/// Minimum number of routes for which a bitmap sorts its routes. With fewer routes, most chunks
-/// contain a candidate in any order.
+/// Minimum number of routes for which a bitmap reorders routes, so that similar routes are
+/// adjacent. With fewer routes, most chunks (groups of words) contain a candidate in any order.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if an average route is included in at most one of this number of rows.
-/// Only then do few routes of a block remain as candidates.
+/// Routes are sorted only if an average route has its bit set in at most one of this number of
+/// rows. A row covers a range of values. If more bits are set, many routes of a block remain
+/// candidates in any order.
+///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
 
@@ -95,7 +107,7 @@ impl Bitmap {
     }
 
     /// Returns the sort key of a route: the column in which the fewest rows include the route, and
-    /// the first and last of these rows.
+    /// the first and last of these rows. A column has the bits of one attribute.
     fn sort_key(&self, ranges: &ValueRanges) -> SortKey {
         let attribute_sort_key = |(attribute, ranges): &(u32, ClassRanges)| {
             let column_index = self.columns.iter().position(|column| column.attribute == *attribute)?;
@@ -131,15 +143,15 @@ impl Bitmap {
         Bitmap { ranks, columns, blocks: Vec::new() }
     }
 
-    /// Returns the number of words in a row. Padding words at the end are zero.
+    /// Returns the number of 64-bit words in a row. Padding words at the end are zero.
     #[inline]
     pub fn words_per_row(&self) -> usize {
         words_for(self.ranks.len())
     }
 }
 
-/// Sort key of a route within its block: a column, the first and last row that include the route,
-/// and the percentage of rows that include it.
+/// Sort key of a route, so that routes with similar conditions become adjacent. It has a column,
+/// the first and last row that include the route, and the percentage of rows that include it.
 struct SortKey {
     percent: usize,
     column: usize,
@@ -156,7 +168,7 @@ fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
 /// Number of words that are intersected at once, so that the processor can use vector instructions.
 pub const CHUNK_WORDS: usize = 8;
 
-/// Returns the number of words in a row, padded to a multiple of the words intersected at once.
+/// Returns the number of words in a row of bits, padded to a multiple of [`CHUNK_WORDS`].
 #[inline]
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);
@@ -227,7 +239,7 @@ impl Column {
         Column { attribute, starts, row_of, bits, chunks: Vec::new() }
     }
 
-    /// Computes the summary, which records for each row the chunks with at least one set bit.
+    /// Computes the summary of the rows, which records the chunks (groups of words) with a set bit.
     fn build_chunk_summary(&mut self, words: usize) {
         let row_summary = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
@@ -239,15 +251,15 @@ impl Column {
         self.chunks = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers a class: one word per block. `blocks` is the
-    /// number of blocks.
+    /// Returns the summary of the row that covers a class: one word per block, in which a set bit
+    /// marks words with candidates. `blocks` is the number of blocks.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
         self.chunks.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
-    /// Returns the number of the row that covers a class.
+    /// Returns the number of the row that covers an equivalence class of values.
     #[inline]
     fn row_index(&self, class: ClassId) -> usize {
         match self.row_of.get(class as usize) {
@@ -256,15 +268,15 @@ impl Column {
         }
     }
 
-    /// Returns the bits of the row that covers a class, one per route.
+    /// Returns the bits of the row that covers an equivalence class of values, one bit per route.
     #[inline]
     pub fn row_bits(&self, class: ClassId, words: usize) -> &[u64] {
         let row = self.row_index(class);
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// Clears the bits of `bits` that are not set in the row of a class. Rows must have exactly `N`
-    /// words.
+    /// Clears the bits of `bits` that are not set in the row that covers an equivalence class.
+    /// Precondition: rows have exactly `N` words.
     #[inline]
     pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
         let row = self.bits.as_chunks().0.get(self.row_index(class));
@@ -280,8 +292,8 @@ impl Column {
     }
 }
 
-/// Returns the row number of each class, up to the first class of the last row. The list is cut if
-/// it would need much more memory than the rows themselves.
+/// Returns the row number of each equivalence class, up to the first class of the last row. The
+/// list is cut if it would need much more memory than the rows themselves.
 fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last_start = starts.last().copied().unwrap_or(0) as usize;
     let listed_classes = (last_start + 1).min(starts.len() * (words + 4) * 8);
@@ -305,8 +317,8 @@ mod tests {
         assert_eq!(row_of_each_class(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
-    /// Tens of thousands of routes are sorted within blocks, so that few chunks contain a candidate
-    /// for a message.
+    /// A bitmap of tens of thousands of routes places similar routes next to each other. So the
+    /// candidates of a message lie in few chunks (groups of words), and a lookup skips the others.
     #[test]
     fn sorted_routes_leave_few_candidate_chunks() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;

@@ -38,7 +38,7 @@ pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
     assemble_index(&builder, tables, keys)
 }
 
-/// Assigns an id to each key that a route uses.
+/// Assigns an id to each key (a fact that a message must have) that a route uses.
 #[derive(Default)]
 struct KeyIds {
     keys: Vec<IndexKey>,
@@ -66,11 +66,11 @@ impl<'n> IndexBuilder<'n> {
         let mut postings: Vec<Vec<u32>> = Vec::new();
         let mut sets: Vec<SetId> = Vec::new();
         let mut residual = Vec::new();
-        let mut indexed = 0.0;
+        let mut index_cost = 0.0;
         for ((rank, route), access) in (0..).zip(routes).zip(self.accesses.table_access_paths(routes)) {
             match access {
-                RouteAccess::Keys(way) => {
-                    for set in way {
+                RouteAccess::Keys(key_choice) => {
+                    for set in key_choice {
                         let next_id = keys.keys.len() as u32;
                         let key = *keys.ids.entry((table, set)).or_insert(next_id);
                         if key == next_id {
@@ -82,22 +82,22 @@ impl<'n> IndexBuilder<'n> {
                     }
                 }
                 RouteAccess::Bits(alternatives) => {
-                    indexed += 0.1 * cost::condition(self.normal, route.cond);
+                    index_cost += 0.1 * cost::condition(self.normal, route.cond);
                     residual.extend(alternatives.into_iter().map(|ranges| (rank, ranges)));
                 }
                 RouteAccess::Always => {
-                    indexed += cost::condition(self.normal, route.cond);
+                    index_cost += cost::condition(self.normal, route.cond);
                     residual.push((rank, ValueRanges::new()));
                 }
             }
         }
         for (set, ranks) in sets.iter().zip(&postings) {
-            indexed += self.atoms.likelihood[*set as usize] * ranks.len() as f64 * cost::ROUTE_TRY_NS;
+            index_cost += self.atoms.likelihood[*set as usize] * ranks.len() as f64 * cost::ROUTE_TRY_NS;
         }
         let residual = Bitmap::new(&residual);
-        indexed += residual.words_per_row() as f64 * residual.columns.len() as f64 * cost::BITMAP_WORD_NS;
-        let linear = cost::linear_search_cost(self.normal, routes.iter().map(|route| route.cond));
-        let mut table = TableIndex { residual, linear, indexed, ..TableIndex::default() };
+        index_cost += residual.words_per_row() as f64 * residual.columns.len() as f64 * cost::BITMAP_WORD_NS;
+        let linear_cost = cost::linear_search_cost(self.normal, routes.iter().map(|route| route.cond));
+        let mut table = TableIndex { residual, linear_cost, index_cost, ..TableIndex::default() };
         for (ranks, set) in postings.into_iter().zip(sets) {
             let posting = self.add_posting_list(ranks, set, routes, &mut table.postings);
             table.lists.push(posting);
@@ -105,8 +105,8 @@ impl<'n> IndexBuilder<'n> {
         table
     }
 
-    /// Builds the posting list of one key from the ranks of its routes. Each posting also gets
-    /// guards from the value ranges of its route.
+    /// Builds the posting list of one key: the routes with the given ranks. Each entry also gets
+    /// guards (tests of values), which follow from the value ranges of its route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
@@ -138,7 +138,8 @@ impl<'n> IndexBuilder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute if the key is a single class of one attribute; `None` for other keys.
+    /// Returns the attribute (tested value) of the key if the key is a single class of this
+    /// attribute; `None` for other keys.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
@@ -146,8 +147,9 @@ impl<'n> IndexBuilder<'n> {
         }
     }
 
-    /// Returns the two most selective guards for the value ranges of a route. The attribute
-    /// `tested_attribute` gets no guard, because the route's key already tests this attribute.
+    /// Returns the two most selective guards for the value ranges of a route. A guard is a range of
+    /// classes in which an attribute's value must be. The attribute `tested_attribute` gets no
+    /// guard, because the route's key already tests this attribute.
     fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
         let mut best_guards = [(1.0, Guard::ALWAYS); 2];
         for (attribute, ranges) in
@@ -169,7 +171,7 @@ impl<'n> IndexBuilder<'n> {
     }
 }
 
-/// Assembles the index from the tables and their keys.
+/// Assembles the index from the indexes of the tables, and from the ids of their keys.
 fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys: KeyIds) -> Index {
     let atoms = builder.atoms;
     let mut literal_keys: Vec<Vec<(u32, u32)>> = vec![Vec::new(); atoms.subjects.len()];
@@ -201,11 +203,11 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
             list.dedup();
         }
         let value_count = table.attributes.len() + table.residual.columns.len();
-        table.indexed += cost::INDEX_LOOKUP_NS
+        table.index_cost += cost::INDEX_LOOKUP_NS
             + cost::equivalent_lookups(table.subjects.len()) * cost::TEXT_SCAN_NS
             + cost::equivalent_lookups(value_count) * cost::VALUE_LOOKUP_NS;
-        table.first =
-            cost::first_route_count(builder.normal, routes.iter().map(|route| route.cond), table.indexed);
+        table.first_route_count =
+            cost::first_route_count(builder.normal, routes.iter().map(|route| route.cond), table.index_cost);
     }
     let mut texts = TextForms { chunk: &atoms.chunk.texts, index_texts: Vec::new() };
     let mut literals = AllLiterals::default();
@@ -248,18 +250,18 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
         literal_keys: literals.keys,
         literal_count: literals.count,
         answers: literals.answers,
-        numbers: literals.deciding_ids,
+        deciding_ids: literals.deciding_ids,
         texts: (texts.chunk.len() + texts.index_texts.len()) as u32,
     }
 }
 
-/// Sets the flags of the subjects (scanned texts). `asks_own` is set if a predicate depends on it.
-/// `folds_in_place` is set if the scan only folds the case of the text. Such a subject also gets
-/// the attribute that reads the same folded text.
+/// Sets the flags of the subjects (scanned texts). `needs_unchanged_text` is set if a predicate
+/// depends on whether the scanned text equals the message's text. `folds_in_place` is set if the
+/// scan only folds case. Such a subject also gets the attribute that reads the same folded text.
 fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
-            subject.asks_own = true;
+            subject.needs_unchanged_text = true;
         }
     }
     for subject in subjects {
@@ -278,9 +280,9 @@ fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attri
     }
 }
 
-/// Builds the index of one subject, a text that is scanned. `searched` has a flag for each literal:
-/// whether it is searched. The searched literals get consecutive ids, grouped by anchor. Their ids
-/// follow the ids of earlier subjects.
+/// Builds the index of one subject, a text that is scanned. `searched` reports for each literal
+/// whether it is searched. The searched literals get consecutive ids, grouped by position (start,
+/// end or anywhere). Their ids follow the ids of earlier subjects.
 fn build_subject_index(
     subject: &Subject,
     subject_literals: &[(Anchor, &str)],
@@ -288,7 +290,7 @@ fn build_subject_index(
     texts: &mut TextForms<'_>,
     literals: &mut AllLiterals,
 ) -> SubjectIndex {
-    let first = literals.count;
+    let first_literal = literals.count;
     let searched_at = |anchor: Anchor| {
         let literals = subject_literals.iter().zip(0..);
         literals.filter(move |((own_anchor, _), id)| *own_anchor == anchor && searched[*id])
@@ -309,15 +311,15 @@ fn build_subject_index(
         ),
         starts: edges(Anchor::Start),
         ends: edges(Anchor::End),
-        first,
-        asks_own: false,
+        first_literal,
+        needs_unchanged_text: false,
         folds_in_place: false,
         attribute: SubjectIndex::NO_ATTRIBUTE,
     }
 }
 
-/// For a table that looks up many values, groups the subjects and attributes by slot. A decision
-/// then looks up only the slots that have a value in the message.
+/// For a table that looks up many values, groups the texts to scan and the values to look up by
+/// message field. A decision then looks up only the fields that the message has.
 fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
     if !iterates_message_fields(table.subjects.len(), table.attributes.len()) {
         return;
@@ -342,7 +344,8 @@ fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
 /// Literals of all subjects (scanned texts), with ids that are unique over all subjects.
 #[derive(Default)]
 struct AllLiterals {
-    /// For each subject, the unique ids of its literals, by their ids within the subject.
+    /// For each subject (scanned text), the unique ids of its literals, by their ids within the
+    /// subject.
     unique_ids: Vec<Vec<u32>>,
     count: u32,
     keys: PackedLists,
@@ -363,8 +366,9 @@ impl AllLiterals {
         self.unique_ids.push(unique_ids);
     }
 
-    /// Records which literals decide each predicate, and which keys each literal provides. For each
-    /// subject, `keys` lists pairs of a literal id and a key id.
+    /// Records which literals decide each predicate, and which keys (facts by which routes are
+    /// found) each literal provides. For each scanned text, `keys` lists pairs of a literal id and
+    /// a key id.
     fn record_answers(&mut self, deciding_literals: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
         let unique_id = |subject: u32, literal: u32| self.unique_ids[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
@@ -378,7 +382,7 @@ impl AllLiterals {
             let flagged_id = |flagged_id: &u32| {
                 unique_id(literals.subject, flagged_id & !LAST_IN_GROUP) | flagged_id & LAST_IN_GROUP
             };
-            numbers.extend(literals.numbers.iter().map(flagged_id));
+            numbers.extend(literals.literal_ids.iter().map(flagged_id));
             let end = numbers.len() as u32;
             let (exact, plain) = (literals.exact, literals.plain);
             LiteralAnswer { subject: literals.subject, start, end, exact, plain }
@@ -396,8 +400,8 @@ struct TextForms<'c> {
 }
 
 impl TextForms<'_> {
-    /// Returns the form of an operand's text in a text mode. The form has the id under which a
-    /// decision caches the normalized text.
+    /// Returns the normalized form of an operand's text in a text mode, and records it if it is
+    /// new. The form has the id under which a decision caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT_SLOT };

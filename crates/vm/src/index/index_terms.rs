@@ -16,18 +16,18 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use rulec_sema::normal::Normal;
 
-/// Id of a distinct set of atoms.
+/// Id of a distinct set of atoms (facts about a message).
 pub type SetId = u32;
 
 /// A fact that can be looked up in a message, such as a literal in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IndexAtom {
-    /// The text of a subject contains a literal. The fields are the subject id and the literal id.
+    /// A scanned text contains a literal. The fields are the subject (text) id and the literal id.
     Literal(u32, u32),
-    /// The value of an attribute is in an equivalence class. The fields are the attribute id and
+    /// A tested value (attribute) is in an equivalence class. The fields are the attribute id and
     /// the class.
     Class(u32, ClassId),
-    /// The value of an attribute is a list that contains a text. The fields are the attribute id
+    /// A tested value (attribute) is a list that contains a text. The fields are the attribute id
     /// and the text.
     Element(u32, Box<str>),
 }
@@ -43,7 +43,7 @@ pub struct Subject {
     pub plain: bool,
     /// Further text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
-    /// The id within the subject of each literal, by its anchor and text.
+    /// The ids of the literals within this subject, by their position (start, end, any) and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
@@ -70,13 +70,13 @@ pub struct IndexedAttribute {
 /// The literals in a text that decide the result of a predicate.
 #[derive(Clone, Debug)]
 pub struct DecidingLiterals {
-    /// Id of the subject whose text is searched for the literals.
+    /// Id of the subject (scanned text) that is searched for the literals.
     pub subject: u32,
     /// Literal ids, in groups. If the predicate is true, the text contains at least one literal of
     /// each group. [`LAST_IN_GROUP`] marks the last id of each group.
-    pub numbers: Vec<u32>,
-    /// Whether the predicate is true for every normalized text that contains a literal of each
-    /// group. The text is normalized for the predicate's text mode.
+    pub literal_ids: Vec<u32>,
+    /// Whether the literals are sufficient, not only necessary. If true, the predicate is true for
+    /// every normalized text that contains at least one literal of each group.
     pub exact: bool,
     /// Whether the predicate's text mode leaves all texts unchanged.
     pub plain: bool,
@@ -97,10 +97,10 @@ pub struct IndexAtoms<'c> {
     /// the test and its attribute id.
     simple_tests: Vec<Option<(SimpleTest, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
-    /// For each set of atoms, the estimated probability that a message has one of its atoms.
+    /// For each set of atoms (facts), the estimated probability that a message has one of them.
     pub likelihood: Vec<f64>,
-    /// For each predicate, the sets of atoms that it requires. If the predicate is true, the
-    /// message has an atom of each of these sets.
+    /// For each predicate, the sets of atoms (facts about a message) that it requires. If it is
+    /// true, the message has an atom of each set.
     sets_by_pred: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals that decide it.
     pub literals: Vec<Option<DecidingLiterals>>,
@@ -138,7 +138,7 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
 }
 
 impl<'c> IndexAtoms<'c> {
-    /// Collects the atoms that the predicates of a rule set require.
+    /// Collects the atoms (facts about a message) that the predicates of a rule set require.
     pub fn new(normal: &Normal, chunk: &'c Chunk) -> IndexAtoms<'c> {
         let mut atoms = IndexAtoms {
             chunk,
@@ -164,8 +164,8 @@ impl<'c> IndexAtoms<'c> {
         atoms
     }
 
-    /// Returns, for each set of atoms, the estimated probability that a message has one of the
-    /// atoms.
+    /// Returns, for each set of atoms (facts about a message), the estimated probability that a
+    /// message has one of the atoms.
     fn set_probabilities(&self) -> Vec<f64> {
         let literals = self.literals_by_subject();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
@@ -192,13 +192,13 @@ impl<'c> IndexAtoms<'c> {
         probabilities
     }
 
-    /// Returns the sets of atoms that a predicate requires. If the predicate is true, the message
-    /// has an atom of every set, so each set can be a key.
+    /// Returns the sets of atoms (facts) that a predicate requires. If the predicate is true, the
+    /// message has an atom of every set, so each set can be a key.
     pub fn atom_sets(&self, pred: u32) -> &[SetId] {
         self.sets_by_pred.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// Returns the atoms of each set, indexed by set id.
+    /// Returns the atoms (facts about a message) of each set, indexed by set id.
     pub fn atoms_by_set(&self) -> Vec<&[IndexAtom]> {
         let mut atoms_by_id: Vec<&[IndexAtom]> = vec![&[]; self.sets.len()];
         for (atoms, id) in &self.sets {
@@ -207,8 +207,8 @@ impl<'c> IndexAtoms<'c> {
         atoms_by_id
     }
 
-    /// Returns, for each attribute, a map from an equivalence class to the constant that tests
-    /// compare with, as an author writes it.
+    /// Returns, for each attribute (tested value), the constants in the rules by equivalence class.
+    /// The constants are written as an author writes them.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simple_tests.iter().flatten() {
@@ -224,7 +224,7 @@ impl<'c> IndexAtoms<'c> {
         names
     }
 
-    /// Returns, for each subject, its literals with their anchors, indexed by literal id.
+    /// Returns, for each scanned text, its literals with their anchors, indexed by literal id.
     pub fn literals_by_subject(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut literals_by_id = Vec::new();
         for subject in &self.subjects {
@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the simple test that is equivalent to a predicate, and its attribute id. `None` if
-    /// there is no such test.
+    /// Returns the simple test that is equivalent to a predicate, and its attribute id; `None` if
+    /// there is none. A simple test depends only on the equivalence class of one value.
     pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }
@@ -359,8 +359,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the set of atoms that a comparison with constants requires; `None` if it requires
-    /// none, so that it cannot provide a key.
+    /// Builds the set of atoms (alternative facts) that a comparison with constants requires;
+    /// `None` if it requires none, so that it cannot provide a key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
@@ -402,8 +402,8 @@ impl<'c> IndexAtoms<'c> {
             })
     }
 
-    /// Returns the sets of atoms that a text predicate requires. `id` is the index of its keywords
-    /// in `Chunk::keywords`.
+    /// Builds the sets of atoms (facts about a message) that a text predicate requires. `id` is the
+    /// index of its keywords in `Chunk::keywords`.
     fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
@@ -471,9 +471,9 @@ impl<'c> IndexAtoms<'c> {
                 false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
             let exact = case_known && words_covered && anchors_kept && keywords.occurrence_is_enough();
-            let (numbers, plain) = (literal_ids, literal_mode.is_plain());
-            let deciding = DecidingLiterals { subject: subject_id, numbers, exact, plain };
-            self.literals[pred] = (!deciding.numbers.is_empty()).then_some(deciding);
+            let plain = literal_mode.is_plain();
+            let deciding = DecidingLiterals { subject: subject_id, literal_ids, exact, plain };
+            self.literals[pred] = (!deciding.literal_ids.is_empty()).then_some(deciding);
         }
         sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.intern_set(atoms)).collect()
     }

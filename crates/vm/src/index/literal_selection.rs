@@ -30,17 +30,17 @@ pub(super) fn select_literals(
             let (anchor, text) = literals_by_id[subject][literal];
             anchor != Anchor::Anywhere || text.len() >= MIN_DECIDING_LITERAL_BYTES || is_key[subject][literal]
         };
-        let groups = literals.numbers.split_inclusive(|number| number & LAST_IN_GROUP != 0);
+        let groups = literals.literal_ids.split_inclusive(|number| number & LAST_IN_GROUP != 0);
         let searched_ids: Vec<u32> =
             groups.filter(|group| group.iter().all(is_worthwhile)).flatten().copied().collect();
         // The remaining literals are still necessary, but no longer sufficient.
-        literals.exact &= searched_ids.len() == literals.numbers.len();
-        literals.numbers = searched_ids;
+        literals.exact &= searched_ids.len() == literals.literal_ids.len();
+        literals.literal_ids = searched_ids;
         literals
-            .numbers
+            .literal_ids
             .iter()
             .for_each(|number| searched[subject][(number & !LAST_IN_GROUP) as usize] = true);
-        (!literals.numbers.is_empty()).then_some(literals)
+        (!literals.literal_ids.is_empty()).then_some(literals)
     });
     (deciding_literals.collect(), searched)
 }

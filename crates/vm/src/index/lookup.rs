@@ -30,8 +30,8 @@ pub trait RouteVerifier<'a> {
 
     fn slot_ref(&mut self, slot: SlotId) -> &Value<'a>;
 
-    /// Reads slots by iterating over the fields of the message. Appends the ids of slots that have
-    /// a value to `into`.
+    /// Reads slots (fields that rules read) by iterating over the fields of the message. Appends
+    /// the ids of slots that have a value to `into`.
     fn read_present_slots(&mut self, fields: &FieldLookup, into: &mut Vec<u32>);
 
     fn prepared_texts(&mut self) -> &mut PreparedTexts;
@@ -41,7 +41,7 @@ pub trait RouteVerifier<'a> {
     fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit>;
 
     /// Evaluates the routes in a range of ranks one after another. Returns the first route that
-    /// matches.
+    /// matches; `None` if no route matches.
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
 }
 
@@ -72,11 +72,11 @@ pub struct LookupBuffers {
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// looked up the value's keys.
     attributes: Vec<Cell<u32>>,
-    /// Ids of the keys that were found in the message of one decision. The field `epoch` identifies
-    /// the decision.
+    /// Ids of the keys (facts by which routes are found) that the current decision found. The field
+    /// `epoch` identifies the decision.
     found_keys: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
-    present: RefCell<Vec<u32>>,
+    present_slots: RefCell<Vec<u32>>,
     scan: RefCell<ScanBuffers>,
     /// Epoch (number) of the decision whose keys are in `found_keys`.
     epoch: Cell<u32>,
@@ -86,10 +86,10 @@ pub struct LookupBuffers {
     hotness: Cell<u8>,
 }
 
-/// Flag in the cell of a scanned subject: the scanned form of the text equals the text in the
+/// Flag in the cell of a scanned text: the scanned (normalized) form equals the text in the
 /// message.
 const UNCHANGED_TEXT_FLAG: u32 = 1;
-/// Flag in the cell of a scanned subject: the text was scanned in one form only.
+/// Flag in the cell of a scanned text: the text was scanned in one normalized form only.
 const SINGLE_FORM_FLAG: u32 = 2;
 
 /// Factor that separates near from far ranks. If none of a table's first `n` routes matches, the
@@ -118,7 +118,7 @@ impl LookupBuffers {
         Lookup { index, buffers: self, epoch }
     }
 
-    /// Clears the epochs of all cells, so that no cell counts as written.
+    /// Clears the decision numbers (epochs) in all cells, so that no cell counts as written.
     pub fn clear_epochs(&mut self) {
         for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
@@ -155,7 +155,7 @@ impl<'a> Lookup<'a> {
         let hotness = self.buffers.hotness.get();
         let mut hit = None;
         if ranks.start == 0 && hotness >= HOT_SCORE {
-            ranks.start = table_index.first.min(ranks.end);
+            ranks.start = table_index.first_route_count.min(ranks.end);
             hit = verifier.verify_in_order(table, 0..ranks.start);
             // Keys may lead to hundreds of routes of which one of the first tens matches. So near
             // ranks are looked up before far ones.
@@ -167,7 +167,9 @@ impl<'a> Lookup<'a> {
             hit = self.first_hit_of_table(verifier, table_index, table, ranks);
         }
         self.buffers.hotness.set(match hit {
-            Some(RouteHit { rank, .. }) if rank < table_index.first => (hotness + 1).min(MAX_HOT_SCORE),
+            Some(RouteHit { rank, .. }) if rank < table_index.first_route_count => {
+                (hotness + 1).min(MAX_HOT_SCORE)
+            }
             _ => hotness.saturating_sub(2),
         });
         hit
@@ -201,7 +203,8 @@ impl<'a> Lookup<'a> {
         self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best_hit)
     }
 
-    /// Returns the posting lists of those keys that belong to the table.
+    /// Returns the posting lists (routes that have a key in common) of those keys that belong to
+    /// the table.
     #[inline]
     fn posting_lists<'k>(
         &self,
@@ -240,7 +243,8 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True if no guard of a posting excludes its route.
+    /// True if the message passes all guards of a posting. A guard requires that a value's
+    /// equivalence class is within a range.
     #[inline]
     fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
@@ -288,8 +292,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Implements `visit_bitmap_candidates` for a bitmap without blocks. The number of words in a
-    /// row is a multiple of `N`.
+    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are in the order of their
+    /// ranks. The number of words in a row is a multiple of `N`.
     #[inline]
     fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
         &self,
@@ -351,7 +355,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are sorted within blocks.
+    /// Implements `visit_bitmap_candidates` for a bitmap whose routes are reordered within blocks
+    /// (groups of routes).
     #[inline(never)]
     fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,
@@ -449,7 +454,7 @@ impl<'a> Lookup<'a> {
             return None;
         }
         let mut group_found = false;
-        for number in self.index.numbers.get(start as usize..end as usize)? {
+        for number in self.index.deciding_ids.get(start as usize..end as usize)? {
             let literal = (number & !LAST_IN_GROUP) as usize;
             group_found |= self.buffers.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
             if number & LAST_IN_GROUP != 0 && !std::mem::take(&mut group_found) {
@@ -462,8 +467,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Clears the bits of `bits` that are not set in one chunk of a row. `chunk` is the number of this
-/// chunk.
+/// Clears the bits of `bits` that are not set in a chunk (`N` words) of a row. `chunk` is the
+/// number of this chunk.
 #[inline(always)]
 fn intersect_chunk<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
     match row.get(chunk) {

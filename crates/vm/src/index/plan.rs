@@ -50,7 +50,7 @@ pub enum AccessPath {
         keys: Vec<Message>,
         /// Number of routes in the posting lists of these keys.
         posting: usize,
-        /// Estimated fraction of messages that have one of the keys.
+        /// Estimated fraction of messages that have one of the keys (facts about a message).
         likelihood: f64,
     },
     /// Access by a bitmap index on these values, which leaves few routes to evaluate.
@@ -73,8 +73,8 @@ impl AccessPath {
         }
     }
 
-    /// Returns the number of other routes that are found by one of the keys; 0 for other access
-    /// paths.
+    /// Returns the number of other routes that share a key with the route; 0 if the route is not
+    /// found by keys.
     pub fn shared_route_count(&self) -> usize {
         match self {
             AccessPath::Key { posting, .. } => posting.saturating_sub(1),
@@ -83,8 +83,8 @@ impl AccessPath {
     }
 }
 
-/// Maximum number of keys that are listed, to keep the output short. The other keys are only
-/// counted.
+/// Maximum number of keys (facts about a message) that are listed, to keep the output short. The
+/// other keys are only counted.
 const MAX_LISTED_KEYS: usize = 4;
 
 pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
@@ -135,9 +135,9 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
         });
         plans.push(TablePlan {
             table: table as u32,
-            indexed: info.indexed < info.linear,
-            index_cost: info.indexed,
-            linear_cost: info.linear,
+            indexed: info.index_cost < info.linear_cost,
+            index_cost: info.index_cost,
+            linear_cost: info.linear_cost,
             routes: routes.collect(),
         });
     }
@@ -167,8 +167,8 @@ impl PlanWriter<'_> {
         ShownExpr { writer: self, expr: operand }.to_string()
     }
 
-    fn key_messages(&self, way: &[u32]) -> Vec<Message> {
-        let mut atoms: Vec<&IndexAtom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
+    fn key_messages(&self, key_choice: &[u32]) -> Vec<Message> {
+        let mut atoms: Vec<&IndexAtom> = key_choice.iter().flat_map(|set| self.sets[*set as usize]).collect();
         atoms.sort_unstable();
         atoms.dedup();
         // An operand that may be a text or a list has literal and element keys for the same words.

@@ -30,7 +30,7 @@ pub struct Prefilter {
     pub exact: bool,
 }
 
-/// Maximum number of literals in a prefilter.
+/// Maximum number of alternative literals, of which a text must contain one.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of texts that are listed for a part of a regular expression that matches only
 /// these texts.
@@ -38,15 +38,16 @@ const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class. A class with more characters
 /// is treated as any character.
 const MAX_CLASS_CHARS: usize = 6;
-/// Maximum number of prefilters for one pattern.
+/// Maximum number of sets of required literals (prefilters) for one pattern.
 const MAX_PREFILTERS: usize = 6;
-/// Minimum length in bytes of the literals in all prefilters of a pattern except the best one.
-/// Shorter literals occur in too many texts to be worth searching.
+/// Minimum length in bytes of the required literals of a pattern, except for its most selective set
+/// of literals. Shorter literals occur in too many texts to be worth searching.
+///
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 
-/// Returns the prefilters of a predicate. There are several for `contains all` and for patterns,
-/// and none if no literal is required.
+/// Returns the sets of literals of which a text must contain one for the predicate to be true.
+/// There are several for `contains all` and for patterns, and none if no literal is required.
 pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepare_word = |word: &str| mode.prepare(word).into_owned();
@@ -90,7 +91,8 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// Returns the prefilter of a disjunction of predicates, from one prefilter of each predicate.
+/// Combines one prefilter (required literals) of each predicate to the prefilter of "any of the
+/// predicates is true". `None` if a literal is empty, or if there are no literals.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
@@ -126,8 +128,8 @@ fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<
     Some(literals)
 }
 
-/// Returns the prefilters of a regular expression. If the expression ignores case, prefilters may
-/// be `folded`: they then apply to the folded text.
+/// Returns the prefilters (sets of required literals) of a regular expression. If the expression
+/// ignores case, they may be `folded`: the literals are then searched in the case-folded text.
 fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parse_cached(pattern, ignore_case) else { return Vec::new() };
     let find_with_folding = |folded: bool| -> Vec<Prefilter> {
@@ -147,7 +149,7 @@ fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
         Some((shortest_len(&best_prefilter.literals), best_prefilter.literals.len()))
     };
     match (best_size(&unfolded), best_size(&folded)) {
-        // Folding texts costs time, which only more selective literals are worth.
+        // Folding a text costs time, so folded literals are used only if they are more selective.
         (Some((length, count)), Some((other, others))) if length >= other && count <= others => unfolded,
         (_, Some(_)) => folded,
         _ => unfolded,
@@ -190,8 +192,8 @@ fn selectivity_score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
     (shortest_len(set).min(8), std::cmp::Reverse(set.len()))
 }
 
-/// Keeps the most selective set, and other sets whose literals are long enough to be worth
-/// searching.
+/// Keeps the most selective set of alternative literals, and other sets whose literals are long
+/// enough to be worth searching.
 fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let best_index = (0..sets.len()).rev().max_by_key(|index| selectivity_score(&sets[*index]));
     let mut index = 0;

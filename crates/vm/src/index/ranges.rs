@@ -11,21 +11,22 @@ use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
-/// Ascending ranges of classes for which a condition may be true. The end of each range is
-/// exclusive.
+/// Ascending ranges of a value's equivalence classes for which a condition may be true. The end of
+/// each range is exclusive.
 pub type ClassRanges = Vec<(ClassId, ClassId)>;
 
-/// For each attribute that restricts a condition, the ranges of classes for which the condition may
-/// be true. An attribute occurs at most once.
+/// For each attribute (tested value) that restricts a condition, the ranges of classes for which
+/// the condition may be true. An attribute occurs at most once.
 pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` whose operands become separate alternatives.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a test that restricts an attribute. A test with more texts restricts
-/// no attribute, because its texts would need too many classes in a bitmap.
+/// Maximum number of texts in a test that can exclude a route by value. A test with more texts
+/// excludes no route, because its texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
-/// Computes the value ranges of conditions, and caches them.
+/// Computes and caches value ranges: for each tested value, the ranges for which a condition may be
+/// true.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
@@ -73,8 +74,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the operands of an `or` that tests several attributes; `None` unless there are few
-    /// operands and an attribute restricts each of them.
+    /// Returns the operands of an `or` that tests several attributes (values); `None` unless there
+    /// are few operands and each restricts the values of an attribute.
     fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let is_limited =
@@ -85,7 +86,8 @@ impl<'n> RangeAnalysis<'n> {
         is_splittable.then_some(disjuncts)
     }
 
-    /// Returns the value ranges of the conjunction of the given conditions.
+    /// Returns, for each tested value, the ranges for which all of the given conditions may be
+    /// true.
     fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
         let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
         for part in all {
@@ -102,8 +104,8 @@ impl<'n> RangeAnalysis<'n> {
             .collect()
     }
 
-    /// Returns the attribute that all tests of a condition read. `None` if the tests read several
-    /// attributes, or a test cannot restrict an attribute.
+    /// Returns the attribute (value) that all tests of a condition read. `None` if the tests read
+    /// several attributes, or a test cannot restrict an attribute.
     fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => match self.atoms.simple_test(pred.0) {
@@ -120,7 +122,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the class ranges of a conjunction of conditions that all test the same attribute.
+    /// Returns the ranges of a value's classes for which all of the conditions may be true.
+    /// Precondition: the conditions test only this value.
     fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
         if let Some(known) = self.cache.borrow().get(parts) {
             return known.clone();

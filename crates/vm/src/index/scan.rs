@@ -97,7 +97,8 @@ impl ScanBuffers {
     }
 }
 
-/// Number of bytes that are read beyond a text's end, by probes and by a gram at the last position.
+/// Number of bytes beyond a text's end that are read by probes, and by a gram (byte sequence) at
+/// the last position.
 const PADDING_BYTES: usize = 64;
 
 impl fmt::Debug for Scanner {
@@ -178,8 +179,8 @@ impl Scanner {
         }
     }
 
-    /// Finds the literals that have no grams: literals of one or two bytes, and literals with a
-    /// rare byte.
+    /// Finds the literals that are not found by grams (byte sequences): literals of one or two
+    /// bytes, and literals with a rare byte.
     #[inline(always)]
     fn scan_short_and_rare(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         if let Some(short_literals) = &self.short_literals {

@@ -9,16 +9,17 @@ use rulec_sema::normal::{CondId, NCond, Normal};
 /// For one attribute, the estimated fraction of messages with a value of each equivalence class.
 #[derive(Debug, Default)]
 pub struct ClassShares {
-    /// For each class, the sum of the weights of all lower classes; the last entry is the sum of
-    /// all weights. The weight is the number of rules that name the class, divided by the average;
-    /// 1 if no rule names it.
+    /// For each equivalence class of values, the sum of the weights of all lower classes; the last
+    /// entry is the sum of all weights. The weight is the number of rules that name the class,
+    /// divided by the average; 1 if no rule names it.
     cumulative_weights: Vec<f64>,
-    /// Number of classes that rules name, which is also the sum of their weights.
+    /// Number of equivalence classes whose constant some rule names. Also the sum of their weights.
     named_count: f64,
 }
 
 impl ClassShares {
-    /// Estimates the fractions from pairs of a class that rules name and the number of these rules.
+    /// Estimates the fractions from pairs of an equivalence class and the number of rules that name
+    /// it.
     pub fn new(classes: &ValueClasses, uses: &[(ClassId, u32)]) -> ClassShares {
         let mut weights = vec![1.0; classes.class_count() as usize];
         let total_uses: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();
@@ -48,8 +49,8 @@ impl ClassShares {
         weight_below(to) - weight_below(from)
     }
 
-    /// Returns the fraction of messages whose value has a class of at least `from` and less than
-    /// `to`.
+    /// Returns the fraction of messages whose value has an equivalence class of at least `from` and
+    /// less than `to`.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
         if self.named_count == 0.0 {
             0.5

@@ -19,11 +19,11 @@ const MAX_LINEAR_KEYS: usize = 16;
 /// Measured in benches/notes/json-reading.md, "Experiments".
 const MAX_KEY_PREDICTIONS: usize = 4;
 
-/// The values of a message's slots.
+/// The values of a message's slots (the fields that rules read).
 #[derive(Clone, Copy, Debug)]
 pub struct SlotValues<'a> {
-    /// The values in the order of the program's slots. Slots beyond the end of the slice are
-    /// missing.
+    /// The values in the order of the program's slots (fields that rules read). Slots beyond the
+    /// end of the slice are missing.
     pub values: &'a [Value<'a>],
     /// The slots that have a value, in any order; `None` if the reader of the message did not
     /// record them.
@@ -44,11 +44,11 @@ pub struct SlotFiller<'a> {
     pub(super) bump: &'a Bump,
     pub(super) values: Vec<Value<'a>>,
     satisfies_contract: bool,
-    /// Keys of the objects that are currently being read. Contains only keys that match no path of
-    /// the plan.
+    /// Keys of the objects that are currently being read, to find duplicate keys. Contains only
+    /// keys that neither the rules nor the input contract refer to.
     keys: SmallVec<[&'a str; 32]>,
-    /// One bit for each path of the plan: whether the message already has a value at the path. Used
-    /// to find duplicate keys.
+    /// One bit for each path (sequence of keys) of the plan: whether the message already has a
+    /// value at the path. Used to find duplicate keys.
     pub seen: Vec<u64>,
     /// Order of the keys in the last message, used to predict the next key. There are two entries
     /// for each path. In the last message, the first entry was the first child of the path, and the
@@ -116,8 +116,8 @@ impl<'a> SlotFiller<'a> {
         (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
-    /// Records that the message has a value at a path. Returns `None` if the message already had
-    /// one, which means a duplicate key.
+    /// Records that the message has a value at a path (sequence of keys). Returns `None` if the
+    /// message already had one, which means a duplicate key.
     #[inline(always)]
     pub(super) fn mark_seen(&mut self, path: u32) -> Option<()> {
         let (word, bit) = (self.seen.get_mut(path as usize / 64)?, 1 << (path % 64));
@@ -151,7 +151,7 @@ impl<'a> SlotFiller<'a> {
         self.bump
     }
 
-    /// Returns the plan, which assigns slots to paths of the message.
+    /// Returns the plan for reading messages, which assigns slots (values to store) to paths.
     pub fn plan(&self) -> &'a InputPlan {
         self.plan
     }
@@ -162,14 +162,14 @@ impl<'a> SlotFiller<'a> {
         SlotValues { values: &self.values, present: None }
     }
 
-    /// Reports whether the fields that were read so far satisfy the input contract.
+    /// Reports whether the fields that were read so far satisfy the declared input (the contract).
     #[inline]
     pub fn satisfies_contract(&self) -> bool {
         self.satisfies_contract
     }
 
-    /// Stores a value at a path. Returns 1 if the contract requires this field in its object, else
-    /// 0. The caller adds up these numbers for [`SlotFiller::end_object`].
+    /// Stores a value at a path of the message. Returns 1 if the input contract requires this field
+    /// in its object, else 0. The caller adds up these numbers for [`SlotFiller::end_object`].
     #[inline(always)]
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
@@ -188,7 +188,7 @@ impl<'a> SlotFiller<'a> {
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
-        for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further) {
+        for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further_slots) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
                 *cell = value.read_as(kinds).read_one_of(node.values.as_ref());
             }
@@ -262,8 +262,8 @@ impl<'a> ObjectKeys<'a> {
         if path == NO_PATH { self.add_unplanned_key(fill, key) } else { fill.mark_seen(path) }
     }
 
-    /// Adds a key that matches no path of the plan. Returns `None` if the object already has the
-    /// key.
+    /// Adds a key to which neither the rules nor the input contract refer. Returns `None` if the
+    /// object already has the key.
     #[inline(never)]
     fn add_unplanned_key(&mut self, fill: &mut SlotFiller<'a>, key: &'a str) -> Option<()> {
         if let Some(key_set) = &mut self.key_set {

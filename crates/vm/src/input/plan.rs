@@ -2,7 +2,7 @@
 //! the declared field. A *slot* is a field that rules read, together with the kinds of value that
 //! they accept. Built once per rule set.
 
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_base::text::texts::TextIds;
 use rulec_lang::ty::{Enumeration, Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
@@ -17,15 +17,16 @@ pub const ROOT_PATH: PathId = 0;
 /// Id of a path in messages that some rule reads or the input contract declares.
 pub type PathId = u32;
 
-/// Maximum number of slots of a program with a plan. If a program has more slots, messages are read
-/// into JSON trees. A decision then looks up only the fields that it needs.
+/// Maximum number of slots (fields that rules read) of a program with a plan. If a program has more
+/// slots, messages are read into JSON trees. A decision then looks up only the fields that it
+/// needs.
 const MAX_PLANNED_SLOTS: usize = 512;
 
 /// The paths that rules read or the input contract declares, as a tree of keys.
 #[derive(Debug)]
 pub struct InputPlan {
     nodes: Vec<PlanNode>,
-    /// For each path, the data that is needed for every message. Parallel to `nodes`.
+    /// For each path, the data that every message needs, in one cache line. Parallel to `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
     /// Whether the input contract was declared by the author. False if it was inferred from the
@@ -33,7 +34,8 @@ pub struct InputPlan {
     declared: bool,
 }
 
-/// One path of the plan: what to do with the value at this path.
+/// How to read the value at one path (sequence of keys) of a message: the slots that store the
+/// value, and the checks of the contract.
 #[derive(Debug)]
 pub(super) struct PlanNode {
     /// Last key of the node's path.
@@ -46,11 +48,12 @@ pub(super) struct PlanNode {
     pub slot: (u32, KindSet),
     /// Further slots that read this path. Several slots may read one path because they accept
     /// different kinds of value.
-    pub further: Vec<(u32, KindSet)>,
+    pub further_slots: Vec<(u32, KindSet)>,
     /// All kinds of value that at least one slot accepts at this path.
     slot_kinds: KindSet,
     pub contract: Option<FieldContract>,
-    /// The only texts that the field may have; another text counts as missing.
+    /// The only texts that the field may have; another text counts as missing. `None` if any text
+    /// is allowed.
     pub values: Option<Enumeration>,
     /// Number of fields that the contract requires in the object at this path.
     pub required: u32,
@@ -58,9 +61,9 @@ pub(super) struct PlanNode {
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
     by_key: TextIds,
-    /// The places at the path and inside its value where rules read decimals. Numbers there keep
-    /// all their digits and are not rounded to floats. `None` if there are none.
-    pub exact: Option<Box<ExactPlaces>>,
+    /// The paths, at the value and inside it, at which rules read decimals. Numbers there keep all
+    /// their digits and are not rounded to floats. `None` if there are none.
+    pub exact: Option<Box<DecimalPaths>>,
 }
 
 impl PlanNode {
@@ -70,7 +73,7 @@ impl PlanNode {
             key,
             parent,
             slot: (NO_PATH, KindSet::EMPTY),
-            further: Vec::new(),
+            further_slots: Vec::new(),
             slot_kinds: KindSet::EMPTY,
             contract: None,
             values: None,
@@ -86,7 +89,7 @@ impl PlanNode {
         if self.slot.0 == NO_PATH {
             self.slot = (slot, kinds);
         } else {
-            self.further.push((slot, kinds));
+            self.further_slots.push((slot, kinds));
         }
     }
 }
@@ -108,7 +111,7 @@ pub(super) struct HotNode {
     /// Kinds of value that can be stored without conversion or check: the contract allows them, and
     /// the only slot at this path accepts them.
     pub plain: KindSet,
-    /// Kinds of value that slots accept at this path. A list or dict of one of these kinds must be
+    /// Kinds of value that rules read at this path. A list or dict of one of these kinds must be
     /// built as one value.
     slot_kinds: KindSet,
     /// 1 if the contract requires this field in its object, else 0.
@@ -129,7 +132,7 @@ impl HotNode {
         if node.values.is_some() {
             checked_kinds = KindSet::EMPTY;
         }
-        let has_single_slot = node.further.is_empty() && node.slot.0 != NO_PATH;
+        let has_single_slot = node.further_slots.is_empty() && node.slot.0 != NO_PATH;
         HotNode {
             key_start: u128::from_le_bytes(bytes),
             mask: u128::MAX >> (8 * (HotNode::WIDE_KEY_BYTES - first_bytes.len())),
@@ -177,7 +180,7 @@ impl InputPlan {
         if let Some(contract) = program.input_contract() {
             plan.add_contract(ROOT_PATH, &contract);
         }
-        plan.add_exact_places(ROOT_PATH, program.exact_places());
+        plan.add_decimal_paths(ROOT_PATH, program.decimal_paths());
         for node in &mut plan.nodes {
             node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
         }
@@ -198,14 +201,14 @@ impl InputPlan {
         }
     }
 
-    fn add_exact_places(&mut self, node: u32, places: ExactPlaces) {
+    fn add_decimal_paths(&mut self, node: u32, paths: DecimalPaths) {
         let children = self.nodes[node as usize].children.clone();
         for (name, child) in children {
-            if let Some(inner) = places.field(&name) {
-                self.add_exact_places(child, inner.clone());
+            if let Some(inner) = paths.field(&name) {
+                self.add_decimal_paths(child, inner.clone());
             }
         }
-        self.nodes[node as usize].exact = (!places.is_empty()).then(|| Box::new(places));
+        self.nodes[node as usize].exact = (!paths.is_empty()).then(|| Box::new(paths));
     }
 
     fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
@@ -244,10 +247,10 @@ impl InputPlan {
         self.nodes.len()
     }
 
-    /// Returns the slots that read a path, each with the kinds of value that the slot accepts.
+    /// Returns the slots (fields with the accepted kinds) that read a path, each with these kinds.
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(path).into_iter();
-        node.flat_map(|node| std::iter::once(node.slot).chain(node.further.iter().copied()))
+        node.flat_map(|node| std::iter::once(node.slot).chain(node.further_slots.iter().copied()))
             .filter(|(slot, _)| *slot != NO_PATH)
     }
 
@@ -262,12 +265,12 @@ impl InputPlan {
         self.node(path)?.values.as_ref()
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of slots, the fields that rules read.
     pub fn slot_count(&self) -> usize {
         self.slots
     }
 
-    /// Returns a path's node; `None` for `NO_PATH`.
+    /// Returns how to read the value at a path; `None` for `NO_PATH` (a value that can be skipped).
     #[inline]
     pub(super) fn node(&self, node: u32) -> Option<&PlanNode> {
         self.nodes.get(node as usize)
@@ -286,10 +289,10 @@ impl InputPlan {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the places at a path and inside its value where numbers keep all their digits,
-    /// because rules read decimals there.
+    /// Returns the paths, at a value and inside it, at which numbers keep all their digits, because
+    /// rules read decimals there. `None` if there are none.
     #[inline]
-    pub(super) fn exact_places(&self, node: u32) -> Option<&ExactPlaces> {
+    pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
         self.node(node).and_then(|node| node.exact.as_deref())
     }
 

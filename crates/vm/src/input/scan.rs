@@ -5,7 +5,7 @@ use super::block::{LARGE_BLOCK_BYTES, is_large_block_plain, leading_digits, plai
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 use rulec_base::decimal::Decimal;
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_lang::value::Value;
 
 /// A position in JSON text from which strings and numbers are read.
@@ -40,7 +40,8 @@ impl<'a> JsonCursor<'a> {
         self.text.as_bytes().get(self.offset..).unwrap_or_default()
     }
 
-    /// Skips white space and returns the next byte, without consuming the byte.
+    /// Skips white space and returns the next byte, without consuming the byte; `None` at the end
+    /// of the text.
     #[inline(always)]
     pub fn peek_token(&mut self) -> Option<u8> {
         loop {
@@ -66,7 +67,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Skips plain characters up to the next quote, backslash or control character, and returns
-    /// this byte.
+    /// this byte; `None` at the end of the text.
     #[inline(always)]
     fn skip_plain_run(&mut self) -> Option<u8> {
         let Some(block) = self.remaining_bytes().first_chunk() else { return self.skip_last_run() };
@@ -103,8 +104,9 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Reads the string whose opening quote is at the cursor. The result is borrowed from the text
-    /// if the string has no escapes; otherwise it is in the arena `bump`.
+    /// Reads the string whose opening quote is at the cursor; `None` if it is not valid JSON. The
+    /// result is borrowed from the text if the string has no escapes; otherwise it is in the arena
+    /// `bump`.
     #[inline]
     pub fn read_string(&mut self, bump: &'a Bump) -> Option<&'a str> {
         self.offset += 1;
@@ -119,7 +121,7 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Skips the string whose opening quote is at the cursor.
+    /// Skips the string whose opening quote is at the cursor; `None` if it is not valid JSON.
     #[inline]
     pub fn skip_string(&mut self) -> Option<()> {
         self.offset += 1;
@@ -152,7 +154,7 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Decodes the escape sequence at the cursor.
+    /// Decodes the escape sequence at the cursor; `None` if it is invalid.
     fn decode_escape(&mut self) -> Option<char> {
         let escape = *self.text.as_bytes().get(self.offset + 1)?;
         self.offset += 2;
@@ -178,7 +180,7 @@ impl<'a> JsonCursor<'a> {
         })
     }
 
-    /// Reads four hexadecimal digits as a number.
+    /// Reads four hexadecimal digits as a number; `None` if there are fewer.
     fn read_hex(&mut self) -> Option<u32> {
         let digits = self.text.as_bytes().get(self.offset..self.offset + 4)?;
         self.offset += 4;
@@ -220,19 +222,20 @@ impl<'a> JsonCursor<'a> {
         (self.offset > start).then_some(())
     }
 
-    /// Returns the number that begins at `start` and ends at the cursor. `places` has the places
-    /// where rules read decimals. If this is one of them and `float` loses digits of the number,
-    /// the result is the text of the number.
+    /// Returns the number that begins at `start` and ends at the cursor. `paths` are the paths at
+    /// which rules read decimals, relative to this number. If the number itself is one and `float`
+    /// loses digits, the result is the text of the number.
     #[cold]
-    pub fn exact_number(&self, start: usize, float: f64, places: &ExactPlaces) -> Value<'a> {
+    pub fn exact_number(&self, start: usize, float: f64, paths: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();
-        match places.has_number() && !Decimal::is_kept_by_float(number, float) {
+        match paths.has_number() && !Decimal::is_kept_by_float(number, float) {
             true => Value::Str(number),
             false => Value::Float(float),
         }
     }
 
-    /// Reads the number at the cursor. [`Value::from_json`] gives the same value.
+    /// Reads the number at the cursor, with the same result as [`Value::from_json`]; `None` if the
+    /// number is invalid or out of range.
     #[inline]
     pub fn read_number(&mut self) -> Option<Value<'a>> {
         let start = self.offset;

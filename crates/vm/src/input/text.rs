@@ -3,7 +3,7 @@
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, PathId, ROOT_PATH};
 use super::scan::JsonCursor;
-use rulec_base::json::{ExactPlaces, MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
+use rulec_base::json::{DecimalPaths, MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
 use smallvec::SmallVec;
@@ -20,8 +20,8 @@ pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option
         return None;
     }
     if reader.fill.plan.reads_kind(ROOT_PATH, Kind::Dict) {
-        let places = reader.fill.plan.exact_places(ROOT_PATH);
-        let message = reader.build_value(0, places)?;
+        let paths = reader.fill.plan.decimal_paths(ROOT_PATH);
+        let message = reader.build_value(0, paths)?;
         reader.fill.put_built(ROOT_PATH, message);
     } else {
         reader.read_object(ROOT_PATH, 0)?;
@@ -52,7 +52,8 @@ struct JsonReader<'f, 'a> {
 
 impl<'a> JsonReader<'_, 'a> {
     /// Reads the next value. `depth` is the number of lists and objects around the value. Returns 1
-    /// if the contract requires this field in its object, else 0.
+    /// if the contract requires this field in its object, else 0. `None` if the text is invalid, or
+    /// must be read into a JSON tree.
     #[inline(always)]
     fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
         match self.cursor.peek_token()? {
@@ -67,9 +68,9 @@ impl<'a> JsonReader<'_, 'a> {
                 let start = self.cursor.offset;
                 let mut value = self.read_scalar()?;
                 if let Value::Float(float) = value
-                    && let Some(places) = self.fill.plan.exact_places(node)
+                    && let Some(paths) = self.fill.plan.decimal_paths(node)
                 {
-                    value = self.cursor.exact_number(start, float, places);
+                    value = self.cursor.exact_number(start, float, paths);
                 }
                 Some(self.fill.put_value(node, value))
             }
@@ -78,12 +79,12 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the list or object at the cursor. `depth` is the number of lists and objects around
     /// it. If a slot reads the list or object, it is built as one value. Returns 1 if the contract
-    /// requires this field, else 0.
+    /// requires this field, else 0; `None` if the text is invalid.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
-            let places = self.fill.plan.exact_places(node);
-            let value = self.build_value(depth, places)?;
+            let paths = self.fill.plan.decimal_paths(node);
+            let value = self.build_value(depth, paths)?;
             return Some(self.fill.put_built(node, value));
         }
         if kind == Kind::Dict {
@@ -94,7 +95,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(self.fill.put_unread(node, kind))
     }
 
-    /// Reads the object at the cursor, whose path is `node`.
+    /// Reads the object at the cursor, whose path is `node`. `None` if the text is invalid, or must
+    /// be read into a JSON tree.
     fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
         if !self.enter_nonempty(b'}', depth)? {
             self.fill.end_object(node, 0);
@@ -125,8 +127,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Reads the key at the cursor with its colon, and looks up its path in the object `node`.
-    /// Stores this path at index `turn` of the key order, as a prediction for the next message.
+    /// Reads the key at the cursor with its colon, and returns its path in the object `node`;
+    /// `None` if there is no valid key. Stores this path at index `turn` of the key order, as a
+    /// prediction for the next message.
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_quoted()?;
@@ -150,7 +153,7 @@ impl<'a> JsonReader<'_, 'a> {
         Some(key)
     }
 
-    /// Reads a number or a word such as `true`.
+    /// Reads a number or a word such as `true`; `None` if there is no valid one.
     #[inline]
     fn read_scalar(&mut self) -> Option<Value<'a>> {
         let (word, value) = match self.cursor.peek_byte()? {
@@ -163,9 +166,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(value)
     }
 
-    /// Reads the next value completely, with all its fields or elements, even those that no rule
-    /// reads. At the given places, numbers keep all their digits and are not rounded to floats.
-    fn build_value(&mut self, depth: usize, places: Option<&ExactPlaces>) -> Option<Value<'a>> {
+    /// Reads the next value completely, even fields or elements that no rule reads; `None` if it is
+    /// invalid. At the given paths, numbers keep all their digits and are not rounded to floats.
+    fn build_value(&mut self, depth: usize, paths: Option<&DecimalPaths>) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.peek_token()? {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
@@ -174,8 +177,8 @@ impl<'a> JsonReader<'_, 'a> {
                 if self.enter_nonempty(b'}', depth)? {
                     loop {
                         let key = self.read_quoted()?;
-                        let places = places.and_then(|places| places.field(key));
-                        entries.push((key, self.build_value(depth + 1, places)?));
+                        let paths = paths.and_then(|paths| paths.field(key));
+                        entries.push((key, self.build_value(depth + 1, paths)?));
                         if !self.continues(b'}')? {
                             break;
                         }
@@ -186,28 +189,26 @@ impl<'a> JsonReader<'_, 'a> {
                 (!has_duplicate).then(|| Value::Entries(bump.alloc_slice_copy(&entries)))
             }
             b'[' => {
-                let places = places.and_then(ExactPlaces::elements);
+                let paths = paths.and_then(DecimalPaths::elements);
                 let mut items = SmallVec::<[Value<'_>; 8]>::new();
                 self.read_elements(depth, |reader| {
-                    items.push(reader.build_value(depth + 1, places)?);
+                    items.push(reader.build_value(depth + 1, paths)?);
                     Some(())
                 })?;
                 Some(Value::List(bump.alloc_slice_copy(&items)))
             }
             _ => {
                 let start = self.cursor.offset;
-                match (self.read_scalar()?, places) {
-                    (Value::Float(float), Some(places)) => {
-                        Some(self.cursor.exact_number(start, float, places))
-                    }
+                match (self.read_scalar()?, paths) {
+                    (Value::Float(float), Some(paths)) => Some(self.cursor.exact_number(start, float, paths)),
                     (value, _) => Some(value),
                 }
             }
         }
     }
 
-    /// Reads the list at the cursor. Calls `each` for every element, and `each` must read the
-    /// element.
+    /// Reads the list at the cursor; `None` if it is invalid. Calls `each` for every element, and
+    /// `each` must read the element.
     #[inline]
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.enter_nonempty(b']', depth)? {
@@ -219,9 +220,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Enters the list or object at the cursor. `depth` is the number of lists and objects around
-    /// it. Returns false if the list or object is empty; in this case the cursor is after its
-    /// closing bracket.
+    /// Enters the list or object at the cursor; `None` if `depth`, the number of lists and objects
+    /// around it, is at the limit. Returns false if the list or object is empty. The cursor is then
+    /// after its closing bracket.
     #[inline(always)]
     fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {
@@ -234,7 +235,7 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Skips the comma after an element, or the closing bracket `close`. Returns true after a
-    /// comma, false after the bracket.
+    /// comma, false after the bracket, `None` at anything else.
     #[inline(always)]
     fn continues(&mut self, close: u8) -> Option<bool> {
         let next = self.cursor.peek_token()?;

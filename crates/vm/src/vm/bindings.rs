@@ -14,19 +14,20 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Slot};
 use serde_json::Value as Json;
 
-/// Slots whose values are looked up in a message or in bindings when they are first used.
+/// Slots (fields that rules read) whose values are looked up in a message or in bindings when they
+/// are first used. A binding is a name whose value changes during a decision.
 pub struct BindingSlots<'a> {
     slots: &'a [Slot],
     message: &'a Json,
     buffers: &'a mut BindingBuffers,
-    /// The current values of the bindings.
+    /// The current values of the bindings, such as the current element of a list.
     roots: Vec<Value<'a>>,
     /// The values of the slots that were read so far.
     values: Vec<Value<'a>>,
     /// The version that marks slots read from the message itself, not from a binding.
     message_version: u64,
-    /// The current epoch of the scratch memory. When the epochs overflow and restart, the stamps in
-    /// `json` must be cleared.
+    /// The current epoch: a number with which cached values are stamped. When the numbers overflow
+    /// and restart, the stamps in `json` must be cleared.
     epoch: &'a mut u32,
     json: &'a mut JsonBuffers,
 }
@@ -131,7 +132,8 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
         Vm::new(code, hosts, memory.memo, memory.vm, message)
     }
 
-    /// Sets the value of a binding, and returns the new epoch of the VM.
+    /// Sets the value of a binding. Returns the new epoch of the VM: the number that marks memoized
+    /// results as valid.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) -> u32 {
         let message = &mut self.message;
         message.bind(binding, value);
@@ -147,7 +149,7 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
         self.memo.epoch
     }
 
-    /// Returns the current values of the bindings.
+    /// Returns the current values of the bindings, the names whose values change during a decision.
     pub fn roots(&self) -> &[Value<'a>] {
         self.message.roots()
     }

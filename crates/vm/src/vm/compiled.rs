@@ -48,7 +48,8 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
     }
 
     /// Returns `text` in the normalized form that `pred` needs. Caches the form for the decision
-    /// `epoch`. Does not create a VM. `None` only if an earlier attempt to create the VM panicked.
+    /// with the number `epoch`. Does not create a VM. `None` only if an earlier attempt to create
+    /// the VM panicked.
     pub fn prepared_text<'t>(
         &'t mut self,
         code: &Bytecode,

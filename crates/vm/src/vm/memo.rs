@@ -11,15 +11,15 @@ use std::cell::Cell;
 const ANSWER_MASK: u32 = 3;
 
 /// Memo cells of a decision: results of predicates, followed by results of shared conditions,
-/// followed by flags for tables that selected nothing. A cell is valid if it contains the
-/// decision's epoch.
+/// followed by flags for tables that selected nothing. A cell is valid if it contains the epoch
+/// (the decision's number).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Memo<'a> {
     /// The memo cells. This field comes first, because compiled code reads it at a fixed offset.
     pub cells: &'a [Cell<u32>],
-    /// The decision's epoch, a multiple of four. The two lowest bits of a cell hold the memoized
-    /// result.
+    /// The number of the decision, a multiple of four. The two lowest bits of a cell hold the
+    /// memoized result.
     pub epoch: u32,
 }
 

@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 /// A source of the values of slots (the fields that rules read).
 pub trait Message<'a> {
-    /// Returns the value of a slot. The result is missing if the message has no such field, or if
-    /// the slot does not accept the field's kind of value.
+    /// Returns the value of a slot, which is read at its first use. The result is missing if the
+    /// message has no such field, or if the slot does not accept the field's kind of value.
     fn slot_value(&mut self, slot: usize) -> &Value<'a>;
 
     /// Reads all slots, whose ids are less than `slots`. Appends the ids of slots that have a value
@@ -163,8 +163,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Returns an object that several slots share; `None` if the message lacks it. The recursion is
-    /// bounded, because lowering limits the nesting depth of shared objects.
+    /// Looks up an object that several slots share; `None` if the message lacks it. The recursion
+    /// is bounded, because lowering limits the nesting depth of shared objects.
     fn shared_object(&mut self, node: u32) -> Option<&'a Json> {
         if node == NO_ENTRY {
             return Some(self.message);

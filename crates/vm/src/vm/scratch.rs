@@ -53,7 +53,8 @@ pub(super) struct CachedValue {
 /// For each slot, a cell for its value. The cell is empty until the slot is read.
 pub type ValueCells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
-/// The memory of a [`super::JsonMessage`] that is kept between decisions.
+/// The memory of a [`super::JsonMessage`] (a message whose fields are looked up on demand) that is
+/// kept between decisions.
 #[derive(Debug, Default)]
 pub(super) struct JsonBuffers {
     pub slots: Vec<EpochStamp>,
@@ -62,7 +63,8 @@ pub(super) struct JsonBuffers {
     pub objects: Vec<Option<&'static Json>>,
 }
 
-/// The memory of [`super::BindingSlots`] that is kept between decisions.
+/// The memory of [`super::BindingSlots`] (slots that are read from bindings) that is kept between
+/// decisions.
 #[derive(Debug, Default)]
 pub(super) struct BindingBuffers {
     /// For each slot, the index of its value, and the version of the message or binding from which
@@ -76,7 +78,7 @@ pub(super) struct BindingBuffers {
     pub roots: Vec<Value<'static>>,
 }
 
-/// Index of a value or object that was read from a message, with the epoch of the decision that
+/// Index of a value or object that was read from a message, with the number of the decision that
 /// read it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EpochStamp {
@@ -130,8 +132,8 @@ impl Scratch {
         result
     }
 
-    /// Clears all stamps and returns the first epoch. Needed when the epoch counter overflows,
-    /// after a billion decisions.
+    /// Clears the stamps of all cached values and returns the first epoch (decision number). Needed
+    /// when the numbers overflow, after a billion decisions.
     #[cold]
     pub(super) fn clear_all_stamps(&mut self) -> u32 {
         self.json.clear_stamps();
@@ -139,13 +141,13 @@ impl Scratch {
         clear_vm_stamps(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(lookup))
     }
 
-    /// Sets the last epoch, so that tests can make the epoch counter overflow.
+    /// Sets the number of the last decision, so that tests can make the numbers overflow.
     #[doc(hidden)]
     pub fn set_epoch(&mut self, epoch: u32) {
         self.epoch = epoch & !3;
     }
 
-    /// Returns the epoch of the last decision.
+    /// Returns the epoch: the number of the last decision.
     #[doc(hidden)]
     pub fn epoch(&self) -> u32 {
         self.epoch

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use std::cell::Cell;
 
 /// Everything that one decision uses: the code, the host functions, and the memory of a [`Scratch`]
-/// under a new epoch.
+/// with a new decision number.
 pub struct DecisionMemory<'a> {
     pub code: &'a Bytecode,
     pub hosts: &'a [Host],
@@ -78,7 +78,7 @@ impl Scratch {
         BindingSlots::new(slots, message, bindings, &mut self.bindings, &mut self.epoch, &mut self.json)
     }
 
-    /// Begins the next epoch, whose number is a multiple of four. Also makes room for `memo_len`
+    /// Begins the next epoch (decision number, a multiple of four). Also makes room for `memo_len`
     /// memo cells.
     #[inline(always)]
     fn next_epoch(&mut self, memo_len: usize) {

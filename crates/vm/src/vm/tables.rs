@@ -40,16 +40,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.lookup.filter(|lookup| self.always_index || lookup.is_faster_for(table))
     }
 
-    /// Returns the choice by the table `entry`: the first route whose condition is true, or else
-    /// the default. Follows jumps to other tables.
+    /// Decides by the table `entry`: returns the first route whose condition is true, or else the
+    /// default. Follows jumps to other tables.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let result = self.search_from(self.start_position(entry));
         table_search::resolve_choice(self, result)
     }
 
-    /// Returns the first matching route of a table within a range of ranks (positions in the
-    /// table). Removed routes are skipped.
+    /// Searches a table within a range of ranks (positions in the table) for the first matching
+    /// route; `None` if none matches. Removed routes are skipped.
     pub fn first_hit(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
         match self.lookup_in(table) {
             Some(lookup) => lookup.first_hit(self, table, ranks),
@@ -57,8 +57,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Returns every route of the table whose condition is true, in the order in which routes are
-    /// tried.
+    /// Evaluates a table; returns every route whose condition is true, in the order in which routes
+    /// are tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         self.all_hits(entry).into_iter().map(|hit| hit.route).collect()
     }
@@ -73,8 +73,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (0..routes as u32).filter_map(|rank| self.verify_route(entry, rank)).collect()
     }
 
-    /// Evaluates the condition of the route at a position of a table. If the condition is true,
-    /// returns the route and the table to which its `goto` jumps, if it has one.
+    /// Evaluates the condition of the route at a position of a table. If it is true, returns the
+    /// route and the table to which its `goto` jumps, if it has one; otherwise `None`.
     #[inline(always)]
     pub fn eval_route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
@@ -82,7 +82,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Evaluates the routes whose code is between `start` and `end`, and returns the first one that
-    /// matches.
+    /// matches; `None` if none matches.
     fn eval_routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
         match self.run_blocks::<true>(start, end) {
             SearchResult::Choose(route) => Some((route, None)),

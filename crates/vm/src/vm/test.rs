@@ -54,7 +54,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let (chunk, pools) = (self.chunk, self.pools);
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
         // If the search might exceed a limit, the operator's own function evaluates the predicate.
-        if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
+        if matches!(left, Value::Str(text) if text.len() as u64 > matcher.max_text_bytes)
             || self.arena.is_repeated() && !self.is_repeated_search_within_limits(pred, id, *left)
         {
             return self.test_generic(number, pred, *left);

@@ -1,4 +1,4 @@
-//! Operands, and the dispatch loop of value blocks.
+//! Values of operands, and the dispatch loop of the code blocks that compute values.
 
 use super::scratch::CachedValue;
 use super::{Message, Vm};
@@ -40,13 +40,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(level as usize).copied().unwrap_or(Value::Missing)
     }
 
-    /// Returns the value of a value block. Does not run the block if its value is cached and still
-    /// valid.
+    /// Returns the value that a code block computes. Does not run the block if its value is cached
+    /// and still valid.
     pub fn eval_block(&mut self, id: BlockId) -> Value<'a> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
         };
-        let Some(CacheCell { cell, varies }) = block.kept else { return self.eval_block_uncached(block) };
+        let Some(CacheCell { cell, varies }) = block.cache_cell else {
+            return self.eval_block_uncached(block);
+        };
         let (cell, at) = (cell as usize, self.chunk.levels as usize + cell as usize);
         let current_stamp =
             CachedValue { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };
@@ -76,7 +78,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
     }
 
-    /// Runs a value block: the dispatch loop.
+    /// Runs a code block that computes a value: the dispatch loop.
     fn run_value_block(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;
@@ -174,8 +176,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
-    /// Returns the number of elements for which a loop's condition is true; missing if the operand
-    /// is no list.
+    /// Counts the elements for which a loop's condition is true; missing if the operand is no list.
     fn eval_count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
@@ -186,8 +187,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, count_true).map_or(Value::Missing, Value::Int)
     }
 
-    /// Returns the truth value of `any` or `all` over a list. Missing if the truth value is
-    /// unknown, or if the operand is no list.
+    /// Evaluates `any` or `all` over a list to a bool. Missing if the truth value is unknown, or if
+    /// the operand is no list.
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);

@@ -9,7 +9,7 @@ use petgraph::visit::{Bfs, Dfs, EdgeFiltered};
 use std::collections::{HashMap, HashSet};
 use std::iter::successors;
 
-/// Whether an edge of the graph is a loop-back.
+/// Whether an edge of the graph is a loop-back, an edge to an earlier node that no join waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EdgeKind {
     Forward,
@@ -17,8 +17,8 @@ pub(super) enum EdgeKind {
 }
 
 pub(super) struct Graph<'s> {
-    pub(super) steps: &'s [Vertex],
-    numbers: &'s HashMap<NodeId, usize>,
+    pub(super) vertices: &'s [Vertex],
+    index_by_id: &'s HashMap<NodeId, usize>,
     pub(super) start: usize,
     edges: DiGraph<(), EdgeKind>,
     /// The predecessor of each reachable node on a shortest path from the start.
@@ -26,17 +26,17 @@ pub(super) struct Graph<'s> {
 }
 
 impl<'s> Graph<'s> {
-    pub(super) fn new(steps: &'s [Vertex], numbers: &'s HashMap<NodeId, usize>, start: usize) -> Self {
-        let mut edges = DiGraph::with_capacity(steps.len(), steps.len());
-        for _ in steps {
+    pub(super) fn new(vertices: &'s [Vertex], index_by_id: &'s HashMap<NodeId, usize>, start: usize) -> Self {
+        let mut edges = DiGraph::with_capacity(vertices.len(), vertices.len());
+        for _ in vertices {
             edges.add_node(());
         }
-        let mut graph = Graph { steps, numbers, start, edges, predecessors: HashMap::new() };
-        for (source, step) in steps.iter().enumerate() {
+        let mut graph = Graph { vertices, index_by_id, start, edges, predecessors: HashMap::new() };
+        for (source, vertex) in vertices.iter().enumerate() {
             // The traversals of petgraph visit the last added edge first, but paths should be tried
             // in the listed order.
             for target in graph.successors(source).into_iter().rev() {
-                let edge = if step.loop_backs.contains(&steps[target].id) {
+                let edge = if vertex.loop_backs.contains(&vertices[target].id) {
                     EdgeKind::LoopBack
                 } else {
                     EdgeKind::Forward
@@ -54,27 +54,27 @@ impl<'s> Graph<'s> {
     }
 
     pub(super) fn id(&self, number: usize) -> NodeId {
-        self.steps[number].id.clone()
+        self.vertices[number].id.clone()
     }
 
     pub(super) fn number(&self, id: &NodeId) -> Option<usize> {
-        self.numbers.get(id).copied()
+        self.index_by_id.get(id).copied()
     }
 
     /// Returns the possible results of the node's router. `None` without a router, and for a
     /// parallel node, whose router is never called.
     pub(super) fn routes(&self, number: usize) -> Option<&'s [Route]> {
-        let step = &self.steps[number];
-        step.routes.as_deref().filter(|_| !step.parallel)
+        let vertex = &self.vertices[number];
+        vertex.routes.as_deref().filter(|_| !vertex.parallel)
     }
 
     pub(super) fn route_targets(&self, number: usize, route: &Route) -> Vec<usize> {
-        route.possible(&self.steps[number].next).iter().filter_map(|id| self.number(id)).collect()
+        route.possible(&self.vertices[number].next).iter().filter_map(|id| self.number(id)).collect()
     }
 
     pub(super) fn successors(&self, number: usize) -> Vec<usize> {
         match self.routes(number) {
-            None => self.steps[number].next.iter().filter_map(|id| self.number(id)).collect(),
+            None => self.vertices[number].next.iter().filter_map(|id| self.number(id)).collect(),
             Some(routes) => routes.iter().flat_map(|route| self.route_targets(number, route)).collect(),
         }
     }
@@ -84,14 +84,14 @@ impl<'s> Graph<'s> {
     }
 
     pub(super) fn unreachable_nodes(&self) -> impl Iterator<Item = usize> {
-        (0..self.steps.len()).filter(|number| !self.is_reachable(*number))
+        (0..self.vertices.len()).filter(|number| !self.is_reachable(*number))
     }
 
     /// True if the targets of a reachable router are read from the output, and so are known only at
     /// run time.
     pub(super) fn has_open_routes(&self) -> bool {
         let is_open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
-        let mut reachable = (0..self.steps.len()).filter(|number| self.is_reachable(*number));
+        let mut reachable = (0..self.vertices.len()).filter(|number| self.is_reachable(*number));
         reachable.any(|number| self.routes(number).is_some_and(|routes| routes.iter().any(is_open)))
     }
 
@@ -111,14 +111,14 @@ impl<'s> Graph<'s> {
     /// Finds groups of nodes that wait for each other (strongly connected components), and returns
     /// one cycle for each group. The first node of a cycle is repeated at its end.
     pub(super) fn cycles(&self) -> Vec<Vec<NodeId>> {
-        let mut waiting_graph = DiGraph::<(), ()>::with_capacity(self.steps.len(), self.steps.len());
-        for _ in self.steps {
+        let mut waiting_graph = DiGraph::<(), ()>::with_capacity(self.vertices.len(), self.vertices.len());
+        for _ in self.vertices {
             waiting_graph.add_node(());
         }
-        for (source, step) in self.steps.iter().enumerate() {
-            let listed_targets = step.next.iter().filter_map(|id| self.number(id));
+        for (source, vertex) in self.vertices.iter().enumerate() {
+            let listed_targets = vertex.next.iter().filter_map(|id| self.number(id));
             for target in listed_targets.chain(self.successors(source)) {
-                if !step.loop_backs.contains(&self.steps[target].id) {
+                if !vertex.loop_backs.contains(&self.vertices[target].id) {
                     waiting_graph.update_edge(NodeIndex::new(source), NodeIndex::new(target), ());
                 }
             }
@@ -143,8 +143,8 @@ impl<'s> Graph<'s> {
         cycles.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
     }
 
-    /// Returns the nodes that are reachable from the sources without a loop-back. The sources are
-    /// included.
+    /// Returns the nodes that are reachable from the sources without a loop-back (an edge to an
+    /// earlier node). The sources are included.
     pub(super) fn reachable_by_forward_edges(&self, sources: &[usize]) -> HashSet<usize> {
         let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == EdgeKind::Forward);
         let mut reachable = HashSet::new();
@@ -163,13 +163,15 @@ impl<'s> Graph<'s> {
     /// from such nodes are included. Every other node runs at most once.
     pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
         let mut repeatable = Vec::new();
-        for (source, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reachable(*number)) {
-            repeatable.extend(step.loop_backs.iter().filter_map(|id| self.number(id)));
-            let is_unlisted = |target: &usize| !step.next.contains(&self.steps[*target].id);
+        for (source, vertex) in
+            self.vertices.iter().enumerate().filter(|(number, _)| self.is_reachable(*number))
+        {
+            repeatable.extend(vertex.loop_backs.iter().filter_map(|id| self.number(id)));
+            let is_unlisted = |target: &usize| !vertex.next.contains(&self.vertices[*target].id);
             repeatable.extend(self.successors(source).into_iter().filter(is_unlisted));
             let target_lists: Vec<Vec<usize>> = match self.routes(source) {
                 Some(routes) => routes.iter().map(|route| self.route_targets(source, route)).collect(),
-                None if step.parallel => vec![self.successors(source)],
+                None if vertex.parallel => vec![self.successors(source)],
                 None => Vec::new(),
             };
             for mut targets in target_lists {
@@ -177,8 +179,8 @@ impl<'s> Graph<'s> {
                 repeatable.extend(targets.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
             }
             // A parallel node runs its child even if the child also waits for other inputs.
-            for child in self.successors(source).into_iter().filter(|_| step.parallel) {
-                if self.steps[child].incoming.len() > 1 {
+            for child in self.successors(source).into_iter().filter(|_| vertex.parallel) {
+                if self.vertices[child].incoming.len() > 1 {
                     repeatable.extend(self.successors(child));
                 }
             }

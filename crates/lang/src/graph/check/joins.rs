@@ -14,17 +14,17 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     let run_by_parallel = children_of_parallels(graph);
     let repeatable = graph.repeatable_nodes();
     let dominators = graph.dominators();
-    let has_router = (0..graph.steps.len()).any(|number| graph.routes(number).is_some());
-    for (join, step) in graph.steps.iter().enumerate() {
-        if step.incoming.len() < 2 || !graph.is_reachable(join) || join == graph.start {
+    let has_router = (0..graph.vertices.len()).any(|number| graph.routes(number).is_some());
+    for (join, vertex) in graph.vertices.iter().enumerate() {
+        if vertex.incoming.len() < 2 || !graph.is_reachable(join) || join == graph.start {
             continue;
         }
-        let id = &step.id;
+        let id = &vertex.id;
         // A target that is read from an output may be any node. If a node delivers more than once,
         // the second delivery may replace another node's missing one. In both cases the finding is
         // only a warning.
         let may_repeat = |number: &usize| repeatable.contains(number);
-        let source_numbers = || step.incoming.iter().filter_map(|source| graph.number(source));
+        let source_numbers = || vertex.incoming.iter().filter_map(|source| graph.number(source));
         let is_uncertain =
             has_open_routes || may_repeat(&join) || source_numbers().any(|source| may_repeat(&source));
         let severity = if is_uncertain { Severity::Warning } else { Severity::Error };
@@ -36,7 +36,7 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         {
             let parallel = graph.id(*parallel);
             let others: Vec<NodeId> =
-                step.incoming.iter().filter(|source| **source != parallel).cloned().collect();
+                vertex.incoming.iter().filter(|source| **source != parallel).cloned().collect();
             if !others.is_empty() {
                 let others = join_names(&dedup_nodes(&others));
                 let message = message!(
@@ -103,7 +103,7 @@ fn some_route_feeds(graph: &Graph<'_>, router_node: usize, sources: &[usize], jo
 }
 
 fn children_of_parallels(graph: &Graph<'_>) -> Vec<(usize, usize)> {
-    let parallels = (0..graph.steps.len()).filter(|number| graph.steps[*number].parallel);
+    let parallels = (0..graph.vertices.len()).filter(|number| graph.vertices[*number].parallel);
     let reachable = parallels.filter(|number| graph.is_reachable(*number));
     reachable
         .flat_map(|number| graph.successors(number).into_iter().map(move |child| (number, child)))

@@ -122,7 +122,7 @@ fn push_operand_tasks(
     }));
 }
 
-/// Returns the specialized instruction for a predicate on a slot; `None` if there is none.
+/// Returns the specialized instruction for a predicate on a message field; `None` if there is none.
 fn slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;

@@ -13,8 +13,8 @@ use rulec_sema::normal::{ExprId, NConst, NExpr, Part, TestKind};
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// Adds a placeholder to the chunk for every predicate. A predicate thus has the same index
-    /// there as in the normal form.
+    /// Adds a placeholder to the chunk for every predicate, so that a predicate has the same index
+    /// in the chunk and in the normal form.
     pub(super) fn reserve_preds(&mut self) {
         self.chunk.preds = self.normal.preds.iter().map(|pred| placeholder_pred(pred.ask)).collect();
     }
@@ -44,7 +44,8 @@ impl Lowering<'_> {
     }
 
     /// Returns the index in `Chunk::texts` of the normalized text that the predicate tests;
-    /// `NO_ENTRY` if the predicate needs no normalized text.
+    /// `NO_ENTRY` if the predicate needs no normalized text. Adds the text to the chunk if it is
+    /// new.
     fn normalized_text_index(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let needs_no_text = match pred.check {
@@ -133,7 +134,8 @@ impl Lowering<'_> {
     }
 
     /// Returns the check of a text predicate, and the operand that it tests. The check is
-    /// `PredCheck::Generic` if the keywords are not constant, or the quantity is `none`.
+    /// `PredCheck::Generic` if the keywords are not constant, or the operator's quantity is `none`
+    /// (as opposed to `any` or `all`).
     fn text_check(
         &mut self,
         op: Op,

@@ -12,15 +12,16 @@ use rulec_sema::hir::{Program, Slot};
 /// begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
-/// Use of a message object. The object contains slots, directly or in nested objects.
+/// Counts how many slots (fields that rules read) an object of the message contains, directly or in
+/// nested objects.
 struct ObjectUse {
-    /// Number of slots in the object.
+    /// Number of slots (fields that rules read) in the object.
     users: u32,
     /// Index of the object in the chunk; `NO_ENTRY` until the object is added to the chunk.
     chunk_index: u32,
 }
 
-/// Adds the slots of a program to the chunk, and the objects whose lookup several slots share.
+/// Adds the slots (fields that rules read) to the chunk, and the objects whose lookup slots share.
 pub(super) fn lower_slots(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
     let mut objects: Vec<ObjectUse> = Vec::with_capacity(2 * program.slots.len());
     // Finds an object by its enclosing object and its key in that object.

@@ -10,27 +10,28 @@ use rulec_sema::normal::{ExprId, NCond, NConst, NExpr, NPred, Normal, Part, Quan
 /// Facts about one part: a condition, predicate or value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UseInfo {
-    /// Number of parts, routes and arguments that use the part; 0 if the part is not needed.
+    /// Number of users: the conditions, values, routes and arguments that use the part; 0 if the
+    /// part is not needed.
     pub uses: u32,
-    /// Number of code locations that evaluate the part. At least 2 for a part inside a loop,
+    /// Number of code locations that evaluate the condition or value. At least 2 inside a loop,
     /// because the loop repeats the evaluation.
     pub evaluations: u32,
-    /// Cost class of evaluating the part: the maximum of the classes of the part itself and its
-    /// children.
+    /// Cost class of an evaluation: the maximum of the classes of the part itself and its children.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the part reads. Includes reads in the author's source
-    /// that simplification removed.
+    /// Enclosing loops whose current elements the condition or value reads. Includes reads in the
+    /// author's source that simplification removed.
     pub loop_reads: QuantifierLevels,
-    /// Approximate number of instructions that the code of each user needs for the part.
+    /// Approximate number of instructions that each user's code needs to evaluate this condition or
+    /// value.
     pub size: u32,
-    /// Nesting depth of those operands of the part that have no block of their own.
+    /// Nesting depth of those operands that are compiled inline, without a code block of their own.
     pub height: u32,
-    /// Whether the part is or contains a condition that is used as a bool value.
+    /// Whether this is or contains a condition that is used as a bool value.
     pub has_condition_value: bool,
 }
 
 impl UseInfo {
-    /// Facts about a part that no route or argument needs.
+    /// Facts about a condition or value that no route or argument needs.
     const UNUSED: UseInfo = UseInfo {
         uses: 0,
         evaluations: 0,
@@ -41,8 +42,8 @@ impl UseInfo {
         has_condition_value: false,
     };
 
-    /// Returns true if the part reads no loop element, so that its value is the same throughout a
-    /// decision.
+    /// Returns true if the condition or value reads no loop element, so that its value is the same
+    /// throughout a decision.
     pub fn is_loop_invariant(&self) -> bool {
         self.loop_reads.is_empty()
     }
@@ -55,9 +56,10 @@ const MAX_INLINE_DEPTH: u32 = 32;
 /// several users.
 const MIN_SHARED_BLOCK_SIZE: u32 = 4;
 
-/// Result of the use analysis: the facts about every part.
+/// Result of the use analysis: the facts about every part (condition, predicate or value).
 pub(super) struct UseAnalysis {
-    /// The parts that routes and arguments need; operands come before their users.
+    /// The parts (conditions, predicates and values) that routes and arguments need; operands come
+    /// before their users.
     pub order: Vec<Part>,
     infos: Vec<UseInfo>,
     has_block: Vec<bool>,
@@ -86,17 +88,20 @@ impl UseAnalysis {
         }
     }
 
-    /// Returns the facts about a part; [`UseInfo::UNUSED`] if no route or argument needs the part.
+    /// Returns the facts about a part (condition, predicate or value); [`UseInfo::UNUSED`] if no
+    /// route or argument needs the part.
     pub fn use_info(&self, part: Part) -> UseInfo {
         self.infos.get(self.part_index(part)).copied().unwrap_or(UseInfo::UNUSED)
     }
 
-    /// Returns true if a part is compiled as a block of its own, which all users of the part share.
+    /// Returns true if a condition or value is compiled as a block of its own, which all users
+    /// share.
     pub fn has_own_block(&self, part: Part) -> bool {
         self.has_block.get(self.part_index(part)).copied().unwrap_or(false)
     }
 
-    /// Sorts the parts so that operands come before their users, and counts the uses of each part.
+    /// Sorts the parts (conditions, predicates and values) so that operands come before their
+    /// users, and counts the uses of each part.
     fn sort_topologically(&mut self, normal: &Normal) -> Result<(), LowerError> {
         #[derive(Clone, Copy, PartialEq)]
         enum VisitState {
@@ -211,9 +216,8 @@ impl UseAnalysis {
         }
     }
 
-    /// Gives a part its own block with a cached value, so that a loop does not repeat the
-    /// evaluation. Does nothing for cheap parts, and for parts whose value depends on loop
-    /// elements.
+    /// Gives a condition or value its own block with a cached value, so that a loop does not repeat
+    /// the evaluation. Does nothing if it is cheap, or if it depends on loop elements.
     fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
@@ -295,7 +299,7 @@ fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     reads.unwrap_or_default()
 }
 
-/// Returns the cost of a part without its children.
+/// Returns the cost of evaluating a condition, predicate or value, without its operands.
 fn own_cost(normal: &Normal, part: Part) -> Cost {
     let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
         Some(NExpr::Const(NConst(constant))) => {
@@ -329,7 +333,7 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
     }
 }
 
-/// Visits every direct child of a part.
+/// Visits every direct operand of a condition, predicate or value.
 fn visit_children(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
     normal.for_each_child(part, visit).ok_or(LowerError::Malformed(match part {
         Part::Expr(_) => "unknown value",

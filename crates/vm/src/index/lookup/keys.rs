@@ -32,7 +32,7 @@ impl<'a> Lookup<'a> {
             .iter()
             .for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
         if let (Some((subjects, attributes)), Some(fields)) = (&table.by_slot, &self.index.fields) {
-            let mut present = self.buffers.present.take();
+            let mut present = self.buffers.present_slots.take();
             present.clear();
             verifier.read_present_slots(fields, &mut present);
             for slot in &present {
@@ -43,7 +43,7 @@ impl<'a> Lookup<'a> {
                 let attributes = attributes.list(*slot).iter();
                 attributes.for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
             }
-            self.buffers.present.replace(present);
+            self.buffers.present_slots.replace(present);
         }
         hits
     }
@@ -73,8 +73,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records that the message has a key, and appends the key to `hits` unless it was recorded
-    /// before.
+    /// Records that the message has a key (a fact by which routes are found), and appends the key
+    /// to `hits` unless it was recorded before.
     #[inline]
     fn record_key(&self, key: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.keys.get(key as usize)
@@ -84,8 +84,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans the text of a subject for literals, and appends the keys that the found literals
-    /// provide to `hits`.
+    /// Scans a subject (a text of the message) for literals, and appends the keys that the found
+    /// literals provide to `hits`.
     fn scan_subject<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else {
             return broken_invariant!("a subject to scan is in the index");
@@ -122,7 +122,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Calls `search` with each normalized form of a text, except later forms that equal the first
-    /// form. Returns the flags to store for the subject.
+    /// form. Returns the flags to store in the text's cell.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,
@@ -151,8 +151,8 @@ impl<'a> Lookup<'a> {
         flags
     }
 
-    /// Records the class of the attribute that reads this folded text. The text need not be folded
-    /// again for the attribute.
+    /// Records the equivalence class of the attribute whose value is this case-folded text. The
+    /// scan has folded the text anyway, so the attribute need not fold it again.
     #[inline(always)]
     fn record_class(&self, attribute: u32, folded: &[u8]) {
         if let Some(cell) = self.buffers.classes.get(attribute as usize)
@@ -162,7 +162,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches one normalized form of a subject's text for the literals of the subject.
+    /// Searches one normalized form of a message text for the literals of the subject.
     #[inline(never)]
     fn search_text(
         &self,
@@ -172,7 +172,9 @@ impl<'a> Lookup<'a> {
         hits: &mut Vec<u32>,
     ) {
         self.search_edges(subject, text, hits);
-        subject.scanner.scan(text, buffers, |literal, _| self.record_literal(subject.first + literal, hits));
+        subject
+            .scanner
+            .scan(text, buffers, |literal, _| self.record_literal(subject.first_literal + literal, hits));
     }
 
     /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
@@ -186,7 +188,7 @@ impl<'a> Lookup<'a> {
         hits: &mut Vec<u32>,
     ) {
         self.search_edges(subject, buffers.folded_text(length), hits);
-        let record = |literal, _| self.record_literal(subject.first + literal, hits);
+        let record = |literal, _| self.record_literal(subject.first_literal + literal, hits);
         subject.scanner.scan_folded(length, buffers, record);
     }
 
@@ -200,7 +202,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Records that a literal was found, and appends the keys that the literal provides to `hits`.
+    /// Records that a literal was found, and appends the keys (facts by which routes are found)
+    /// that it provides to `hits`.
     #[inline(always)]
     fn record_literal(&self, literal: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.literals.get(literal as usize)
@@ -240,8 +243,8 @@ impl<'a> Lookup<'a> {
         true
     }
 
-    /// Returns the equivalence class of an attribute's value, which is determined once per
-    /// decision.
+    /// Returns the equivalence class of an attribute's value. The class is determined once per
+    /// decision and then cached.
     #[inline]
     pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let cell = self.buffers.classes.get(number as usize);

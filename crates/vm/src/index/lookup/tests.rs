@@ -46,7 +46,8 @@ impl<'a> RouteVerifier<'a> for RecordingVerifier {
 /// are tried before any lookup.
 fn build_index(first: u32, routes: u32) -> Index {
     let residual: Vec<(u32, ValueRanges)> = (0..routes).map(|rank| (rank, ValueRanges::new())).collect();
-    let table = TableIndex { residual: Bitmap::new(&residual), first, ..TableIndex::default() };
+    let table =
+        TableIndex { residual: Bitmap::new(&residual), first_route_count: first, ..TableIndex::default() };
     Index {
         subjects: Vec::new(),
         attributes: Vec::new(),
@@ -56,7 +57,7 @@ fn build_index(first: u32, routes: u32) -> Index {
         literal_keys: PackedLists::default(),
         literal_count: 0,
         answers: Vec::new(),
-        numbers: Vec::new(),
+        deciding_ids: Vec::new(),
         texts: 0,
     }
 }

@@ -7,12 +7,12 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct GramLevel(u8);
 
-/// Number of base levels, at which a lookup can begin. The grams of these levels have three to
-/// eight bytes. Not tuned: a lookup reads eight bytes.
+/// Number of base levels, the length classes of grams at which a lookup can begin. These grams have
+/// three to eight bytes. Not tuned: a lookup reads eight bytes.
 pub const BASE_LEVELS: usize = 6;
 pub const THREE_BYTES: GramLevel = GramLevel(0);
-/// Number of the level whose grams have 32 bytes. The two levels before it have 12 and 16 bytes.
-/// From this level on, each level doubles the length.
+/// Number of the length class whose grams have 32 bytes. The two levels before it have 12 and 16
+/// bytes. From this level on, each level doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
 /// The last level, whose grams have 32 KB. The limit bounds the build time and is not tuned: a
 /// literal whose grams are crowded is hashed at each level.
@@ -53,7 +53,7 @@ impl GramLevel {
         GramLevel(number)
     }
 
-    /// Returns the number of the level; numbers below [`BASE_LEVELS`] are base levels.
+    /// Returns the number of this length class; numbers below [`BASE_LEVELS`] are base levels.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -85,8 +85,8 @@ impl GramLevel {
         Some(gram.chunks_exact(8).fold(mix_bits(salt), |sum, word| mix_bits(sum ^ load_eight_bytes(word, 0))))
     }
 
-    /// Returns the hash of this level's gram at the start of eight bytes. The level must be a base
-    /// level.
+    /// Returns the hash of the gram (a sequence of this level's length) at the start of eight
+    /// bytes. Precondition: the level is a base level.
     #[inline(always)]
     pub fn hash_eight_bytes(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;

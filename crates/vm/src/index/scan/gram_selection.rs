@@ -12,16 +12,17 @@ use std::ops::Range;
 /// Number of bytes at the end of a literal in which grams are considered. At the start, twice this
 /// number of bytes is considered.
 const EDGE_BYTES: usize = 32;
-/// Cost of a text position that passes the first stage only because of a new gram. The unit is the
-/// cost of a position that passes the filter. The first stage is cheaper, but its cost is paid for
-/// every text, and literals that are added later may reuse the same positions.
+/// Cost of a text position that passes the first stage (the probe table) only because of a new
+/// gram. The unit is the cost of a position that passes the second stage (the filter). The first
+/// stage is cheaper, but its cost is paid for every text, and literals that are added later may
+/// reuse the same positions.
 const NEW_PROBE_COST: f32 = 30.0;
 /// Number of the cheapest choices that are compared further, by the number of literals that already
 /// share their grams.
 const COMPARED_CHOICES: usize = 2;
 
-/// The grams chosen for a literal. The first gram is at `offset`; the others follow it byte by
-/// byte.
+/// The grams (byte sequences) by which a literal is found. The first begins at `offset`; the others
+/// begin one byte after each other.
 #[derive(Clone, Copy)]
 pub struct GramChoice {
     pub level: GramLevel,
@@ -30,7 +31,8 @@ pub struct GramChoice {
     cost: f32,
 }
 
-/// Returns the best grams of a literal; `None` if the literal is too short.
+/// Returns the best grams (byte sequences) for finding a literal; `None` if the literal is too
+/// short.
 pub fn choose_grams(
     literal: &[u8],
     step: usize,

@@ -19,8 +19,8 @@ const FILTER_BITS_PER_SLOT: usize = 16;
 /// The search for literals by their grams, in three stages: probes, filter and hash table.
 pub struct LongLiterals {
     pub probes: ProbeTable,
-    /// Filter with a set bit for each gram. The upper bits of the gram's hash are the index of its
-    /// bit.
+    /// Filter with a set bit for each gram (byte sequence of a literal). The upper bits of the
+    /// gram's hash are the index of its bit.
     pub filter: Box<[u64]>,
     pub filter_shift: u32,
     pub table: GramTable,
@@ -90,8 +90,8 @@ impl LongLiterals {
         next
     }
 
-    /// Filters the grams at the positions that passed the first stage. For the grams that pass the
-    /// filter, compares the text with their literals.
+    /// Filters the grams (byte sequences) at the positions that passed the first stage. For the
+    /// grams that pass, compares the text with the literals that contain the gram.
     #[inline(always)]
     fn find_literals(
         &self,
@@ -133,8 +133,8 @@ pub struct TextBlock<'t> {
     pub at: usize,
 }
 
-/// A possible gram at a position of a block. The high byte is the gram's level, the low byte is the
-/// position.
+/// A possible gram (byte sequence of a literal) at a position of a block. The high byte is the
+/// gram's length class, the low byte is the position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GramPosition(u16);
 

@@ -11,18 +11,18 @@ const UNROLLED_PROBES: usize = 8;
 /// Maximum distance in bytes between two probes.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
 const MAX_PROBE_STEP: usize = 4;
-/// Number of positions in a block; all positions of a block are processed together. Positions must
-/// fit into a byte, including the positions of probes beyond the block's end.
+/// Number of positions of a text that are processed together, as a block. Positions must fit into a
+/// byte, including the positions of probes beyond the block's end.
 pub const BLOCK_POSITIONS: usize = 256 - UNROLLED_PROBES * MAX_PROBE_STEP;
-/// Number of bytes that are read for a block. This includes probes beyond its end, and grams that
-/// begin there.
+/// Number of bytes that are read for a block of positions. This includes probes beyond its end, and
+/// grams (byte sequences) that begin there.
 pub const WINDOW_BYTES: usize = 256 + 32;
 
-/// Buffer for the positions of a block where a gram may begin.
+/// Buffer for the positions of a block at which a literal's gram (byte sequence) may begin.
 pub type ProbePositions = [Position; 256];
 
-/// A position of a block where a gram may begin. The high byte has a bit for each level of gram
-/// that is possible there. The low byte is the position.
+/// A position of a block where a gram (byte sequence) may begin. The high byte has a bit for each
+/// length class (level) of gram that is possible there. The low byte is the position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position(u16);
 
@@ -52,13 +52,15 @@ const SMALL_TABLE_SIZE: usize = 1 << 14;
 const MEDIUM_TABLE_SIZE: usize = 1 << 17;
 const LARGE_TABLE_SIZE: usize = 1 << 20;
 
-/// Number of table entries for a gram of three bytes: one for each value of the fourth byte.
-const THREE_BYTE_GRAM_ENTRIES: usize = 256;
+/// Number of table entries for a gram (byte sequence) of three bytes. The table is indexed by four
+/// bytes, so there is one entry for each value of the fourth byte.
+const ENTRIES_PER_THREE_BYTE_GRAM: usize = 256;
 
-/// The table that maps four bytes of a text to gram levels, and the distance between probes.
+/// The table that maps four bytes of a text to the length classes of grams (byte sequences) that
+/// may begin there. Also has the distance between probes.
 pub struct ProbeTable {
-    /// For each hash of four bytes, the levels of the grams that begin with such bytes, one bit per
-    /// level.
+    /// For each hash of four bytes, a bit set of the length classes (levels) of the grams that
+    /// begin with such bytes.
     levels: Box<[u8]>,
     step: usize,
 }
@@ -70,8 +72,9 @@ fn hash_slot(four: u32, size: usize) -> usize {
 }
 
 impl ProbeTable {
-    /// Returns the maximum distance between probes at which all literals of at least `shortest`
-    /// bytes are found. The grams of these literals must have at least three bytes.
+    /// Returns the maximum distance between probed positions of a text at which no literal of at
+    /// least `shortest` bytes is missed. With a distance of `n`, a literal needs `n` consecutive
+    /// grams (sequences of at least three bytes).
     pub fn step_for_length(shortest: usize) -> usize {
         match shortest {
             0..=3 => 1,
@@ -88,9 +91,9 @@ impl ProbeTable {
     }
 
     /// Creates an empty table for literals of the given lengths. Each literal gets `step`
-    /// consecutive grams.
+    /// consecutive grams (short byte sequences), where `step` is the distance between probes.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
-        let entry_count = |length: usize| if length < step + 3 { THREE_BYTE_GRAM_ENTRIES } else { 1 };
+        let entry_count = |length: usize| if length < step + 3 { ENTRIES_PER_THREE_BYTE_GRAM } else { 1 };
         let table_size = match step * lengths.map(entry_count).sum::<usize>() {
             0..=200 => TINY_TABLE_SIZE,
             201..=1_500 => SMALL_TABLE_SIZE,
@@ -100,7 +103,8 @@ impl ProbeTable {
         ProbeTable { levels: vec![0; table_size].into(), step }
     }
 
-    /// True if no gram that was added so far begins with these four bytes.
+    /// True if no gram (byte sequence of a literal) that was added so far begins with these four
+    /// bytes.
     pub fn is_new(&self, four: u32) -> bool {
         self.levels.get(hash_slot(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
@@ -109,7 +113,7 @@ impl ProbeTable {
     pub fn add_gram(&mut self, level: GramLevel, four: u32) {
         let is_three = level == THREE_BYTES;
         let (four, entries) =
-            if is_three { (four & 0xff_ffff, THREE_BYTE_GRAM_ENTRIES as u32) } else { (four, 1) };
+            if is_three { (four & 0xff_ffff, ENTRIES_PER_THREE_BYTE_GRAM as u32) } else { (four, 1) };
         for next in 0..entries {
             let slot = hash_slot(four | next << 24, self.levels.len());
             if let Some(levels) = self.levels.get_mut(slot) {

@@ -7,11 +7,11 @@ use rulec_base::broken_invariant;
 
 /// Record index that means "no record".
 const NO_RECORD: u32 = u32::MAX;
-/// Minimum number of literals of a crowded entry. A literal that is added to a crowded entry is
-/// stored under a longer gram instead, if the literal is long enough.
+/// Number of literals from which an entry (a gram) is crowded. A further literal of a crowded entry
+/// is stored under a longer gram instead, if the literal is long enough.
 const MIN_CROWDED_LITERALS: u32 = 4;
-/// Flag of a crowded entry: some literals that have its gram are stored under longer grams, at the
-/// next level.
+/// Flag of a crowded entry: some literals with this gram (byte sequence) are stored under longer
+/// grams, at the next level.
 const DEEPER_FLAG: u32 = 0x10;
 /// Mask of the bits in `HashSlot::state` that count the entry's literals, up to 15.
 const COUNT_MASK: u32 = 0x0f;
@@ -26,7 +26,7 @@ struct HashSlot {
 
 const EMPTY_SLOT: HashSlot = HashSlot { state: 0, record: NO_RECORD };
 
-/// The consecutive grams by which one literal is found.
+/// The consecutive grams (byte sequences) by which one literal is found.
 #[derive(Clone, Copy)]
 pub struct LiteralGrams {
     pub level: GramLevel,
@@ -44,7 +44,7 @@ pub struct GramEntry {
     pub counted_literals: u32,
 }
 
-/// Hash table from the grams of literals to the literals.
+/// Hash table from grams (byte sequences) to the literals that contain them.
 pub struct GramTable {
     /// Entries of the hash table. Their number is a power of two, and at least one in eight entries
     /// is empty.
@@ -69,8 +69,8 @@ impl GramTable {
         GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_records: 0 }
     }
 
-    /// Returns the number of records that were added to a gram with at least
-    /// [`GramTable::MAX_COUNTED_LITERALS`] other records.
+    /// Returns the number of records that were added to the entry of a gram (byte sequence) that
+    /// already had [`GramTable::MAX_COUNTED_LITERALS`] literals.
     pub fn crowded_count(&self) -> usize {
         self.crowded_records
     }
