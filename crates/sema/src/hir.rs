@@ -62,7 +62,7 @@ define_ids! {
     TableId;
     /// Index into [`Program::rules`]: a condition with an outcome.
     RuleId;
-    /// Id of the element variable of a quantifier, unique in the program.
+    /// Id of the variable of a quantifier, such as `x` in `any x in L`. Unique in the program.
     VarId;
     /// Index into [`Program::flows`]: a task that an assistant can do.
     FlowId;
@@ -73,8 +73,8 @@ define_ids! {
 /// A whole checked program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields that conditions, arguments and other values read. Each is a field of the message
-    /// or of a binding.
+    /// The fields that expressions read. Each is a field of the message or of a binding (a named
+    /// value in payload rules).
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
@@ -155,7 +155,7 @@ pub struct Slot {
     pub path: Vec<Arc<str>>,
     /// The accepted kinds; a value of another kind counts as missing.
     pub kinds: KindSet,
-    /// The only texts that the field may have; another text counts as missing.
+    /// The texts that the field may have, others count as missing; `None` allows every text.
     pub values: Option<Enumeration>,
     pub private: bool,
 }
@@ -166,12 +166,13 @@ impl Slot {
         if self.root.is_some() { Value::Missing } else { self.load_from(Value::from_json(message)) }
     }
 
-    /// Reads the field from `root`, the value of the field's binding.
+    /// Reads the field from `root`, the value of the binding (named value) that contains the field.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
         self.read(self.path.iter().fold(root, |value, key| value.field(key)))
     }
 
-    /// Reads a value of the field as the type of the field. A value of another type is missing.
+    /// Converts a value of the field to the accepted kinds. Returns [`Value::Missing`] if the value
+    /// has another kind.
     pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
         value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
@@ -224,7 +225,7 @@ pub struct Table {
     /// The enabled rules in evaluation order: priority descending, then source order.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
-    /// Whether the table is a choice whose outcome is shown to the user.
+    /// Whether the table is a `choice` marked `to_user`, whose outcome is shown to the user.
     pub to_user: bool,
     /// Span of the declared name; `None` for the table of routes outside any `table`.
     pub span: Option<Span>,
@@ -302,7 +303,7 @@ pub enum Outcome {
         destinations: Vec<Destination>,
         /// The expression that reads the ids of all next nodes from the message.
         next: ValueId,
-        /// Whether the edge to these nodes is a back edge (a loop in the workflow).
+        /// Whether the edge to these nodes is a back edge, that is, forms a loop in the workflow.
         loopback: bool,
     },
 }
@@ -405,8 +406,8 @@ pub struct Test {
     pub span: Span,
 }
 
-/// The parts of a decision's outcome that a test checks. A part that the test does not check is
-/// `None` or empty.
+/// The further expectations of a test about the outcome, such as the handler. An expectation that
+/// the test does not mention is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Then {
     /// The expected handler.
@@ -430,7 +431,7 @@ pub enum Expect {
     Default(TableId),
     /// The decision selects no rule and no default.
     Nothing,
-    /// The decision may have any outcome of the table; only [`Then`] restricts the outcome.
+    /// Any rule of the table may be chosen; only [`Then`] restricts the outcome.
     Any,
     /// An intent flow that the built-in classifier should select.
     Flow(FlowId),
@@ -438,8 +439,8 @@ pub enum Expect {
         kind: Arc<str>,
         /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
-        /// The expected violations, sorted. Each has a rule name and a field path; the path `None`
-        /// matches any path. An empty list accepts all violations.
+        /// The expected violations, sorted. Each has the id of a payload rule, and a field path or
+        /// `None` for any path. An empty list accepts all violations.
         breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }

@@ -80,7 +80,8 @@ pub enum NCond {
     },
 }
 
-/// How a quantifier of the normal form depends on the quantifiers around it.
+/// How a quantifier depends on the quantifiers that enclose it; used to estimate and limit its
+/// cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierNesting {
     /// The length of the longest chain of dependent quantifiers that contains this quantifier.

@@ -8,7 +8,7 @@ use rulec_base::span::{FileId, Span, Spanned};
 use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
 
-/// The statement that defines a name.
+/// A statement that defines a name for expressions.
 #[derive(Clone, Copy, Debug)]
 pub enum Definition<'a> {
     Let { value: &'a Expr },

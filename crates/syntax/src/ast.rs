@@ -28,7 +28,7 @@ pub struct Statement {
     /// The documentation of the statement: the text of the `##` lines before it, without the `##`,
     /// joined by line feeds.
     pub docs: String,
-    /// The `# rulec: allow CODE reason` comments before the statement.
+    /// The `# rulec: allow CODE reason` comments before the statement. Each suppresses a warning.
     pub allows: Vec<Allow>,
 }
 
@@ -59,7 +59,8 @@ pub enum StatementKind {
     Extern { name: Ident, params: Vec<Field>, result: TypeExpr },
     /// Syntax: `settings { case: insensitive, normalize: nfkc }`.
     Settings {
-        /// The settings as pairs of a name and a value. The value is an identifier or a literal.
+        /// The settings as pairs of a name and a value. A value is an identifier or a literal
+        /// expression.
         entries: Vec<(Ident, Expr)>,
     },
     /// Syntax: `type Order = { total: number }`.
@@ -96,9 +97,9 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// Returns the keyword of the statement and its name. Editing tools find a statement by this
-    /// pair. The name of an import is its path. The name is empty for statement kinds without a
-    /// name; a file or table contains at most one statement of each such kind.
+    /// Returns the keyword and the name of the statement, by which editing tools find it. The name
+    /// of an import is its path. Statements without a name have an empty one; a file or table
+    /// contains at most one of each such kind.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
@@ -185,7 +186,8 @@ pub enum Trigger {
         matching: Ident,
         patterns: Expr,
     },
-    /// A trigger by example sentences and keywords: `intent [ examples ] keywords [ … ]`.
+    /// A trigger by meaning: the intent classifier compares the message with example sentences and
+    /// keywords: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
@@ -291,7 +293,7 @@ pub struct Test {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// The expected outcome: `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`.
-    /// Empty if only a target or a score is expected.
+    /// Empty if the test expects only a target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element is a rule id and an optional path.

@@ -77,13 +77,13 @@ impl<'a> TracedEvaluator<'a, '_> {
                 return self.add_leaf(expr, listed);
             }
             Part::Let(id) => return self.add_leaves(self.program().let_body(id).part(), listed),
-            // Limits the number of values that one operand lists; conditions used as values are
-            // usually small.
+            // Conditions used as values are usually small. A large one stops here, so that an
+            // operand lists few values.
             Part::Cond(_) if listed.len() >= 20 => return,
             Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
             Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
         };
-        // For a quantifier, only the list is visited; the elements are shown separately.
+        // For a quantifier, only the list is visited, because its elements are shown separately.
         let parts = part.parts().into_iter().take(if has_body { 1 } else { usize::MAX });
         parts.for_each(|part| self.add_leaves(part, listed));
     }
@@ -333,8 +333,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains why `parent` has no value. The sentence is about the first operand in `parts` that
-    /// is missing or of a wrong kind. If all operands are correct, the sentence is about `parent`.
+    /// Explains why `parent` has no value. Looks for the first operand in `parts` that is missing
+    /// or not of the paired kinds, and explains this operand. If there is none, explains `parent`
+    /// itself.
     fn explain_missing_part(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,
@@ -353,7 +354,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains why a function whose arguments have the right kinds returned no value.
+    /// Explains why a function returned no value although its arguments have the right kinds.
+    /// `text` is the source text of the call.
     fn explain_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.eval_unrecorded(arg);
@@ -433,7 +435,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns the name of an expression in a sentence: the path of a field, otherwise the source
+    /// Returns how sentences name an expression: by the path of a field, otherwise by the source
     /// text.
     fn expr_name(&self, expr: &Expr) -> String {
         match &expr.kind {

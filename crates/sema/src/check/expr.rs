@@ -205,7 +205,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True if a condition may be unknown even if the message satisfies the `input` contract.
+    /// True if a condition may be unknown for some message that satisfies the `input` declaration.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
@@ -307,7 +307,8 @@ impl<'a> Checker<'a> {
         Var { id, name: name.into(), kinds }
     }
 
-    /// Narrows the type of the undeclared field that an expression reads to these kinds of value.
+    /// Narrows the type of the undeclared field that `expr` reads to `kinds`. Does nothing if
+    /// `expr` reads no such field.
     pub(super) fn narrow_field(&mut self, expr: &Expr, kinds: KindSet, reason: &NarrowingReason) {
         if !self.fields.is_narrowing_pass() {
             return;
@@ -315,8 +316,8 @@ impl<'a> Checker<'a> {
         match &expr.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.slot(*id).clone();
-                // The type of a read with `as` and of a payload field is declared, so other uses do
-                // not narrow it.
+                // A payload field and a read with `as` have a declared type, so other uses do not
+                // narrow this type.
                 if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
                     self.fields.narrow_kinds(&slot.path, kinds, expr.span, reason);
                 }
@@ -386,7 +387,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Replaces the condition after `unless` by its complement. The complement is true if the condition
+/// Changes the condition after `unless` in place to its complement, which is true if the condition
 /// is false or unknown.
 fn into_exception(cond: &mut Cond) {
     let placeholder = Cond { kind: CondKind::Const(false), span: cond.span };

@@ -37,7 +37,8 @@ pub(super) struct MessageFields {
     names: NameInterner,
     uses: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
-    /// The sequence number of the statement that is being checked.
+    /// The sequence number of the statement that is being checked. Uses of fields are stored with
+    /// this number.
     statement: u32,
     /// Undeclared names that were already compared with the names of definitions, to warn about a
     /// likely misspelling.
@@ -48,7 +49,7 @@ pub(super) struct MessageFields {
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
-    /// How the rules of an existing program use undeclared fields. Set only if a single new route
+    /// How the rules of an existing program use undeclared fields. `None` unless a single new route
     /// is checked against the existing program.
     pub(super) existing_uses: Option<Arc<FieldUses>>,
     /// How all rules use undeclared fields, with the number of routes for each use. `None` if the
@@ -124,7 +125,7 @@ pub(super) struct NarrowedUse<'f> {
     pub(super) path: &'f OwnedPath,
     /// The kinds of value that the field may have after all uses have narrowed the field.
     pub(super) kinds: KindSet,
-    /// The use that accepts more kinds.
+    /// The use that accepts more kinds of value than the field may finally have.
     pub(super) narrowed_use: &'f FieldUseSite,
     /// The other statement's use, which narrows the field. `None` if this use belongs to a rule of
     /// the existing program.
@@ -145,9 +146,10 @@ impl InferredType {
         self.kinds = remaining_kinds;
     }
 
-    /// Returns the first use in `overloaded` that another statement narrows to kinds which are
-    /// comparable with each other. Also returns the narrowing use, or `None` if the existing
-    /// program narrows the field. `existing_kinds` are the kinds that the existing program accepts.
+    /// Searches `overloaded` for the first use that another statement narrows to kinds which are
+    /// comparable with each other. Returns it with the use that narrows it. That second use is
+    /// `None` if the existing program, whose accepted kinds are `existing_kinds`, narrows the
+    /// field.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -171,9 +173,8 @@ fn is_one_family(kinds: KindSet) -> bool {
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
 }
 
-/// Returns the kinds as which a field is read. `kinds` are the kinds that all uses accept. The
-/// field is read as a decimal only if some use excludes floats, such as a comparison with a
-/// decimal.
+/// Returns the kinds as which a field is read, given the kinds that all uses accept. The field is
+/// read as a decimal only if some use excludes floats, such as a comparison with a decimal.
 fn read_kinds(kinds: KindSet) -> KindSet {
     match kinds.has(Kind::Decimal) {
         true if kinds.has(Kind::Float) => kinds.without(KindSet::DECIMAL),
@@ -199,8 +200,8 @@ impl MessageFields {
         self.input.as_ref()?.ty.fields()
     }
 
-    /// True if this is the first check of an undeclared name for a misspelling in the current pass.
-    /// Marks the name as checked.
+    /// Returns true at the first call for a name in each pass, and false at later calls. The caller
+    /// then compares an undeclared name with similar names only once.
     pub(super) fn is_first_check_of_name(&mut self, name: &str) -> bool {
         !self.compared_names.contains(name) && self.compared_names.insert(name.into())
     }
@@ -358,7 +359,7 @@ impl MessageFields {
         }
     }
 
-    /// Ends the first pass, in which uses narrow types.
+    /// Marks the end of the checker's first pass. From now on, uses of fields do not narrow types.
     pub(super) fn end_inference(&mut self) {
         self.done_inferring = true;
         self.compared_names.clear();
@@ -429,7 +430,7 @@ impl MessageFields {
         &self.slots
     }
 
-    /// Returns the slot with this id.
+    /// Returns the slot (a field that is read as certain kinds) with this id.
     pub(super) fn slot(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }
@@ -470,7 +471,7 @@ pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<Res
     Ok(field)
 }
 
-/// Looks up a field in a type. The error contains the record type that lacks the field, or `None`
+/// Looks up a field in a type. On failure, returns the record type that lacks the field, or `None`
 /// if the type has no declared fields.
 pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
     let optional_field = |ty| ResolvedField { ty, optional: true, private: false };

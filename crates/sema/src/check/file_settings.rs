@@ -29,7 +29,7 @@ impl Default for FileSettings {
     }
 }
 
-/// A set of settings, one bit for each.
+/// A set of settings (of [`SETTING_NAMES`]), one bit for each setting.
 type SettingSet = u8;
 pub(super) const CASE: SettingSet = 1;
 pub(super) const FORM: SettingSet = 2;
@@ -37,15 +37,17 @@ pub(super) const ZONE: SettingSet = 4;
 /// The names of the settings, as authors write them.
 const SETTING_NAMES: [(SettingSet, &str); 3] = [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone")];
 
-/// Which settings each definition depends on.
+/// Which file settings each definition depends on, to warn about definitions that mean something
+/// else in another file.
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
-    /// The settings that the current definition depends on, as far as it has been checked.
+    /// The settings that the definition which is being checked depends on, as far as they are
+    /// known.
     current: Cell<SettingSet>,
     by_definition: HashMap<&'a str, SettingSet>,
-    /// The definitions that were reported, with the file that uses them.
+    /// The definitions that a warning was already given for, each with the file that uses it.
     reported: HashSet<(FileId, &'a str)>,
-    /// The files in which a clock function without a time zone was reported.
+    /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
 }
 
@@ -61,8 +63,8 @@ impl<'a> Checker<'a> {
         self.settings.get(&file).cloned().unwrap_or_default()
     }
 
-    /// Runs `check`, which checks the definition `name`, and records the settings that it depends
-    /// on.
+    /// Calls `check`, which checks the definition `name`. Stores the settings that the definition
+    /// turned out to depend on.
     pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
         self.setting_uses.current.set(0);
         let checked = check(self);

@@ -39,12 +39,13 @@ struct KeywordPattern {
 /// other flows.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
-/// Finds the first keyword pattern that matches an example of an intent flow.
+/// Finds the first keyword pattern that matches an example. The examples belong to intent flows,
+/// which are selected by meaning; such a pattern would select the wrong flow.
 struct PatternMatcher<'p> {
     exact: HashMap<&'p str, usize>,
     contained: Option<LiteralAutomaton>,
-    /// The indices of the patterns whose texts the automaton `contained` searches for. Entry `i`
-    /// belongs to the automaton's text `i`.
+    /// For each text of the automaton `contained`, in the same order, the index of the pattern that
+    /// contains the text.
     contained_patterns: Vec<usize>,
     regexes: Vec<(usize, LazyRegex)>,
 }
@@ -139,7 +140,8 @@ impl<'a> Checker<'a> {
         self.warn_caught_examples(&patterns);
     }
 
-    /// Checks the declaration of the flow tool. A language model calls this tool to run a flow.
+    /// Checks the declaration of the flow tool, a function that a language model calls to run a
+    /// flow.
     pub(super) fn check_flow_tool(&mut self) {
         for statement in self.statements() {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
@@ -180,8 +182,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Removes the entry `key` of a flow tool and returns the entry's value. Returns null if the
-    /// entry is absent. If the value has the wrong type, reports an error and returns null.
+    /// Removes the entry `key` from the declaration of the flow tool and returns its value. Returns
+    /// null if the entry is absent. If the value has a wrong type, reports an error and returns
+    /// null.
     fn take_tool_entry(
         &mut self,
         tool: &ast::FlowTool,
@@ -366,7 +369,8 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns about keyword patterns that match an example of an intent flow.
+    /// Warns about keyword patterns that match an example of an intent flow (a flow that is
+    /// selected by meaning). Such a message would select the pattern's flow instead.
     fn warn_caught_examples(&mut self, patterns: &[KeywordPattern]) {
         // Building the automaton costs more than checking one route, so it is built only if needed.
         if patterns.is_empty() {

@@ -75,7 +75,8 @@ impl<'a> Checker<'a> {
             return self.check_request_path(path, span);
         }
         let names = path.names.as_slice();
-        // The result can be cached if it depends only on the names.
+        // The result depends only on the names, so it is cached, if no type is being inferred and
+        // no field is implicitly readable.
         let is_cacheable = !self.fields.is_narrowing_pass() && self.fields.implicit_field.is_none();
         if let Some((slot, ty, optional)) = self.cached_reads.get(names).filter(|_| is_cacheable) {
             return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
@@ -246,7 +247,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { optional, ..self.field_read(&base, &name.node, ty, span) })
     }
 
-    /// Builds an expression that reads the field `name` of the value `base` as the given type.
+    /// Builds an expression that reads the field `name` of the value of `base` as the type `ty`.
     pub(super) fn field_read(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
         if let Some(slot) = self.slot_of_member(base, name, &ty) {
             return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
@@ -255,8 +256,8 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds an expression that reads the same field as the slot (field read) `id`, but as the
-    /// type `wanted_type`.
+    /// Builds an expression that reads the field of the slot `id` as the type `wanted_type` instead
+    /// of the slot's own type.
     fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);
@@ -264,9 +265,9 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted_type, optional, span }
     }
 
-    /// If `base` reads a slot of a binding (a named value), returns a slot for the field `key` of
-    /// this value; otherwise `None`. Reading one slot is faster than reading a slot and looking up
-    /// a field.
+    /// If `base` reads a slot of a binding (a named value in payload rules), returns a slot for the
+    /// field `key` of that slot's value. Otherwise returns `None`. Reading one slot is faster than
+    /// reading a slot and looking up a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
@@ -349,8 +350,9 @@ impl<'a> Checker<'a> {
             return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
-            // If a slot is read, the wanted type becomes the type of the slot. A payload field may
-            // be read as its actual kind instead of its declared type.
+            // If a slot (a message field read as certain kinds) is read, the slot itself gets the
+            // wanted type. A payload field may be read as its actual kind instead of its declared
+            // type.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
@@ -365,8 +367,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A path into the message that consists of constant names. `segment_spans` has the span of each
-/// name, and whether it is a plain name (true) or a key in brackets (false).
+/// A path into the message that consists of constant names. For each name, `segment_spans` has the
+/// span, and true for a plain name or false for a key in brackets.
 #[derive(Default)]
 pub(super) struct ConstantPath<'p> {
     pub(super) names: PathNames<'p>,

@@ -6,7 +6,7 @@ use rulec_base::span::Span;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A name bound by a quantifier, a `def` or a payload.
+/// A name that expressions can use, introduced by a quantifier, a `def` or a payload.
 #[derive(Clone)]
 pub(super) struct Binding {
     pub(super) name: Arc<str>,
@@ -15,7 +15,8 @@ pub(super) struct Binding {
     /// The path of the value in the validated object; `None` if the value is not part of this
     /// object.
     pub(super) place: Option<ObjectPath>,
-    /// A condition that tests whether the value has its declared type; `None` if no test is needed.
+    /// A condition that tests whether the value has its declared type. It is added to each rule
+    /// that uses the name. `None` if no test is needed.
     pub(super) guard: Option<Cond>,
     /// Whether an expression has used the name.
     pub(super) used: Cell<bool>,

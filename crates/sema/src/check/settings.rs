@@ -19,8 +19,8 @@ pub struct Setting {
     pub values: Message,
     /// The default value of the setting in words.
     pub default: &'static str,
-    /// Whether the setting applies only to the file that contains it. If false, it applies to all
-    /// rules.
+    /// Whether the setting affects only the file that contains it. If false, it affects all files
+    /// of the rules.
     pub of_file: bool,
     /// A sentence that describes the effect of the setting.
     pub doc: &'static str,

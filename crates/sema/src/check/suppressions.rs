@@ -54,7 +54,8 @@ impl Suppressions {
         &self.suppressed
     }
 
-    /// True if a suppression applies to the diagnostic; marks the suppression as used.
+    /// True if a suppression (`# rulec: allow`) applies to the diagnostic. Also marks this
+    /// suppression as used.
     pub fn suppresses(&mut self, diagnostic: &Diagnostic) -> bool {
         let warning_span = diagnostic.span().filter(|_| !self.all.is_empty() && !diagnostic.is_error());
         let suppression =
@@ -62,8 +63,8 @@ impl Suppressions {
         suppression.inspect(|index| self.used[*index] = true).is_some()
     }
 
-    /// Returns warnings about unused suppressions. If `is_analysed` is true, only for codes that
-    /// the rule analysis reports. If false, only for all other codes.
+    /// Returns a warning for each suppression that suppressed nothing. If `is_analysed`, checks
+    /// suppressions of codes that only the rule analysis reports; otherwise all others.
     pub fn unused_suppressions(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);

@@ -377,7 +377,7 @@ fn count_phrase(count: usize, thing: &str) -> Message {
     message!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Names that tests may contain. Each map is filled when a test first needs it.
+/// Names of rules that tests may mention. Each map is filled when a test first needs it.
 #[derive(Default)]
 struct NameTables {
     /// The rules by name.

@@ -59,7 +59,8 @@ impl Payload {
     }
 }
 
-/// Requirements that share bindings (named values), such as the requirements on one list element.
+/// Payload requirements that are evaluated together for one value, such as one list element. They
+/// share named values (bindings).
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The `let`s of the block, computed in this order before the requirements.
@@ -69,14 +70,14 @@ pub struct Block {
 }
 
 impl Block {
-    /// Returns the table of this block and the tables of all nested blocks.
+    /// Returns the requirement tables of this block and of all `each` blocks inside it.
     pub fn tables(&self) -> Vec<TableId> {
         let inner = self.each.iter().flat_map(|each| each.block.tables());
         std::iter::once(self.table).chain(inner).collect()
     }
 }
 
-/// Requirements that are evaluated for each element of a list or each entry of a dict.
+/// Payload requirements that are evaluated for each element of a list or each entry of a dict.
 #[derive(Clone, Debug)]
 pub struct Each {
     /// The list or dict; if it is missing, no requirement is evaluated.
@@ -89,12 +90,13 @@ pub struct Each {
     /// not evaluated for that element.
     pub when: Option<ValueId>,
     pub block: Block,
-    /// The nesting depth of `each` blocks and quantifiers in this block, this block included.
+    /// The nesting depth of `each` blocks and quantifiers, counted from this `each` (at least 1) to
+    /// the innermost one.
     pub nest: u32,
 }
 
-/// A path in the validated object. The path starts at the value of the binding `root` and continues
-/// with `steps`.
+/// A path in the validated object. The path starts at the value of the binding `root`, which is the
+/// object or one of its elements, and continues with `steps`.
 #[derive(Clone, Debug)]
 pub struct ObjectPath {
     pub root: BindingId,

@@ -8,7 +8,7 @@ use rulec_lang::privacy::{Privacy, may_contain_private};
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
 use std::sync::Arc;
 
-/// The binding of the whole payload.
+/// The binding (named value) that contains the whole payload.
 const PAYLOAD_BINDING: BindingId = BindingId(0);
 
 /// An analysis that decides whether expressions read private values.
@@ -26,8 +26,8 @@ pub struct PrivateReads<'p> {
 }
 
 impl<'p> PrivateReads<'p> {
-    /// Returns an analysis of expressions over these fields and named values. `input` is the
-    /// declared message.
+    /// Returns an analysis of expressions that read the given slots (fields) and `let`s. `input` is
+    /// the declared message type.
     pub fn new(slots: &'p [Slot], lets: &'p [Let], input: Option<&'p RecordType>) -> PrivateReads<'p> {
         let (known, payloads) = (vec![None; lets.len()], Vec::new());
         PrivateReads { slots, lets, input, payloads, known, vars: Vec::new() }
@@ -101,8 +101,8 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True for a list or dict of unknown element type in a binding (a named value of payload
-    /// rules). False if the program declares no private field.
+    /// True for a field of a payload that contains a list or dict of unknown element type, because
+    /// its elements may be private. False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -177,7 +177,7 @@ impl Program {
         PrivateReads { payloads, ..PrivateReads::new(&self.slots, &self.lets, self.input.as_ref()) }
     }
 
-    /// Returns the privacy of a message.
+    /// Returns which parts of a message are private.
     pub fn message_privacy(&self) -> Privacy<'_> {
         self.input.as_ref().map_or(Privacy::Public, Privacy::of_message)
     }

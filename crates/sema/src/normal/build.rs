@@ -37,8 +37,8 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
             let route = &program.rules[id.index()];
             let earlier_diagnostics = builder.diagnostics.len();
             let cond = builder.build_cond(&route.condition, true);
-            // An operand that is always missing already has a warning. Each cause gets only one
-            // warning.
+            // If an operand is always missing, a warning was already given for it. Each cause gets
+            // only one warning.
             let has_warning = builder.diagnostics.len() > earlier_diagnostics;
             let condition_span = route.condition.span;
             let is_literal = matches!(route.condition.kind, CondKind::Const(_));
@@ -115,10 +115,11 @@ pub struct NormalBuilder<'a> {
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
     exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
-    /// The normal forms of "C is true" and "C is false". The key is the address of C and the
-    /// quantifier depth.
+    /// For a condition C that is used as a value: the ids of the conditions "C is true" and "C is
+    /// false". The key is the address of C and the quantifier depth.
     cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
-    /// The level of each quantifier variable in scope.
+    /// The nesting level of each quantifier variable in scope; the outermost quantifier has level
+    /// 0.
     levels: HashMap<VarId, u32>,
     depth: u32,
     quantifier_facts: QuantifierFacts,
@@ -158,8 +159,8 @@ impl<'a> NormalBuilder<'a> {
         &self.normal
     }
 
-    /// Builds the condition "`cond` is definitely `want`". The tree must not move while the builder
-    /// lives, because the builder caches nodes by address.
+    /// Builds the condition "`cond` is definitely `want`" and returns its id. Precondition: the
+    /// tree does not move while the builder lives, because the builder caches nodes by address.
     pub fn build_cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
@@ -232,8 +233,8 @@ impl<'a> NormalBuilder<'a> {
         if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
-        // Each case becomes a condition of its own, so that the index can find the rule by either
-        // case.
+        // A test of `if C then a else b` becomes one condition for each case. The index can then
+        // find the rule by either case.
         if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
             let (then, other) = (self.build_truth(then, want), self.build_truth(other, want));
             let fails = self.build_complement(cond);
@@ -247,7 +248,7 @@ impl<'a> NormalBuilder<'a> {
         self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
-    /// Builds a node with a quantifier's variable in scope. Returns the level of the quantifier,
+    /// Calls `build` with a quantifier's variable in scope. Returns the level of the quantifier,
     /// its nesting, and the result of `build`.
     fn build_inside<T>(
         &mut self,
@@ -274,7 +275,8 @@ impl<'a> NormalBuilder<'a> {
         (level, nest, result)
     }
 
-    /// Builds a node as if it were outside every quantifier.
+    /// Calls `build` as if the node were outside every quantifier, and restores the quantifier
+    /// depth afterwards.
     fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
         let enclosing = std::mem::take(&mut self.enclosing);
         let result = build(self);

@@ -3,7 +3,7 @@
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
 
-/// Ids of distinct values: their indexes in the vector that stores them.
+/// Gives equal values the same id: the index in the vector that stores the value.
 #[derive(Default)]
 pub(super) struct ValueIds {
     /// The hash and the id of each value. The hash is stored because a value may be a long list.

@@ -35,8 +35,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns the indices of the words that begin the reaction to a violation, such as `else` or
-    /// `clamp`. The `else` of an `if` is excluded.
+    /// Returns the indices of the words in `words`, such as `else` or `clamp`, that begin a clause
+    /// about violations. The `else` of an `if` is excluded.
     fn consequence_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
         let (mut open_ifs, mut starts) = (0_usize, Vec::new());
         for token in self.outer_tokens(range.start + 1..range.end) {

@@ -51,8 +51,8 @@ pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str
     })
 }
 
-/// Returns the operator of this language that an unknown word likely means. The word may be an
-/// operator of another language, or a misspelt operator.
+/// Returns the operator of this language that an unknown word probably means. The word may be an
+/// operator of another language or a misspelling. `None` if no operator is near enough.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let foreign_row = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
@@ -81,8 +81,8 @@ pub(super) fn worded_comparison(first: &str, second: &str, third: &str) -> Optio
     })
 }
 
-/// True if only one operator can be meant by a word. The word then differs from the operator only
-/// by case, or is its spelling in another language.
+/// True if a word can mean only one operator, so that a fix is safe. The word differs from the
+/// operator only by case, or is the operator of another language.
 pub(super) fn has_one_meaning(word: &str) -> bool {
     let lower = word.to_lowercase();
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
@@ -232,8 +232,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     })
 }
 
-/// Returns the infix operator for a word of this language or of another language. The word is in
-/// lower case.
+/// Returns the infix operator that a lower-case word names, in this language or in another one.
 pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
     let is_infix = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)

@@ -57,8 +57,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Err(self.report_missing_operator(Some(left)))
     }
 
-    /// True if the word at the current position is probably meant as an operator. The reason is
-    /// that an operand follows, or that the word resembles an operator.
+    /// True if the author probably meant the word at the current position as an operator: an
+    /// operand follows, or the word resembles an operator.
     fn is_operator_position(&self) -> bool {
         let next_is_operand = self.pieces.get(self.position + 1).is_some_and(|piece| match piece.kind {
             ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => false,
@@ -97,7 +97,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             .iter()
             .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_condition_operator(row.op));
         let diagnostic = match candidate {
-            // Only the case differs, or the operator has the same meaning in another language.
+            // The fix can be applied safely: only the case differs, or the operator has the same
+            // meaning in another language.
             Some(candidate) if foreign::has_one_meaning(word) => diagnostic
                 .help(message!("write `{replacement}`", replacement = candidate))
                 .fix(span, candidate),

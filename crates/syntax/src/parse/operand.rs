@@ -71,8 +71,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
                 ExprPieceKind::Brackets if can_have_members => {
                     let brackets_span = piece.span;
-                    // Without this check, `contains any of ["a"]` would index a field `of`, which
-                    // no author means.
+                    // A bracket after a space begins a list. Otherwise `contains any of ["a"]`
+                    // would index a field `of`, which no author means.
                     if node.expr.span.end != brackets_span.start {
                         let help = message!(
                             "write an index directly after its value, as in `tags[0]`; to look for one of \
@@ -397,7 +397,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Ok((args, max_height))
     }
 
-    /// Parses `{ key: value }`. Returns the entries and the height of the record's tree.
+    /// Parses a record, `{ key: value }`. Returns the entries and the height of the record's tree.
     fn parse_record(&mut self, piece: ExprPiece) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
         match self.inner_pairs(piece).nth(1) {

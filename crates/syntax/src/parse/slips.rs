@@ -41,8 +41,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         (start..self.pieces.len()).find(is_logic).unwrap_or(self.pieces.len())
     }
 
-    /// Reports a slip at the current piece, which follows a complete operand. Returns `None` if the
-    /// pieces look like no known slip.
+    /// Reports a slip (a small mistake) at the current piece, which follows a complete operand.
+    /// Returns `None` if no known slip is recognized.
     pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
         let diagnostic = self
             .split_operator()
@@ -392,7 +392,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// piece is the first `-`.
     pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
         let minus = self.piece_span(self.position);
-        // True only for the value of `list NAME = - …`, not for an element of a list in brackets.
+        // Applies only if the dash directly follows `list NAME =`; a dash in a list with brackets
+        // is a minus sign.
         let value = self.cx.sigs.get(self.cx.tokens.start + 3);
         let is_list_statement =
             self.statement_word() == "list" && value.is_some_and(|sig| sig.token.start == minus.start);

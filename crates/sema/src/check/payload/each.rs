@@ -47,8 +47,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Puts the rules that `add_rules` adds into a separate block. The block is evaluated for each
-    /// element.
+    /// Calls `add_rules` and collects the rules that it adds into a separate block. The block is
+    /// evaluated once for each element of the list or dict.
     pub(super) fn add_each_block(
         &mut self,
         elements: EachElements,
@@ -126,8 +126,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// All parts of an [`Each`] except its rules. They are the list or dict, the bindings of an
-/// element, and the condition.
+/// The parts of an [`Each`] that are known before its rules: the list or dict, the names for key
+/// and element, and the condition on an element.
 pub(super) struct EachElements {
     pub(super) list: Expr,
     pub(super) place: Option<ObjectPath>,

@@ -161,7 +161,8 @@ impl ParseFailure<'_, '_> {
         matches!(self.rule, Rule::route_statement | Rule::default_statement)
     }
 
-    /// Returns a diagnostic for a type, or a mark of a field, in the syntax of another language.
+    /// Returns a diagnostic for a type, or a mark after a field such as `?`, in the syntax of
+    /// another language.
     fn foreign_type(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found_text {
             "[" | "(" if self.is_preceded_by("list") => {

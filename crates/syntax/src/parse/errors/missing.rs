@@ -77,7 +77,7 @@ impl ParseFailure<'_, '_> {
             "->" | "=>" => {}
             _ => return None,
         }
-        // A misspelt `otherwise` was parsed as part of the previous destination.
+        // If `otherwise` is misspelt, the grammar parsed the word as part of the previous case.
         let word = self.token_before().filter(|token| token.kind == TokenKind::Word);
         if let Some(word) = word.filter(|word| nearest(self.token_text(*word), ["otherwise"]).is_some()) {
             return fallback_word_error(word);

@@ -101,8 +101,8 @@ impl ParseFailure<'_, '_> {
         foreign::bare_literal_error(self.span_of_tokens(first..end), self.source(first..end))
     }
 
-    /// Returns the end of the expression that begins at `start`: the index of the first token
-    /// outside brackets that cannot be part of the expression.
+    /// Returns the end of the expression that begins at the token `start`. This is the index of the
+    /// first token outside brackets that cannot continue the expression.
     fn expression_end(&self, start: usize) -> usize {
         let mut depth = 0_usize;
         for index in start..self.cx.tokens.end {
@@ -118,7 +118,7 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.end
     }
 
-    /// Returns the start of the expression that ends before the token `end`.
+    /// Returns the index of the first token of the expression that ends before the token `end`.
     fn expression_start(&self, end: usize) -> usize {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
