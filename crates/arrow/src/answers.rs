@@ -22,8 +22,8 @@ pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<LazyColumn>,
     rows: usize,
-    /// Precomputed dictionary keys of the texts in each rule's answer and in each table's default
-    /// answer. Empty unless the entry is a table of routes.
+    /// For a table of routes: the dictionary keys of the texts in the answer of each rule and
+    /// default, computed once. Empty for other entries.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -39,8 +39,8 @@ struct LazyColumn {
 }
 
 impl LazyColumn {
-    /// Appends nulls for all earlier rows that have no value. Returns the builder, to append the
-    /// value of this row.
+    /// Appends nulls for all earlier rows without a value, so that the next value belongs to `row`.
+    /// Returns the inner builder.
     fn append_at(&mut self, row: usize) -> &mut ColumnBuilder {
         if self.rows < row {
             self.builder.push_nulls(row - self.rows);
@@ -50,7 +50,7 @@ impl LazyColumn {
     }
 }
 
-/// Precomputed dictionary keys of the texts in the rules' answers. Empty unless the entry is a
+/// Dictionary keys of the texts in the answers, computed once per rule. Empty unless the entry is a
 /// table of routes.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
@@ -60,7 +60,7 @@ struct PrecomputedKeys {
     without_statement: Keys,
 }
 
-/// Precomputed dictionary keys of one answer: a key for each column that is stored as a dictionary.
+/// The dictionary keys of one answer: a key for each column that is stored as a dictionary.
 #[derive(Clone, Copy, Default)]
 struct Keys {
     chosen: Option<i32>,

@@ -123,7 +123,8 @@ pub(crate) struct Binding {
     columns: Vec<(String, FieldSource)>,
     /// Fields that the rules read. [`BoundField::index`] is an index into `columns`.
     pub bound: Vec<BoundField>,
-    /// Whether the slots of all bound fields can be filled column by column, instead of row by row.
+    /// Whether the slots (the engine's variables for message fields) of all bound fields can be
+    /// filled column by column. Otherwise they are filled row by row.
     pub columnar: bool,
     /// The places in messages where numbers keep all their digits and are not rounded to floats.
     places: ExactPlaces,
@@ -149,7 +150,8 @@ impl FieldSource {
 /// A message field that the rules read, bound to its column.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundField {
-    /// Index of the field's column among the columns of the enclosing object.
+    /// The index of the field's column in `columns` or, inside an object, among the object's
+    /// columns.
     pub index: usize,
     pub path_id: PathId,
     /// The kinds list and dict, if the rules read the complete list or dict, not only parts of it.
@@ -160,9 +162,9 @@ pub(crate) struct BoundField {
     pub is_object: bool,
     /// The fields of this object that the rules read; empty if the field is not an object.
     pub inside: Vec<BoundField>,
-    /// The kinds that values of the column can have.
+    /// The kinds of value that the column can contain.
     column_kinds: KindSet,
-    /// Whether the column type guarantees that all values have the same type.
+    /// Whether all values of the column surely have the same type.
     uniform: bool,
 }
 
@@ -186,9 +188,8 @@ impl BoundField {
 }
 
 impl Binding {
-    /// Binds the columns of a schema to the message fields that a session's rules read. If the
-    /// session cannot decide from slots, no fields are bound. Rows are then read as JSON trees
-    /// (parsed JSON messages).
+    /// Binds the columns of a schema to the message fields that a session's rules read. Binds none
+    /// if the session needs each row as a JSON tree (a parsed JSON message).
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
         let places = session.exact_places().clone();
         let Some(plan) = session.plan() else {
@@ -232,7 +233,8 @@ impl Binding {
         indices
     }
 
-    /// Returns a reader of the batch's rows as objects whose fields are the message fields.
+    /// Returns a reader of the batch's rows. Each row is an object whose fields are the message
+    /// fields.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -316,7 +318,8 @@ impl Binder<'_> {
         sources
     }
 
-    /// Binds the fields that the rules read inside an object to the object's columns, `sources`.
+    /// Binds the fields that the rules read inside an object. `sources` are the object's columns,
+    /// and `path` is the object's name in error messages.
     fn bind_in(&mut self, object: PathId, sources: &[(String, FieldSource)], path: &str) -> Vec<BoundField> {
         let find = |name: &str| sources.iter().position(|(source_name, _)| source_name == name);
         let mut bound = Vec::new();
@@ -439,7 +442,7 @@ fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Inserts a column at its path among the sources; `None` if the path already has a column.
+/// Inserts a column at its dotted path into `sources`. `None` if the path already has a column.
 fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column: FieldSource) -> Option<()> {
     let (name, rest) = path.split_first()?;
     let index = sources.iter().position(|(source_name, _)| source_name == name);

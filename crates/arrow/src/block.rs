@@ -7,12 +7,12 @@ use rulec_lang::value::Value;
 /// Number of rows in a block, small enough that the block's values stay in the cache.
 pub(crate) const BLOCK_ROWS: usize = 64;
 
-/// The slot values of a block of rows.
+/// The slot values (values of the message fields that the rules read) of up to [`BLOCK_ROWS`] rows.
 pub(crate) struct RowBlock<'v> {
     values: Vec<Value<'v>>,
     slots_per_row: usize,
-    /// Bit mask of the rows that slots cannot represent. These rows are decided from a parsed JSON
-    /// message, the JSON tree.
+    /// Bit mask of the rows that slots cannot represent. Such a row is decided from its JSON tree
+    /// (the row as a parsed JSON message).
     pub tree_rows: u64,
 }
 
@@ -31,8 +31,8 @@ impl<'v> RowBlock<'v> {
         self.tree_rows = 0;
     }
 
-    /// Returns the cells of a slot in all rows. `present` is the bit mask of the rows that have a
-    /// value.
+    /// Returns the cells of a slot (a message field that the rules read) in all rows. `present` is
+    /// the bit mask of the rows that have a value.
     pub fn cells_of_slot(&mut self, slot: usize, present: u64) -> Cells<'_, 'v> {
         Cells { values: &mut self.values, width: self.slots_per_row, slot, present }
     }
@@ -64,8 +64,8 @@ pub(crate) struct Cells<'c, 'v> {
 }
 
 impl<'v> Cells<'_, 'v> {
-    /// Stores values of one kind in the cells of the rows that have a value. If `kinds` lacks this
-    /// kind, each value is converted to one of `kinds`.
+    /// Stores the next value of `values`, all of the given kind, in the cell of each row that has a
+    /// value. If `kinds` lacks this kind, each value is first converted to one of `kinds`.
     #[inline(always)]
     pub fn put_values(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {

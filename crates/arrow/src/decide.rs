@@ -108,8 +108,8 @@ impl Decider {
         self.decide_part(&Part::from(batch.clone()), |_| ())
     }
 
-    /// Decides every row of `part`, which is a batch together with the errors of its unreadable
-    /// rows. Calls `on_decision` with each decision. Returns the answers.
+    /// Decides every row of `part`: a batch, together with errors for the rows that could not be
+    /// read. Calls `on_decision` with each decision. Returns the answers.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -136,8 +136,8 @@ impl Decider {
         Ok(answers.finish())
     }
 
-    /// Decides every row of `part`, which is a batch together with the errors of its unreadable
-    /// rows. `on_row` receives the row index, and the decision or the row's error.
+    /// Decides every row of `part`: a batch, together with errors for the rows that could not be
+    /// read. `on_row` receives the row index, and the decision or the row's error.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -152,8 +152,8 @@ impl Decider {
     }
 }
 
-/// Appends the answer for a row: the row's decision, or the error of a row that is not a valid
-/// message.
+/// Appends the answer for a row: its decision or its error. `matched` has the names of all matching
+/// routes, and `on_decision` is called with a decision.
 fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
@@ -169,8 +169,8 @@ fn append_answer(
     }
 }
 
-/// Decides every row of a part. Slots are filled column by column if each column has a single type,
-/// and row by row otherwise.
+/// Decides every row of a part (a batch with errors for unreadable rows). If each column has a
+/// single type, the engine's slots are filled column by column, otherwise row by row.
 fn decide_rows(
     session: &mut Session,
     binding: &Binding,
@@ -208,7 +208,8 @@ fn decide_as_tree(
     Ok(session.decide(&tree))
 }
 
-/// Decides a row from its slots, or from its JSON tree if slots cannot represent the row.
+/// Decides a row from its slots (the values of the fields that the rules read). If slots cannot
+/// represent the row, decides it from its JSON tree.
 fn decide_row(
     session: &mut Session,
     binding: &Binding,
@@ -304,7 +305,8 @@ impl Messages {
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open_batch(&part.batch)?;
         for row in 0..part.batch.num_rows() {
-            // The rules are not known here, so each key counts as private.
+            // Every key in an error is masked, because it is not known here which fields are
+            // private.
             let masked = |error| Privacy::Private(None).mask_error(error);
             on_message(
                 row,

@@ -43,7 +43,7 @@ impl Zone {
             };
         let time = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
         let time = time.checked_to_offset(self.offset_at(time.unix_timestamp())?)?;
-        // A message cannot contain a time that RFC 3339 cannot represent.
+        // Messages contain times in RFC 3339, which has no other years.
         (0..=9999).contains(&time.year()).then_some(time)
     }
 }

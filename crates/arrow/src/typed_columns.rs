@@ -14,7 +14,8 @@ use rulec_lang::value::Value;
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::ops::Range;
 
-/// The columns of a batch, each with the slots that it fills.
+/// The columns of a batch, each with the slots (the engine's variables for message fields) that it
+/// fills.
 pub(crate) struct ColumnFill<'b> {
     column_slots: Vec<ColumnSlot<'b>>,
     slots_per_row: usize,
@@ -30,9 +31,10 @@ struct ColumnSlot<'b> {
     /// Rows in which the column or an object around it is null.
     nulls: Option<NullBuffer>,
     slots: Vec<(usize, KindSet)>,
-    /// Kinds that the declared input requires, if the column type does not already guarantee them.
+    /// Kinds of value that the declared input requires. `None` if the column type already
+    /// guarantees them.
     contract: Option<KindSet>,
-    /// The only texts that the field may have.
+    /// The only texts that the declared input allows; `None` if it allows every text.
     values: Option<Enumeration>,
     /// Whether the rules also read this field as text. In that case, a time must be converted to
     /// text.
@@ -99,8 +101,8 @@ impl<'b> ColumnFill<'b> {
         }
     }
 
-    /// Removes rows from `complete_rows`: the rows in which a required field is missing although
-    /// the enclosing object is present.
+    /// Removes rows from `complete_rows` if they lack a required field. A row lacks the field if
+    /// its object is present but the field is missing.
     fn keep_rows_with(&mut self, parent_nulls: Option<&NullBuffer>, field_present: Option<&BooleanBuffer>) {
         let Some(field_present) = field_present else { return };
         let complete_rows = parent_nulls
@@ -147,8 +149,8 @@ impl ColumnSlot<'_> {
                 continue;
             }
             let value = match self.reader.cell(row) {
-                // A null dictionary value or a non-finite number: deciding from the JSON tree
-                // reports the missing field.
+                // The cell is a null in a dictionary, or a non-finite number. A decision from the
+                // JSON tree reports the missing field.
                 CellValue::Null => None,
                 CellValue::Time(time) if !self.as_text => Some(Value::DateTime(time)),
                 cell => cell_to_value(bump, cell),

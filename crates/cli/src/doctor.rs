@@ -119,8 +119,8 @@ impl LogSummary {
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
         let explanation = entry.explain(&message, true);
-        // Only routes and routers are compared with the log. Flows and choices may also be selected
-        // by the intent classifier or by a language model.
+        // Only routes and routers are compared with the log. A flow or choice may have been
+        // selected by the intent classifier or a language model, which does not run here.
         if matches!(table.kind, TableKind::Routes | TableKind::Router) && explanation.chosen != logged.route {
             self.changed_decisions += 1;
             self.first_change.get_or_insert(number);

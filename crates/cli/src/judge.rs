@@ -34,9 +34,9 @@ pub struct JudgeArgs {
 }
 
 impl JudgeArgs {
-    /// Creates the validator for payloads of one kind, with the context and options from the given
-    /// files. `loaded` is the context that was loaded with the rules. If a context file is given,
-    /// it is used instead.
+    /// Creates the validator for payloads of one kind (one `payload` statement), with the context
+    /// and options from files. `loaded` is the context that was loaded with the rules, used if no
+    /// context file is given.
     pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
@@ -94,8 +94,8 @@ impl StreamJudges {
         }
     }
 
-    /// Masks the names of private fields that an error message quotes. If the payload's kind is
-    /// unknown, the private fields of all kinds are masked.
+    /// Masks the names of private fields that an error message quotes. If each payload names its
+    /// own kind, masks the private fields of all kinds.
     fn masked_error(&self, error: JsonError) -> JsonError {
         match self {
             StreamJudges::One(judge) => judge.masked_error(error),
@@ -202,8 +202,8 @@ impl Worker for JudgingWorker<'_> {
     }
 }
 
-/// Returns the payload kind that the options select: the value of `--decision`, or the value of
-/// `--entry` if it names a payload kind.
+/// Returns the payload kind that the options select: the value of `--decision`, or of `--entry` if
+/// it names a payload kind. `None` if they select none.
 pub fn selected_kind<'n>(
     rules: &Rules,
     decision: Option<&'n str>,

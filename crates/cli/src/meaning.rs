@@ -58,7 +58,8 @@ pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<Fl
     }
 }
 
-/// Finds the intent flow for a message that no keyword pattern matches.
+/// Asks the classifier for the intent flow (a flow chosen by meaning) that fits a message. Called
+/// if no keyword pattern matches.
 pub fn find_intent<'a>(
     matcher: &FlowMatcher,
     line: u64,
@@ -67,8 +68,8 @@ pub fn find_intent<'a>(
 ) -> IntentLine<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let (selection, classifier_exceeded) = matcher.search_intent(text);
-    // The decision reports the limits that the keyword patterns exceeded; the classifier adds the
-    // limits that it exceeded itself.
+    // The decision lists the limits that the keyword patterns exceeded. The classifier's own limits
+    // are added.
     let mut exceeded = decision.exceeded().to_vec();
     exceeded.extend(classifier_exceeded);
     let (intent, nearest) = match selection {

@@ -111,8 +111,9 @@ fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json 
     combined
 }
 
-/// Returns the prompt section and tool definition for the intent flows. The inner result is an
-/// error if all flows of the rules are triggered by keywords.
+/// Returns the prompt section and tool definition for the intent flows. The outer error means that
+/// there is no flow or that the classifier cannot be trained. The inner error means that all flows
+/// have keyword patterns.
 fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {

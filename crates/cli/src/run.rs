@@ -253,7 +253,7 @@ pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r
         }),
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
-            // A choice that asks a language model is the default only if there is no other entry.
+            // A choice that asks a language model is chosen only if there is no other entry.
             let asks_model = |name: &&str| Question::new(rules, name).is_ok();
             if !entries.iter().all(asks_model) {
                 entries.retain(|name| !asks_model(name));

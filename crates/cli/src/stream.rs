@@ -70,8 +70,7 @@ pub type OpenInput<R> = (R, String, Option<u64>);
 /// A worker that processes lines, such as by deciding or validating messages.
 pub trait Worker: Send {
     /// Writes the result for a message, including the line break. Returns an error if the line is
-    /// not a message. If the worker returns an error or panics, the caller writes an error line
-    /// instead.
+    /// not a message. After an error or a panic, the caller writes an error line instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 }
 
@@ -166,7 +165,7 @@ fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), Cl
 }
 
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
-    // Writing to memory cannot fail, and all map keys are strings.
+    // Cannot fail: the destination is memory, and all map keys are strings.
     let _ = serde_json::to_writer(&mut *out, value);
     out.push(b'\n');
 }
@@ -219,7 +218,7 @@ impl StreamArgs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
             jobs => jobs,
         };
-        // Small inputs do not benefit from many threads.
+        // A small input gains nothing from many threads, so there is at most one thread per 64 KiB.
         let useful_jobs = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
         jobs.min(useful_jobs.saturating_add(1))
     }

@@ -68,8 +68,8 @@ impl Summary {
         let mut counts: Vec<(Message, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
             let rules = table.order.iter().map(|id| Chosen::Rule(*id));
-            // Each keyword pattern of a flow is a rule with the flow's name. Their counts are added
-            // up.
+            // A flow has a rule for each of its keyword patterns, all with the flow's name. Their
+            // counts are added up.
             let mut count_indexes: HashMap<&str, usize> = HashMap::new();
             for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
                 let Some(&count) = self.chosen.get(&chosen) else { continue };
@@ -122,8 +122,8 @@ impl Summary {
     }
 }
 
-/// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in unchanged order. Returns the number and the
-/// sum of the removed counts; `None` if nothing was removed.
+/// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in their old order. Returns how many counts were
+/// removed, and their sum; `None` if none was removed.
 fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= MAX_SHOWN_COUNTS {
         return None;

@@ -98,7 +98,7 @@ enum Format {
     Junit,
 }
 
-/// The counts of a test run, and its results as JUnit suites for CI.
+/// The counts of a test run, and its results for a JUnit report.
 #[derive(Default)]
 struct TestTally {
     passed: usize,
@@ -159,7 +159,8 @@ fn run_once(
                 tally.add_outcomes(compiled, &outcomes);
                 write_outcomes(args.format, compiled, &outcomes, term, out)?;
             }
-            // The file is only a part of the files that import it, and contains no tests.
+            // The file is imported, so it need not compile alone. If it has no tests, nothing is
+            // reported.
             Err(_) if *imported && !contains_tests(compiled) => {}
             Err(_) => {
                 tally.unreadable |= compiled.is_unreadable();

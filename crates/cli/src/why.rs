@@ -84,7 +84,8 @@ struct ExplanationOutput<'a> {
     /// The question for a language model; `None` if the entry asks no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
-    /// The reason why the language model's answer could not be used.
+    /// The reason why the language model's answer could not be used; `None` if it was used or no
+    /// model is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
 }
@@ -202,8 +203,7 @@ impl MessageArgs {
         if let Some(ctx) = &self.ctx {
             let places = places.field("ctx").unwrap_or(ExactPlaces::none());
             let ctx = json::parse_exact(ctx, places).map_err(|error| {
-                // The path in the error starts inside the value of `ctx`, so `ctx` is added as the
-                // first key.
+                // The error's path starts inside `ctx`, so `ctx` is added as the first key.
                 let error = error.with_keys_added("ctx");
                 let error = mask_error(error);
                 CliError::error(message!(

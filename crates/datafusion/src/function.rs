@@ -32,7 +32,7 @@ pub(crate) struct Route {
     idle: Arc<Mutex<Vec<IdleDecider>>>,
 }
 
-/// An idle decider, kept for the next batch with the same entry and schema.
+/// An idle decider, kept for the next batch with the same entry (such as a table) and schema.
 struct IdleDecider {
     entry: String,
     decider: Decider,
@@ -44,7 +44,8 @@ impl std::fmt::Debug for IdleDecider {
     }
 }
 
-/// Two functions are equal if they use the same compiled rules and column names.
+/// Two calls are the same function if they use the same compiled rules and column names. DataFusion
+/// needs this comparison to merge equal expressions.
 impl PartialEq for Route {
     fn eq(&self, other: &Route) -> bool {
         std::ptr::eq(self.rules.program(), other.rules.program()) && self.names == other.names
@@ -66,8 +67,8 @@ impl Route {
         Route { rules: rules.clone(), names: None, signature, idle: Arc::default() }
     }
 
-    /// Returns the same function with fixed column names, which do not change when the optimizer
-    /// renames arguments.
+    /// Returns a copy of the function that uses these column names, even if the optimizer renames
+    /// arguments.
     fn with_names(&self, names: Vec<String>) -> Route {
         let (rules, signature) = (self.rules.clone(), self.signature.clone());
         Route { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }

@@ -93,8 +93,7 @@ impl Serialize for DirectValue<'_, '_> {
 }
 
 impl DirectValue<'_, '_> {
-    /// Returns the nesting depth of the values inside this list or dict; an error if the depth
-    /// exceeds the limit.
+    /// Returns the nesting depth inside this list or dict. Fails if the depth exceeds the limit.
     fn enter<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(not_direct_error()) } else { Ok(self.depth + 1) }
     }
@@ -196,7 +195,8 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
 struct TreeConverter<'w> {
     what: &'w str,
     path: Vec<String>,
-    /// The places at and inside the current value where numbers keep their digits.
+    /// The places, at or inside the current value, where the rules read decimals, so that numbers
+    /// keep their digits.
     places: &'w ExactPlaces,
 }
 

@@ -67,8 +67,8 @@ impl Policy {
     }
 }
 
-/// A message that is being routed. Contains the original Python object, and the event loop that
-/// runs the handlers of the message.
+/// A message that is being routed: the original Python object, and the event loop on which its
+/// handlers run.
 struct RoutedMessage {
     locals: TaskLocals,
     message: Py<PyAny>,
@@ -95,7 +95,7 @@ fn address(message: &Arc<Json>) -> usize {
     Arc::as_ptr(message) as usize
 }
 
-/// Guard that removes a message from [`RoutedMessages`] on drop, even if the caller has stopped
+/// Removes a message from [`RoutedMessages`] when it is dropped, even if the caller has stopped
 /// waiting.
 struct RoutingGuard {
     calls: RoutedMessages,
@@ -129,7 +129,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Calls a Python handler on the event loop of the message's caller.
+/// Runs a Python handler on the event loop of the caller that routed the message, and awaits its
+/// result.
 async fn call_handler(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,

@@ -27,7 +27,7 @@ const UNNAMED_TEXT: &str = "<text>";
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The host functions that the rules call; kept because pickling the rules includes them.
+    /// The host functions that the rules call. Kept so that pickled rules can include them.
     functions: Option<Py<PyMapping>>,
     /// The JSON document from which the rules were loaded, with the report on it.
     imported: Option<Imported>,
@@ -49,7 +49,7 @@ fn compile_rules(
 }
 
 impl Rules {
-    /// Creates the rules of a JSON document.
+    /// Creates rules that were loaded from a JSON document of another system.
     pub fn from_imported(imported: Imported) -> Rules {
         Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
     }

@@ -14,7 +14,7 @@ static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
 /// Number of running calls of this module's functions. The number changes only while the GIL is
 /// held or while shutdown waits.
 static RUNNING_CALLS: AtomicUsize = AtomicUsize::new(0);
-/// Whether a future was started, so that the tokio runtime exists.
+/// Whether a future was ever started. Only then does the tokio runtime exist.
 static FUTURE_STARTED: AtomicBool = AtomicBool::new(false);
 /// Maximum time that shutdown waits for running calls.
 const MAX_CALL_WAIT: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const MAX_TASK_WAIT: Duration = Duration::from_millis(250);
 /// acquire the GIL once. The tokio runtime does not report the thread as a task.
 const RESULT_DELIVERY_TIME: Duration = Duration::from_millis(50);
 
-/// Guard of a running call; dropping the guard decrements [`RUNNING_CALLS`].
+/// Counts a running call: dropping the guard decrements [`RUNNING_CALLS`].
 struct CallGuard;
 
 impl Drop for CallGuard {

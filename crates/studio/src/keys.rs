@@ -87,7 +87,7 @@ impl StatementKeys {
         self.statements.len() - 1
     }
 
-    /// Returns the statement for a rule; `None` for a rule of a payload kind.
+    /// Returns the statement for a rule; `None` for a rule of a payload, which is not a statement.
     pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
         self.rules.get(id.index()).copied().flatten().map(|index| &self.statements[index])
     }

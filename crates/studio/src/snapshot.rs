@@ -59,13 +59,14 @@ impl ProjectSnapshot {
         })
     }
 
-    /// Returns the findings of the analysis of how rules interact; empty if the rules do not
-    /// compile.
+    /// Returns the findings of the analysis of how rules interact, computed on the first call.
+    /// Empty if the rules do not compile.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| self.analysis.findings(rulec::AnalysisOptions::default()))
     }
 
-    /// Returns the analysis findings if they are already computed, otherwise an empty slice.
+    /// Returns the findings of the rule analysis if they are already computed, otherwise an empty
+    /// slice. Never waits.
     pub fn findings_so_far(&self) -> &[Finding] {
         self.findings.get().map_or(&[], Vec::as_slice)
     }

@@ -7,7 +7,7 @@ use rulec_syntax::ast::{
 };
 
 impl<'a> IndexBuilder<'a> {
-    /// Declares the fields of a payload or group.
+    /// Adds symbols for the fields of the payload or group `owner`.
     pub(super) fn declare_items(&mut self, owner: &str, items: &'a [Item]) {
         for item in items {
             if let ItemKind::Field(field) = &item.kind {

@@ -157,8 +157,8 @@ impl<'a> IndexBuilder<'a> {
             }
             StatementKind::Settings { entries } => {
                 for (_, value) in entries {
-                    // A word such as `insensitive` is not a name. However, the name of a list of
-                    // stop words is.
+                    // Most values of settings are words such as `insensitive`, not names. Only the
+                    // value of `stop_words` can be the name of a list.
                     if let ExprKind::Name(name) = &value.kind
                         && let Some(id) = self.find_symbol(DeclarationKind::Let, &[name])
                     {
@@ -182,7 +182,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Resolves the names in a statement that chooses or checks results, such as `route`,
-    /// `workflow` or `test`. Returns its kind and its name, and adds nested outline entries to
+    /// `workflow` or `test`. Returns its kind and name, and adds its nested outline entries to
     /// `inner`.
     fn resolve_deciding(
         &mut self,

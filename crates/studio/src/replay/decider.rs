@@ -14,8 +14,8 @@ pub(crate) struct ReplayDecider<'k> {
     rules: &'k Rules,
     keys: &'k StatementKeys,
     matcher: Option<&'k FlowMatcher>,
-    /// Decider for each entry that was used, by entry name; `None` if the rules have no entry of
-    /// that name.
+    /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
+    /// no entry of that name.
     by_entry: HashMap<String, Option<EntryDecider>>,
 }
 
