@@ -57,7 +57,7 @@ struct PrecomputedKeys {
     rules: Vec<Keys>,
     defaults: Vec<Keys>,
     /// The keys for a decision that chose no route and has no default.
-    without_statement: Keys,
+    nothing_chosen: Keys,
 }
 
 /// The dictionary keys of one answer: a key for each column that is stored as a dictionary.
@@ -337,7 +337,7 @@ impl PrecomputedKeys {
             Some(Chosen::Default(table)) => self.defaults.get(table.index()),
             None => None,
         };
-        *keys.unwrap_or(&self.without_statement)
+        *keys.unwrap_or(&self.nothing_chosen)
     }
 }
 
@@ -370,9 +370,9 @@ fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     let mut precomputed = PrecomputedKeys {
         rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
         defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
-        without_statement: Keys::default(),
+        nothing_chosen: Keys::default(),
     };
-    precomputed.without_statement.metadata = Some(metadata.key_of_text("{}"));
+    precomputed.nothing_chosen.metadata = Some(metadata.key_of_text("{}"));
     let mut columns = vec![
         ("chosen", AnswerType::DictionaryTexts(Arc::new(chosen))),
         ("target", AnswerType::DictionaryTexts(Arc::new(target))),

@@ -33,7 +33,7 @@ struct ColumnSlot<'b> {
     slots: Vec<(usize, KindSet)>,
     /// Kinds of value that the declared input requires. `None` if the column type already
     /// guarantees them.
-    contract: Option<KindSet>,
+    required_kinds: Option<KindSet>,
     /// The only texts that the declared input allows; `None` if it allows every text.
     values: Option<Enumeration>,
     /// Whether the rules also read this field as text. In that case, a time must be converted to
@@ -89,14 +89,14 @@ impl<'b> ColumnFill<'b> {
             }
             let slots: Vec<(usize, KindSet)> =
                 plan.slots_at(child).map(|(slot, kinds)| (slot as usize, kinds)).collect();
-            let contract = plan
+            let required_kinds = plan
                 .input_contract(child)
                 .map(|(kinds, _)| kinds)
                 .filter(|kinds| !field.is_always_of(*kinds));
             let values = plan.allowed_texts(child).cloned();
-            if !slots.is_empty() || contract.is_some() || values.is_some() {
+            if !slots.is_empty() || required_kinds.is_some() || values.is_some() {
                 let as_text = field.as_text;
-                self.column_slots.push(ColumnSlot { reader, nulls, slots, contract, values, as_text });
+                self.column_slots.push(ColumnSlot { reader, nulls, slots, required_kinds, values, as_text });
             }
         }
     }
@@ -136,7 +136,7 @@ impl ColumnSlot<'_> {
     fn fill_slot<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         let present = nulls.map_or(u64::MAX, |nulls| row_bits(nulls.inner(), &rows));
-        let is_filled = self.contract.is_none()
+        let is_filled = self.required_kinds.is_none()
             && self.values.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
                 self.reader.spread_to_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, present))
@@ -157,7 +157,7 @@ impl ColumnSlot<'_> {
             };
             let meets_contract = |value: &Value<'_>| {
                 let value = value.read_one_of(self.values.as_ref());
-                !self.contract.map_or(value, |kinds| value.read_as(kinds)).is_missing()
+                !self.required_kinds.map_or(value, |kinds| value.read_as(kinds)).is_missing()
             };
             match value.filter(meets_contract) {
                 Some(value) => self.put_value(block, index, value),

@@ -27,7 +27,7 @@ pub struct CompileTarget {
     pub system: Option<System>,
     /// Index of the command-line argument that names the folder in which the file was found. `None`
     /// if the command line names the file itself.
-    pub folder: Option<usize>,
+    pub folder_argument: Option<usize>,
 }
 
 pub struct Compiled {

@@ -36,7 +36,10 @@ pub fn compile_files_as(
     system: Option<System>,
 ) -> Result<Vec<(Compiled, bool)>, CliError> {
     let mut targets = collect_targets(paths, root)?;
-    targets.iter_mut().filter(|target| target.folder.is_none()).for_each(|target| target.system = system);
+    targets
+        .iter_mut()
+        .filter(|target| target.folder_argument.is_none())
+        .for_each(|target| target.system = system);
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
     let compile =
@@ -55,7 +58,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
                 path: path.clone(),
                 root: root.map(Path::to_path_buf),
                 system: None,
-                folder: None,
+                folder_argument: None,
             });
             continue;
         }
@@ -70,7 +73,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
             path,
             root: Some(root.clone()),
             system: None,
-            folder: Some(index),
+            folder_argument: Some(index),
         }));
     }
     Ok(targets)
@@ -101,14 +104,16 @@ fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<
 fn mark_imported(results: &[Compiled]) -> Vec<bool> {
     let mut indexes = HashMap::new();
     for (index, compiled) in results.iter().enumerate() {
-        if let (Some(folder), Some((_, main))) = (compiled.target.folder, compiled.sources().iter().next()) {
+        if let (Some(folder), Some((_, main))) =
+            (compiled.target.folder_argument, compiled.sources().iter().next())
+        {
             indexes.insert((folder, main.name.as_str()), index);
         }
     }
     let imports: Vec<BTreeSet<usize>> = results
         .iter()
         .map(|compiled| {
-            let Some(folder) = compiled.target.folder else { return BTreeSet::new() };
+            let Some(folder) = compiled.target.folder_argument else { return BTreeSet::new() };
             let imported_files = compiled.sources().iter().skip(1);
             imported_files
                 .filter_map(|(_, file)| indexes.get(&(folder, file.name.as_str())).copied())
@@ -291,7 +296,12 @@ impl RulesArgs {
     }
 
     fn to_target(&self) -> CompileTarget {
-        CompileTarget { path: self.path.clone(), root: self.root.clone(), system: self.system, folder: None }
+        CompileTarget {
+            path: self.path.clone(),
+            root: self.root.clone(),
+            system: self.system,
+            folder_argument: None,
+        }
     }
 
     /// Compiles a second rules file, such as an older version. If it has errors, the program ends

@@ -22,7 +22,7 @@ const MAX_IDLE_DECIDERS: usize = 64;
 
 /// The SQL function `rulec_route`, as DataFusion's planner and executor use it.
 #[derive(Debug)]
-pub(crate) struct Route {
+pub(crate) struct RouteFunction {
     rules: Rules,
     /// Names of the column arguments in the query. The names are recorded before optimization,
     /// because the optimizer may rename the arguments.
@@ -46,32 +46,32 @@ impl std::fmt::Debug for IdleDecider {
 
 /// Two calls are the same function if they use the same compiled rules and column names. DataFusion
 /// needs this comparison to merge equal expressions.
-impl PartialEq for Route {
-    fn eq(&self, other: &Route) -> bool {
+impl PartialEq for RouteFunction {
+    fn eq(&self, other: &RouteFunction) -> bool {
         std::ptr::eq(self.rules.program(), other.rules.program()) && self.names == other.names
     }
 }
 
-impl Eq for Route {}
+impl Eq for RouteFunction {}
 
-impl Hash for Route {
+impl Hash for RouteFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::ptr::from_ref(self.rules.program()).hash(state);
         self.names.hash(state);
     }
 }
 
-impl Route {
-    pub fn new(rules: &Rules) -> Route {
+impl RouteFunction {
+    pub fn new(rules: &Rules) -> RouteFunction {
         let signature = Signature::variadic_any(Volatility::Immutable);
-        Route { rules: rules.clone(), names: None, signature, idle: Arc::default() }
+        RouteFunction { rules: rules.clone(), names: None, signature, idle: Arc::default() }
     }
 
     /// Returns a copy of the function that uses these column names, even if the optimizer renames
     /// arguments.
-    fn with_names(&self, names: Vec<String>) -> Route {
+    fn with_names(&self, names: Vec<String>) -> RouteFunction {
         let (rules, signature) = (self.rules.clone(), self.signature.clone());
-        Route { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
+        RouteFunction { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
     }
 
     /// Returns the column arguments: all arguments but the first.
@@ -115,7 +115,7 @@ fn entry_name(argument: Option<&ScalarValue>) -> Result<String> {
     text.map(str::to_owned).ok_or_else(|| DataFusionError::Plan(error_text.to_owned()))
 }
 
-impl ScalarUDFImpl for Route {
+impl ScalarUDFImpl for RouteFunction {
     fn name(&self) -> &'static str {
         "rulec_route"
     }
@@ -170,7 +170,8 @@ impl FunctionRewrite for RecordColumnNames {
     fn rewrite(&self, expr: Expr, _: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
         let Expr::ScalarFunction(call) = &expr else { return Ok(Transformed::no(expr)) };
         let function: &dyn Any = call.func.inner().as_ref();
-        let Some(route) = function.downcast_ref::<Route>().filter(|route| route.names.is_none()) else {
+        let Some(route) = function.downcast_ref::<RouteFunction>().filter(|route| route.names.is_none())
+        else {
             return Ok(Transformed::no(expr));
         };
         let name = |argument: &Expr| match argument {

@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 /// The table function `rulec_decide`.
 #[derive(Debug)]
-pub(crate) struct Decide {
+pub(crate) struct DecideFunction {
     rules: Rules,
     function: Arc<ScalarUDF>,
 }
 
-impl Decide {
-    pub fn new(rules: &Rules, function: Arc<ScalarUDF>) -> Decide {
-        Decide { rules: rules.clone(), function }
+impl DecideFunction {
+    pub fn new(rules: &Rules, function: Arc<ScalarUDF>) -> DecideFunction {
+        DecideFunction { rules: rules.clone(), function }
     }
 }
 
@@ -59,7 +59,7 @@ fn read_schema(path: &Path) -> Result<SchemaRef> {
     Ok(open_source(Format::Parquet, file).map_err(|error| unreadable(&error))?.schema())
 }
 
-impl TableFunctionImpl for Decide {
+impl TableFunctionImpl for DecideFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let [Some(entry), Some(path)] = args.exprs().iter().map(literal_text).collect::<Vec<_>>()[..] else {
             return Err(plan_error(

@@ -4,11 +4,11 @@
 //! the type checker resolves them.
 
 mod expr;
-mod home;
+mod fields_source;
 mod payload;
 mod statement;
 
-use home::FieldsSource;
+use fields_source::FieldsSource;
 use rulec_base::span::{FileId, Span};
 use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
@@ -206,7 +206,7 @@ impl SymbolIndex {
             symbol.kind == *kind
                 && symbol.path.len() == path.len() + 1
                 && symbol.path.starts_with(path)
-                && symbol.name != home::ELEMENT_SEGMENT
+                && symbol.name != fields_source::ELEMENT_SEGMENT
         })
     }
 

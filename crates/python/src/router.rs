@@ -6,7 +6,7 @@ use super::decision::json_text;
 use super::error::{RulecError, exception_text};
 use super::message::{args_to_python, as_dict, mapping_entries, object, tree};
 use super::rules::Rules;
-use super::shutdown::{attached, start_future, without_gil};
+use super::shutdown::{start_future, with_gil, without_gil};
 use pyo3::create_exception;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -137,7 +137,7 @@ async fn call_handler(
     request: route::Request,
 ) -> Result<Json, HandlerError> {
     let call = calls.find(&request.message).ok_or("the message has gone")?;
-    let started = attached(|py| -> PyResult<_> {
+    let started = with_gil(|py| -> PyResult<_> {
         let request = Bound::new(py, Request::new(&call, request))?;
         let python_call = py.import("rulec._call")?.getattr("Call")?;
         let python_call = python_call.call1((call.locals.event_loop(py), function.bind(py), request))?;
@@ -153,7 +153,7 @@ async fn call_handler(
         }
         Err(error) => Err(error),
     };
-    attached(|py| {
+    with_gil(|py| {
         let reply = result.and_then(|reply| tree(reply.bind(py), "the reply"));
         reply.map_err(|error| {
             let text = exception_text(py, &error);
@@ -303,7 +303,7 @@ pub struct Router {
 /// Returns the permissions that a Python function grants to a message's sender. If the function
 /// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
 fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permissions {
-    attached(|py| {
+    with_gil(|py| {
         let names =
             pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
         let names = names.and_then(|names| {

@@ -10,7 +10,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// Id of the thread that ends the interpreter; unset before shutdown.
-static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
+static SHUTDOWN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 /// Number of running calls of this module's functions. The number changes only while the GIL is
 /// held or while shutdown waits.
 static RUNNING_CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -35,7 +35,7 @@ impl Drop for CallGuard {
 }
 
 fn begin_call(py: Python<'_>) -> CallGuard {
-    if ENDED_BY.get().is_some_and(|ender| *ender != thread::current().id()) {
+    if SHUTDOWN_THREAD.get().is_some_and(|ender| *ender != thread::current().id()) {
         py.detach(|| {
             loop {
                 thread::park();
@@ -53,7 +53,7 @@ pub fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> 
 }
 
 /// Runs work with the GIL on a thread of the tokio runtime, and counts the work as a running call.
-pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
+pub fn with_gil<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(|py| {
         let _busy = begin_call(py);
         work(py)
@@ -84,7 +84,7 @@ fn wait_while(condition: impl Fn() -> bool, limit: Duration) {
 /// `atexit`.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
-    if ENDED_BY.set(thread::current().id()).is_ok() {
+    if SHUTDOWN_THREAD.set(thread::current().id()).is_ok() {
         py.detach(|| {
             wait_while(|| RUNNING_CALLS.load(Ordering::Acquire) > 0, MAX_CALL_WAIT);
             if FUTURE_STARTED.load(Ordering::Relaxed) {

@@ -74,7 +74,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
 /// Checks all files. Also returns the message's fields, and the fields that each route uses.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
-        check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
+        check_fields(loaded, true, |fields| fields.counted_uses = Some(CountedUses::default()));
     (program, diagnostics, fields.into_known())
 }
 
@@ -264,8 +264,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a diagnostic with a label on the declaration that determines the type of `value`.
-    fn report_type<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
-        let diagnostic = self.with_origin(diagnostic, value);
+    fn report_with_type_origin<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
+        let diagnostic = self.with_type_origin(diagnostic, value);
         self.report(diagnostic)
     }
 

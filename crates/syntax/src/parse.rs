@@ -243,7 +243,7 @@ impl<'a> FileParser<'a> {
         // Invalid characters and strings were already reported, so the grammar must not report them
         // again.
         let codes = self.codes[raw.tokens.clone()].as_bytes();
-        let is_damaged = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
+        let is_damaged = raw.reported || memchr::memchr(terminals::UNREADABLE, codes).is_some();
         let Some((word, rule)) = raw.word.and_then(|word| Some((word, word.statement?))) else {
             if !is_damaged {
                 self.parsed.diagnostics.push(splitter::unknown_statement_error(self.file, self.text, head));
@@ -251,7 +251,7 @@ impl<'a> FileParser<'a> {
             return None;
         };
         let head_span = head.span(self.file);
-        if in_table && !word.is_in_table() {
+        if in_table && !word.is_allowed_in_table() {
             let message = message!("`{}` is not allowed in a table", word.text);
             self.parsed
                 .diagnostics
@@ -284,7 +284,7 @@ impl<'a> FileParser<'a> {
             self.parsed.diagnostics.push(unexpected_token(last_span, message, help));
             return None;
         }
-        kind.filter(|_| !in_table || word.is_in_table())
+        kind.filter(|_| !in_table || word.is_allowed_in_table())
     }
 
     /// Parses a statement with the grammar and builds its syntax tree. Errors are reported.

@@ -4,7 +4,7 @@
 
 use super::paint::Painter;
 use super::show::{escape_and_truncate, format_operand, format_thousands, format_value};
-use super::{Explanation, IntentTrace, headline_target};
+use super::{Explanation, IntentTrace, format_handler_call};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
 use rulec_base::diag::{Language, Message};
 use rulec_base::message;
@@ -100,7 +100,7 @@ fn write_headline(explanation: &Explanation, paint: Painter, language: Language,
         Some(chosen) => chosen.clone(),
         None => localized(&message!("nothing was chosen")),
     });
-    steps.extend(headline_target(explanation, language));
+    steps.extend(format_handler_call(explanation, language));
     let steps = paint.bold(&to_one_line(&steps.join(" → ")));
     let _ = writeln!(out, "{}", localized(&message!("why: {steps}")));
     let mut write_entry = |title: &Message, text: &str| {

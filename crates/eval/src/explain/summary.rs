@@ -3,7 +3,7 @@
 //! shows the details.
 
 use super::show::{escape_and_truncate, format_operand};
-use super::{Explanation, headline_target};
+use super::{Explanation, format_handler_call};
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
 use rulec_base::diag::{Language, Message, comma_list};
 use rulec_base::message;
@@ -59,7 +59,7 @@ pub(super) fn summarize(explanation: &Explanation, language: Language) -> String
 }
 
 fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
-    let target = headline_target(explanation, language);
+    let target = format_handler_call(explanation, language);
     let target = target.map_or_else(String::new, |target| format!(" → {target}"));
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let Some(name) = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name)) else {

@@ -27,29 +27,29 @@ impl<'a> TracedEvaluator<'a, '_> {
         listed: &mut Vec<Operand>,
     ) {
         match &expr.kind {
-            ExprKind::Slot(_) | ExprKind::Var(_) => self.add_leaf(expr, listed),
+            ExprKind::Slot(_) | ExprKind::Var(_) => self.add_read_value(expr, listed),
             ExprKind::Const(_) => {
                 let text = self.source_text(expr.span);
                 if is_name(&text) {
                     push_distinct(self.observer.privacy.to_operand(text, value, false, &Ty::ANY), listed);
                 }
             }
-            ExprKind::List(_) | ExprKind::Param(_) => self.add_leaves(Part::Expr(expr), listed),
+            ExprKind::List(_) | ExprKind::Param(_) => self.add_read_values(Part::Expr(expr), listed),
             ExprKind::Read(inner, _) if matches!(inner.kind, ExprKind::Slot(_) | ExprKind::Var(_)) => {
-                self.add_leaf(inner, listed);
+                self.add_read_value(inner, listed);
             }
             _ => {
                 let mut operand =
                     self.observer.privacy.masked_operand(self.source_text(expr.span), value, expr);
                 operand.elements = elements.filter(|_| !value.is_missing());
                 push_distinct(operand, listed);
-                self.add_leaves(Part::Expr(expr), listed);
+                self.add_read_values(Part::Expr(expr), listed);
             }
         }
     }
 
     /// Adds the value of a message field or of a quantifier's element to `listed`.
-    fn add_leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
+    fn add_read_value(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
         let text = match &expr.kind {
             ExprKind::Slot(id) => {
                 self.record_slot_read(*id);
@@ -71,12 +71,12 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Adds to `listed` the fields and elements that a condition or value reads, even those that
     /// were not evaluated.
-    fn add_leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
+    fn add_read_values(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
         let has_body = match part {
             Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
-                return self.add_leaf(expr, listed);
+                return self.add_read_value(expr, listed);
             }
-            Part::Let(id) => return self.add_leaves(self.program().let_body(id).part(), listed),
+            Part::Let(id) => return self.add_read_values(self.program().let_body(id).part(), listed),
             // Conditions used as values are usually small. A large one stops here, so that an
             // operand lists few values.
             Part::Cond(_) if listed.len() >= 20 => return,
@@ -85,7 +85,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         };
         // For a quantifier, only the list is visited, because its elements are shown separately.
         let parts = part.parts().into_iter().take(if has_body { 1 } else { usize::MAX });
-        parts.for_each(|part| self.add_leaves(part, listed));
+        parts.for_each(|part| self.add_read_values(part, listed));
     }
 
     /// Adds to `because` the reasons why a predicate is unknown.

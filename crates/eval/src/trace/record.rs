@@ -29,7 +29,7 @@ pub(super) struct TraceRecorder<'a, 's> {
     outer_frames: Vec<StepFrame<'a>>,
     /// If above 0, steps are not recorded. Counts the open steps inside operands, and the open
     /// evaluations of values that are only shown.
-    muted: usize,
+    unrecorded_steps: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts the trace already shows under the current route.
@@ -94,7 +94,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
             privacy,
             frame: StepFrame::default(),
             outer_frames: Vec::new(),
-            muted: 0,
+            unrecorded_steps: 0,
             slots: Vec::new(),
             shown_lets: Vec::new(),
             private_failures: Vec::new(),
@@ -144,23 +144,23 @@ impl<'a, 's> TraceRecorder<'a, 's> {
 impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
         let recorder = &mut eval.observer;
-        if recorder.muted > 0 || recorder.is_muted_step(step) {
-            recorder.muted += 1;
+        if recorder.unrecorded_steps > 0 || recorder.is_muted_step(step) {
+            recorder.unrecorded_steps += 1;
         } else {
             recorder.push_frame(step);
         }
     }
 
     fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
-        let frame = match eval.observer.muted {
+        let frame = match eval.observer.unrecorded_steps {
             0 => Some(eval.observer.pop_frame()),
             1 => None,
             _ => {
-                eval.observer.muted -= 1;
+                eval.observer.unrecorded_steps -= 1;
                 return;
             }
         };
-        eval.observer.muted = 0;
+        eval.observer.unrecorded_steps = 0;
         match (step, result) {
             (EvalStep::Operand(expr), StepResult::Value(value)) => {
                 eval.record_operand(expr, value, frame.map(|frame| frame.elements));
@@ -184,20 +184,20 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     }
 
     fn reevaluates_lets(&self) -> bool {
-        self.muted == 0 && self.frame.shows_let
+        self.unrecorded_steps == 0 && self.frame.shows_let
     }
 
     fn reevaluates_invariants(&self) -> bool {
-        self.muted == 0
+        self.unrecorded_steps == 0
     }
 }
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Runs an evaluation whose steps are not recorded.
     pub(super) fn run_unrecorded<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
-        self.observer.muted += 1;
+        self.observer.unrecorded_steps += 1;
         let result = evaluate(self);
-        self.observer.muted -= 1;
+        self.observer.unrecorded_steps -= 1;
         result
     }
 

@@ -1,6 +1,6 @@
 //! Resolves the names in expressions and types.
 
-use super::home::FieldsSource;
+use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder};
 use rulec_lang::builtins::Function;
 use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, TypeExpr, TypeKind};

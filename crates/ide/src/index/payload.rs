@@ -1,6 +1,6 @@
 //! Resolves the names in `payload` and `group` statements.
 
-use super::home::FieldsSource;
+use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_prefix, outline_entry};
 use rulec_syntax::ast::{
     Correction, EachItem, Field, FieldItem, Ident, IncludeItem, Item, ItemKind, Notice, PathExpr, RuleTest,

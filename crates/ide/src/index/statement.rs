@@ -1,6 +1,6 @@
 //! Resolves the names in statements, and builds the outline of the file.
 
-use super::home::{FieldsSource, MAX_DEFINITION_DEPTH};
+use super::fields_source::{FieldsSource, MAX_DEFINITION_DEPTH};
 use super::{DeclarationKind, IndexBuilder, OutlineEntry, SymbolId, group_params_prefix, outline_entry};
 use rulec_base::span::Span;
 use rulec_sema::hir::ROUTES_TABLE;

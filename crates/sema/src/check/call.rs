@@ -314,7 +314,7 @@ impl<'a> Checker<'a> {
                 }
                 _ => diagnostic,
             };
-            let diagnostic = self.with_origin(diagnostic.label_declaration(declared), &arg);
+            let diagnostic = self.with_type_origin(diagnostic.label_declaration(declared), &arg);
             // In a choice, a wrong type is only a warning, and the call then has no result. The
             // argument keeps its type so that the field which it reads counts as used.
             if self.is_in_choice && declared.is_none() {

@@ -125,7 +125,7 @@ impl Checker<'_> {
             ExprKind::Slot(_) => message!("declare the field as `decimal` in `input`"),
             _ => message!("read the value as a decimal, with `x as decimal`"),
         };
-        Some(self.with_origin(diagnostic.help(help), float))
+        Some(self.with_type_origin(diagnostic.help(help), float))
     }
 
     /// Converts arguments of functions on numbers. If one argument of `min` or `max` is a decimal,
@@ -149,7 +149,8 @@ impl Checker<'_> {
                     let message = message!("only a decimal is rounded to a number of places");
                     let help = message!("write `round(decimal(x), 2)`, or declare the field as `decimal`");
                     let diagnostic = Diagnostic::new(Code::ArgumentType, number.span, message);
-                    return self.report_type(diagnostic.here(number.ty.to_message()).help(help), number);
+                    return self
+                        .report_with_type_origin(diagnostic.here(number.ty.to_message()).help(help), number);
                 }
             }
             (Function::Sum, [Some(list)]) if element_kinds(&list.ty).overlaps(KindSet::DECIMAL) => {

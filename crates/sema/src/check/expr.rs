@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
                 _ => message!("compare it with a value, or write `x is present`"),
             };
             let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
-            return self.report_type(diagnostic.here(value.ty.to_message()).help(help), &value);
+            return self.report_with_type_origin(diagnostic.here(value.ty.to_message()).help(help), &value);
         }
         self.narrow_field(&value, KindSet::BOOL, &NarrowingReason::Fixed(message!("a condition")));
         Ok(Predicate::without_modifiers(None, value, Operand::Nothing).into_cond(span))
@@ -274,7 +274,7 @@ impl<'a> Checker<'a> {
         if !list.ty.kinds.overlaps(KindSet::LIST) {
             let message = message!("expected a list, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report_type(diagnostic.here(list.ty.to_message()), &list);
+            return self.report_with_type_origin(diagnostic.here(list.ty.to_message()), &list);
         }
         self.narrow_field(
             &list,
@@ -343,7 +343,7 @@ impl<'a> Checker<'a> {
 
     /// Adds a label to the diagnostic, on the declaration or use that determines the type of
     /// `expr`.
-    pub(super) fn with_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
+    pub(super) fn with_type_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
         match &expr.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.slot(*id);
@@ -381,7 +381,7 @@ impl<'a> Checker<'a> {
                     None => diagnostic,
                 }
             }
-            ExprKind::Read(inner, _) => self.with_origin(diagnostic, inner),
+            ExprKind::Read(inner, _) => self.with_type_origin(diagnostic, inner),
             _ => diagnostic,
         }
     }

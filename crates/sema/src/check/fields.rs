@@ -54,12 +54,12 @@ pub(super) struct MessageFields {
     pub(super) existing_uses: Option<Arc<FieldUses>>,
     /// How all rules use undeclared fields, with the number of routes for each use. `None` if the
     /// caller of the checker does not need these numbers.
-    pub(super) counted: Option<CountedUses>,
-    /// The fields that each route uses, by the route's span; empty unless `counted` is set.
+    pub(super) counted_uses: Option<CountedUses>,
+    /// The fields that each route uses, by the route's span; empty unless `counted_uses` is set.
     pub(super) by_route: UsesByRoute,
     /// The fields that the current route uses. `None` outside routes, or if the caller of the
     /// checker does not need the fields of each route.
-    route: Option<RouteUses>,
+    route_uses: Option<RouteUses>,
     /// The fields that the last checked route used; empty unless `existing_uses` is set.
     pub(super) last_route_uses: RouteUses,
     /// A field, such as `steps`, that the current statement may read although `input` does not
@@ -263,13 +263,15 @@ impl MessageFields {
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
         let records_uses =
-            self.is_narrowing_pass() && (self.counted.is_some() || self.existing_uses.is_some());
-        self.route = records_uses.then(RouteUses::default);
+            self.is_narrowing_pass() && (self.counted_uses.is_some() || self.existing_uses.is_some());
+        self.route_uses = records_uses.then(RouteUses::default);
     }
 
     pub(super) fn end_route(&mut self, span: Span) {
-        match (self.route.take(), &mut self.counted) {
-            (Some(route), Some(counted)) => self.by_route.insert(span, counted.add_route(Arc::new(route))),
+        match (self.route_uses.take(), &mut self.counted_uses) {
+            (Some(route), Some(counted_uses)) => {
+                self.by_route.insert(span, counted_uses.add_route(Arc::new(route)))
+            }
             (Some(route), None) => self.last_route_uses = route,
             (None, _) => {}
         }
@@ -280,7 +282,7 @@ impl MessageFields {
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let counted_fields = match self.input {
             Some(input) => CountedFields::Input(input),
-            None => CountedFields::Uses(self.counted.unwrap_or_default()),
+            None => CountedFields::Uses(self.counted_uses.unwrap_or_default()),
         };
         (counted_fields, self.by_route)
     }
@@ -290,9 +292,9 @@ impl MessageFields {
         if !self.is_narrowing_pass() {
             return;
         }
-        match (&mut self.route, &mut self.counted) {
+        match (&mut self.route_uses, &mut self.counted_uses) {
             (Some(route), _) => route.add_use(path, kinds, &mut self.names),
-            (None, Some(counted)) => counted.add_permanent_use(path, kinds, &mut self.names),
+            (None, Some(counted_uses)) => counted_uses.add_permanent_use(path, kinds, &mut self.names),
             (None, None) => {}
         }
     }

@@ -137,7 +137,7 @@ impl<'a> Checker<'a> {
             }
         }
         self.warn_hidden_patterns(&patterns);
-        self.warn_caught_examples(&patterns);
+        self.warn_matched_examples(&patterns);
     }
 
     /// Checks the declaration of the flow tool, a function that a language model calls to run a
@@ -371,7 +371,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about keyword patterns that match an example of an intent flow (a flow that is
     /// selected by meaning). Such a message would select the pattern's flow instead.
-    fn warn_caught_examples(&mut self, patterns: &[KeywordPattern]) {
+    fn warn_matched_examples(&mut self, patterns: &[KeywordPattern]) {
         // Building the automaton costs more than checking one route, so it is built only if needed.
         if patterns.is_empty() {
             return;

@@ -81,8 +81,8 @@ impl<'a> Checker<'a> {
             let message = pair_message(row, &written, quantity, left, right);
             diagnostic(Code::OperatorType, message, operand_pair_help(row, left, right))
         };
-        let diagnostic = self.with_origin(diagnostic, left);
-        self.with_origin(diagnostic, right)
+        let diagnostic = self.with_type_origin(diagnostic, left);
+        self.with_type_origin(diagnostic, right)
     }
 
     /// Reports operands of incomparable types as a warning that the condition is never true. Used

@@ -322,9 +322,10 @@ impl<'a> Checker<'a> {
                 Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.to_message());
             if let Some(right) = &right {
                 diagnostic.message = message!("{} and {}", diagnostic.message, right.ty.with_article());
-                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.to_message()), right);
+                diagnostic =
+                    self.with_type_origin(diagnostic.label(right.span, right.ty.to_message()), right);
             }
-            diagnostic = self.with_origin(diagnostic, &left);
+            diagnostic = self.with_type_origin(diagnostic, &left);
             if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
                 diagnostic = diagnostic.help(message!("to join texts, write `join([a, b], \"\")`"));
             } else if op.node == Op::Coalesce {

@@ -239,7 +239,8 @@ impl<'a> Checker<'a> {
             }
             Err(None) => {
                 let message = message!("{} has no field `{}`", base.ty.with_article(), name.node);
-                return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
+                return self
+                    .report_with_type_origin(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
         self.narrow_field(&base, KindSet::DICT, &NarrowingReason::for_field(&name.node));
@@ -291,7 +292,7 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
                 .label(index.span, index.ty.to_message())
                 .help(message!("a list is indexed by an int, a dict by a string"));
-            return self.report_type(diagnostic, &base);
+            return self.report_with_type_origin(diagnostic, &base);
         }
         self.narrow_field(
             &base,
@@ -347,7 +348,7 @@ impl<'a> Checker<'a> {
             let message = message!("{} can never be read as {wanted}", value.ty.with_article());
             let diagnostic =
                 Diagnostic::new(Code::OperatorType, span, message).label(ty.span, message!("this type"));
-            return self.report_type(diagnostic, &value);
+            return self.report_with_type_origin(diagnostic, &value);
         }
         Ok(match value.kind {
             // If a slot (a message field read as certain kinds) is read, the slot itself gets the

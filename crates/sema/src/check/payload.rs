@@ -58,7 +58,7 @@ pub(super) struct PayloadState {
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,
     /// The number of enclosing `each` blocks.
-    each: usize,
+    each_depth: usize,
     /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
     /// count each time that the group is inlined.
     items: usize,

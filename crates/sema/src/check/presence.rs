@@ -27,8 +27,9 @@ impl Checker<'_> {
     /// True if a value may be missing although the message satisfies the `input` contract and
     /// `condition` is true.
     pub(super) fn may_be_missing(&self, value: &Expr, condition: Option<&Cond>) -> bool {
-        let known = condition.into_iter().collect();
-        let mut proof = PresenceProof { program: &self.program, fields: &self.fields, known, steps: 0 };
+        let known_conditions = condition.into_iter().collect();
+        let mut proof =
+            PresenceProof { program: &self.program, fields: &self.fields, known_conditions, steps: 0 };
         proof.may_be_missing(value)
     }
 }
@@ -38,7 +39,7 @@ struct PresenceProof<'p> {
     program: &'p Program,
     fields: &'p MessageFields,
     /// The conditions that are true where the value is computed.
-    known: Vec<&'p Cond>,
+    known_conditions: Vec<&'p Cond>,
     steps: u64,
 }
 
@@ -112,9 +113,9 @@ impl<'p> PresenceProof<'p> {
             ExprKind::Count { list, .. } => self.may_be_missing(list),
             ExprKind::Cond(cond) => self.may_be_unknown(cond),
             ExprKind::If { cond, then, other } => {
-                self.known.push(cond);
+                self.known_conditions.push(cond);
                 let then_may_be_missing = self.may_be_missing(then);
-                self.known.pop();
+                self.known_conditions.pop();
                 then_may_be_missing || self.may_be_missing(other)
             }
             _ => true,
@@ -174,7 +175,7 @@ impl<'p> PresenceProof<'p> {
     }
 
     fn is_proven(&mut self, goal: Goal<'_>) -> bool {
-        (0..self.known.len()).any(|index| self.proves(self.known[index], true, goal))
+        (0..self.known_conditions.len()).any(|index| self.proves(self.known_conditions[index], true, goal))
     }
 
     /// True if the goal (the value to prove present) is present whenever the condition has the

@@ -274,7 +274,7 @@ impl<'a> Checker<'a> {
                 .here(message!("may be missing"))
                 .label(*declared, message!("declared here as required"))
                 .help(help);
-            return self.report_type(diagnostic, &value);
+            return self.report_with_type_origin(diagnostic, &value);
         }
         let value = self.add_value(value);
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })

@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
                 return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
-        let then = self.read_then(entry, &expected, expect)?;
+        let then = self.read_further_expectations(entry, &expected, expect)?;
         Ok((entry, expected, then))
     }
 

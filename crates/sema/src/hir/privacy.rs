@@ -19,30 +19,30 @@ pub struct PrivateReads<'p> {
     /// The declared fields of the payload kinds that have private fields.
     payloads: Vec<Arc<RecordType>>,
     /// Whether each `let` reads a private value; `None` if not computed yet.
-    known: Vec<Option<bool>>,
+    lets_are_private: Vec<Option<bool>>,
     /// The quantifier variables in scope, each with two facts about its list: whether the list is
     /// private, and the type of the list's elements.
-    vars: Vec<(VarId, bool, Ty)>,
+    quantifier_vars: Vec<(VarId, bool, Ty)>,
 }
 
 impl<'p> PrivateReads<'p> {
     /// Returns an analysis of expressions that read the given slots (fields) and `let`s. `input` is
     /// the declared message type.
     pub fn new(slots: &'p [Slot], lets: &'p [Let], input: Option<&'p RecordType>) -> PrivateReads<'p> {
-        let (known, payloads) = (vec![None; lets.len()], Vec::new());
-        PrivateReads { slots, lets, input, payloads, known, vars: Vec::new() }
+        let (lets_are_private, payloads) = (vec![None; lets.len()], Vec::new());
+        PrivateReads { slots, lets, input, payloads, lets_are_private, quantifier_vars: Vec::new() }
     }
 
     /// Adds a quantifier variable to the scope.
     pub fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
         let (private, ty) = (self.is_private(list), self.expr_type(list).element());
-        self.vars.push((var, private, ty));
+        self.quantifier_vars.push((var, private, ty));
     }
 
     /// Removes the innermost quantifier variable. Returns whether the variable's list is private,
     /// and the type of the list's elements.
     pub fn leave_quantifier(&mut self) -> (bool, Ty) {
-        self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
+        self.quantifier_vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
     }
 
     /// True if the value of the expression is private as a whole. A value that is not private as a
@@ -53,7 +53,9 @@ impl<'p> PrivateReads<'p> {
                 self.is_slot_private(slot)
                     || self.may_hold_private(slot) && expr.ty.inner == InnerType::Unknown
             }),
-            ExprKind::Var(id) => self.vars.iter().any(|(other, private, _)| other == id && *private),
+            ExprKind::Var(id) => {
+                self.quantifier_vars.iter().any(|(other, private, _)| other == id && *private)
+            }
             ExprKind::Field(base, name) => {
                 let private = |ty: &Ty| {
                     ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.private)
@@ -85,15 +87,15 @@ impl<'p> PrivateReads<'p> {
 
     fn let_reads_private(&mut self, id: LetId) -> bool {
         let Some(body) = self.lets.get(id.index()).map(|named| &named.body) else { return true };
-        if let Some(known) = self.known[id.index()] {
+        if let Some(known) = self.lets_are_private[id.index()] {
             return known;
         }
-        self.known[id.index()] = Some(false);
+        self.lets_are_private[id.index()] = Some(false);
         let private = match body.part() {
             Part::Expr(expr) => self.is_private(expr),
             part => self.part_reads_private(part),
         };
-        self.known[id.index()] = Some(private);
+        self.lets_are_private[id.index()] = Some(private);
         private
     }
 
@@ -152,7 +154,7 @@ impl<'p> PrivateReads<'p> {
     pub fn expr_type(&self, expr: &Expr) -> Ty {
         let derived = match &expr.kind {
             ExprKind::Var(id) => {
-                self.vars.iter().rev().find(|(other, ..)| other == id).map(|var| var.2.clone())
+                self.quantifier_vars.iter().rev().find(|(other, ..)| other == id).map(|var| var.2.clone())
             }
             ExprKind::Slot(id) => self.slots.get(id.index()).map(|slot| self.declared_type(slot).0),
             ExprKind::Read(inner, _) => Some(self.expr_type(inner)),

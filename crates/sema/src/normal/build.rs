@@ -124,7 +124,7 @@ pub struct NormalBuilder<'a> {
     depth: u32,
     quantifier_facts: QuantifierFacts,
     /// The number of enclosing quantifiers on which the current node may depend.
-    enclosing: u32,
+    enclosing_quantifiers: u32,
     /// Whether the current node needs two conditions: one that it is true, and one that it is
     /// false. This is the case for a condition that is used as a value.
     needs_both_polarities: bool,
@@ -148,7 +148,7 @@ impl<'a> NormalBuilder<'a> {
             levels: HashMap::new(),
             depth: 0,
             quantifier_facts: QuantifierFacts::default(),
-            enclosing: 0,
+            enclosing_quantifiers: 0,
             needs_both_polarities: false,
             diagnostics: Vec::new(),
         }
@@ -257,17 +257,19 @@ impl<'a> NormalBuilder<'a> {
         body: &Cond,
         build: impl FnOnce(&mut Self) -> T,
     ) -> (u32, QuantifierNesting, T) {
-        let (level, enclosing) = (self.depth, self.enclosing);
+        let (level, enclosing) = (self.depth, self.enclosing_quantifiers);
         let outer_level = self.levels.insert(var.id, level);
         if reads.is_empty() {
-            self.enclosing = 0;
+            self.enclosing_quantifiers = 0;
         }
-        let nest =
-            QuantifierNesting { depth: self.quantifier_facts.quantifier_depth(self.enclosing, body), reads };
+        let nest = QuantifierNesting {
+            depth: self.quantifier_facts.quantifier_depth(self.enclosing_quantifiers, body),
+            reads,
+        };
         self.depth += 1;
-        self.enclosing += 1;
+        self.enclosing_quantifiers += 1;
         let result = build(self);
-        (self.depth, self.enclosing) = (level, enclosing);
+        (self.depth, self.enclosing_quantifiers) = (level, enclosing);
         match outer_level {
             Some(outer_level) => self.levels.insert(var.id, outer_level),
             None => self.levels.remove(&var.id),
@@ -278,9 +280,9 @@ impl<'a> NormalBuilder<'a> {
     /// Calls `build` as if the node were outside every quantifier, and restores the quantifier
     /// depth afterwards.
     fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
-        let enclosing = std::mem::take(&mut self.enclosing);
+        let enclosing = std::mem::take(&mut self.enclosing_quantifiers);
         let result = build(self);
-        self.enclosing = enclosing;
+        self.enclosing_quantifiers = enclosing;
         result
     }
 

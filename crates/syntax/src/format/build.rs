@@ -209,7 +209,7 @@ impl LayoutBuilder<'_> {
 
     /// Returns the indices of the operators with the lowest precedence in a condition or value.
     /// Lines break before these operators.
-    fn joining_operators(&self, range: Range<usize>) -> Vec<usize> {
+    fn lowest_precedence_operators(&self, range: Range<usize>) -> Vec<usize> {
         let (mut lowest_level, mut operators) = (u8::MAX, Vec::new());
         for token in self.outer_tokens(range.clone()) {
             if self.extends_to_end(token, range.end) {
@@ -339,7 +339,7 @@ impl LayoutBuilder<'_> {
     /// begin a line; its continuation lines are then indented. A block of conditions at the end of
     /// the expression can be broken without breaking the text before the block.
     pub(super) fn add_expression(&mut self, range: Range<usize>, hangs: bool) {
-        let operators = self.joining_operators(range.clone());
+        let operators = self.lowest_precedence_operators(range.clone());
         let (Some(&first), Some(&last)) = (operators.first(), operators.last()) else {
             return self.add_plain_tokens(range);
         };
@@ -350,7 +350,7 @@ impl LayoutBuilder<'_> {
         self.break_open_groups_if(operators.iter().any(|joint| self.begins_line(*joint)));
         // The first operand may itself contain operators, which bind more tightly. Its continuation
         // lines are then indented further than the lines after the operand, except inside brackets.
-        let nested = hangs && !self.joining_operators(range.start..first).is_empty();
+        let nested = hangs && !self.lowest_precedence_operators(range.start..first).is_empty();
         if nested {
             self.indent();
         }

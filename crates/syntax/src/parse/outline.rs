@@ -141,7 +141,7 @@ impl OutlineBuilder<'_> {
         OutlineStatement {
             word: raw.word.map_or("", |word| word.text),
             tokens: raw.tokens,
-            is_sound: statement.is_some() && !has_error && !raw.damaged && is_closed,
+            is_sound: statement.is_some() && !has_error && !raw.reported && is_closed,
             notes: statement
                 .map(|statement| (statement.docs.clone(), statement.allows.len()))
                 .unwrap_or_default(),

@@ -23,7 +23,7 @@ pub(super) struct RawStatement {
     pub(super) tokens: Range<usize>,
     /// Whether an unmatched bracket or an invalid string in the statement was already reported.
     /// Further errors in the statement are then not reported.
-    pub(super) damaged: bool,
+    pub(super) reported: bool,
     /// The statements between a table's braces, and the index of the closing brace.
     pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
@@ -84,10 +84,10 @@ fn closing_kind(kind: TokenKind) -> TokenKind {
 struct CurrentStatement {
     word: Option<&'static Terminal>,
     first_token: usize,
-    damaged: bool,
+    reported: bool,
     /// Whether an unclosed string, a stray character or too deep nesting was found. Unclosed
     /// brackets are then not reported.
-    hides_brackets: bool,
+    ignores_brackets: bool,
 }
 
 impl CurrentStatement {
@@ -97,7 +97,7 @@ impl CurrentStatement {
     }
 
     fn end_at(self, end: usize) -> RawStatement {
-        RawStatement { word: self.word, tokens: self.first_token..end, damaged: self.damaged, table: None }
+        RawStatement { word: self.word, tokens: self.first_token..end, reported: self.reported, table: None }
     }
 }
 
@@ -165,7 +165,7 @@ impl<'a> Splitter<'a> {
             // reported too.
             TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
                 if let Some(current) = &mut self.current {
-                    (current.damaged, current.hides_brackets) = (true, true);
+                    (current.reported, current.ignores_brackets) = (true, true);
                 }
             }
             kind if kind.opens_bracket() => return self.open_bracket(index, at_base),
@@ -185,7 +185,7 @@ impl<'a> Splitter<'a> {
             table.indent = self.sigs[index].indent();
         }
         self.current =
-            Some(CurrentStatement { word, first_token: index, damaged: false, hides_brackets: false });
+            Some(CurrentStatement { word, first_token: index, reported: false, ignores_brackets: false });
     }
 
     fn finish_statement(&mut self, end: usize) {
@@ -303,7 +303,7 @@ impl<'a> Splitter<'a> {
     fn reset_brackets(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let is_first = table.statements.is_empty() && self.current.is_none();
-            if word.is_in_table() && (is_first || table.indent == Some(indent)) {
+            if word.is_allowed_in_table() && (is_first || table.indent == Some(indent)) {
                 return self.report_open_brackets(1, Some(index));
             }
             // If a table's statements are not indented, a keyword at column 0 ends the table only
@@ -335,8 +335,8 @@ impl<'a> Splitter<'a> {
     fn report_unclosed(&mut self, bracket: usize, related: Option<(usize, Message)>) {
         let is_table = self.table.is_some() && self.open_brackets.first() == Some(&bracket);
         if !is_table && let Some(current) = &mut self.current {
-            current.damaged = true;
-            if current.hides_brackets {
+            current.reported = true;
+            if current.ignores_brackets {
                 return;
             }
         }
@@ -375,7 +375,7 @@ impl<'a> Splitter<'a> {
         if self.open_brackets.len() > MAX_BRACKET_DEPTH + 1
             && let Some(current) = &mut self.current
         {
-            current.hides_brackets = true;
+            current.ignores_brackets = true;
         }
     }
 
@@ -407,7 +407,7 @@ impl<'a> Splitter<'a> {
                     self.start_statement(index, None);
                 }
                 let was_damaged =
-                    self.current.as_mut().map(|current| std::mem::replace(&mut current.damaged, true));
+                    self.current.as_mut().map(|current| std::mem::replace(&mut current.reported, true));
                 if was_damaged != Some(true) {
                     let closing = self.token_text(index);
                     let span = self.sigs[index].token.span(self.file);

@@ -126,7 +126,7 @@ impl TokenizedPart {
     /// code of the following token, is a plain name's.
     fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
-            && terminals::is_member(next)
+            && terminals::can_be_field_name(next)
         {
             *dot = terminals::MEMBER_DOT;
         }

@@ -99,7 +99,7 @@ impl Terminal {
     }
 
     /// True if the statement that begins with this word is allowed inside a `table` statement.
-    pub(super) fn is_in_table(&self) -> bool {
+    pub(super) fn is_allowed_in_table(&self) -> bool {
         self.has_any_flag(ALLOWED_IN_TABLE)
     }
 
@@ -430,7 +430,7 @@ pub(super) fn is_reserved(text: &str) -> bool {
 }
 
 /// True if this is the code of a word that can be a field name after a dot.
-pub(super) fn is_member(code: u8) -> bool {
+pub(super) fn can_be_field_name(code: u8) -> bool {
     (TerminalClass::Contextual..=TerminalClass::Name).contains(&terminal(code).class)
 }
 

@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
         self.payload.guards.append(&mut self.pending_type_tests);
         let span = each.list.span;
         let block_name = format!("{}[]", self.source_on_one_line(span));
-        self.payload.each += 1;
+        self.payload.each_depth += 1;
         let when = guard.as_ref().ok().cloned().flatten().map(|guard| Expr {
             kind: ExprKind::Cond(Box::new(guard)),
             ty: Ty::BOOL,
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
             }
             Ok(())
         });
-        self.payload.each -= 1;
+        self.payload.each_depth -= 1;
         self.payload.guards.truncate(guards_before);
         self.scope.truncate(scope);
         result

@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
     /// Reports an error if the payload is too large: too deep nesting, or too many items.
     pub(super) fn check_payload_size(&mut self, span: Span) -> Checked<()> {
         let state = &mut self.payload;
-        let is_too_deep = state.groups.len() + state.each >= MAX_ITEM_DEPTH;
+        let is_too_deep = state.groups.len() + state.each_depth >= MAX_ITEM_DEPTH;
         if !is_too_deep && !state.has_too_many_items() {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    pub(super) fn read_then(
+    pub(super) fn read_further_expectations(
         &mut self,
         entry: TableId,
         expected: &Expect,
