@@ -23,7 +23,7 @@ pub(crate) struct AnswerBuilder {
     columns: Vec<LazyColumn>,
     rows: usize,
     /// For a table of routes: the dictionary keys of the texts in the answer of each rule and
-    /// default, computed once. Empty for other entries.
+    /// default, computed once. Empty for a choice or another entry point.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -50,8 +50,8 @@ impl LazyColumn {
     }
 }
 
-/// Dictionary keys of the texts in the answers, computed once per rule. Empty unless the entry is a
-/// table of routes.
+/// Dictionary keys of the texts in the answers, computed once per rule. Empty unless the decisions
+/// are made by a table of routes.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
     rules: Vec<Keys>,
@@ -72,8 +72,8 @@ struct Keys {
 const ERROR_COLUMN: &str = "error";
 
 impl AnswerBuilder {
-    /// Creates a builder for decisions of an entry. If `matched` is true, a column contains the
-    /// names of all matching routes.
+    /// Creates a builder for decisions by `entry` (a table, choice or router). If `matched` is
+    /// true, a column contains the names of all matching routes.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, precomputed) = match entry.kind() {
@@ -211,8 +211,7 @@ impl AnswerBuilder {
         self.rows += 1;
     }
 
-    /// Appends the answer of a decision whose entry is not a table of routes but, for example, a
-    /// choice.
+    /// Appends the answer of a decision that a choice or router made, not a table of routes.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
@@ -469,7 +468,7 @@ fn exceeded_type() -> AnswerType {
     AnswerType::list(AnswerType::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
 }
 
-/// Returns the answer columns that do not depend on the kind of the entry.
+/// Returns the columns that every answer has, whether a table, a choice or a router decides.
 fn common_columns(program: &Program) -> ColumnTypes {
     let mut columns: ColumnTypes = Vec::new();
     if all_outcomes(program).any(|outcome| matches!(outcome, Outcome::Goto(_))) {

@@ -14,7 +14,8 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
 
-/// Error of binding columns: missing columns, and columns of types that the rules cannot read.
+/// Columns that are missing, or that have types which the rules cannot read. All of them are
+/// reported together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct BindError {
@@ -27,7 +28,7 @@ impl BindError {
         &self.problems
     }
 
-    /// Returns all problems as one message with one line each, which can be translated.
+    /// Returns all problems as one translatable message, with a line for each problem.
     pub fn to_message(&self) -> Message {
         rulec_base::diag::join_lines(&self.problems)
     }
@@ -38,7 +39,7 @@ impl BindError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ColumnsError {
-    /// The rules have no entry of this name.
+    /// The rules have no table, choice or router of this name.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
     /// Columns are missing, or have types that the rules cannot read.
@@ -126,7 +127,8 @@ pub(crate) struct Binding {
     /// Whether the slots (the engine's variables for message fields) of all bound fields can be
     /// filled column by column. Otherwise they are filled row by row.
     pub columnar: bool,
-    /// The places in messages where numbers keep all their digits and are not rounded to floats.
+    /// The paths in messages at which the rules read decimals. Numbers there keep all digits and
+    /// are not rounded to floats.
     places: ExactPlaces,
 }
 
@@ -174,7 +176,8 @@ impl BoundField {
         self.column_kinds.is_subset(kinds)
     }
 
-    /// True if the slots of the field and its subfields can be filled column by column.
+    /// True if the slots (the engine's variables) of the field and its subfields can be filled
+    /// column by column.
     fn is_columnar(&self) -> bool {
         match self.is_object {
             true => {
@@ -253,7 +256,7 @@ impl Binding {
         Ok(message)
     }
 
-    /// Returns the places in messages where numbers keep their digits.
+    /// Returns the paths in messages at which numbers keep all their digits.
     pub fn places(&self) -> &ExactPlaces {
         &self.places
     }

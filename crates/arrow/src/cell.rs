@@ -127,8 +127,8 @@ impl<'b> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
-    /// Lets the column, and columns inside it, keep the digits of decimal numbers at the given
-    /// places.
+    /// Changes the readers of this column and of the columns inside it: at the given paths, decimal
+    /// numbers keep all their digits.
     pub fn keep_digits(&mut self, places: &ExactPlaces) {
         match &mut self.values {
             ColumnValues::Decimal(_, _, is_exact) => *is_exact = places.has_number(),

@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// ```
 pub struct Decider {
     rules: Rules,
-    /// Name of the entry; `None` means the routes outside any table.
+    /// Name of the table, choice or router that decides; `None` means the routes outside any table.
     entry: Option<String>,
     binding: Arc<Binding>,
     options: Options,
@@ -77,13 +77,13 @@ impl Decider {
         self.binding.schema()
     }
 
-    /// Returns the indices of the input columns that the rules read; all if rows are read as JSON
-    /// trees.
+    /// Returns the indices of the input columns that the rules read. Returns all columns if each
+    /// row must be converted to a JSON message first.
     pub fn read_columns(&self) -> Vec<usize> {
         self.binding.read_columns()
     }
 
-    /// Returns a decider for another thread. Both deciders share the column binding.
+    /// Returns a decider for another thread. Both share the mapping from columns to message fields.
     #[must_use]
     pub fn clone_for_thread(&self) -> Decider {
         let entry = self.entry.as_deref().map_or(Ok(self.rules.main()), |name| self.rules.entry(name));
@@ -255,7 +255,7 @@ pub struct PayloadJudge {
 
 impl PayloadJudge {
     /// Creates a checker for batches of a schema. No column is required, because the rules of the
-    /// payload kind report missing fields.
+    /// `payload` statement report missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
         let answers = AnswerBuilder::for_payloads().with_language(options.error_language());
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
@@ -325,8 +325,8 @@ pub struct AnswerColumns {
 }
 
 impl AnswerColumns {
-    /// Creates a builder for answers of an entry. `matched` adds a column with all matching routes;
-    /// `explained` adds a column with explanations.
+    /// Creates a builder for answers of `entry` (a table, choice or router). `matched` adds a
+    /// column with all matching routes; `explained` adds a column with explanations.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
         AnswerColumns {
             answers: AnswerBuilder::for_entry(rules, entry, matched).with_explanations(explained),

@@ -42,7 +42,8 @@ struct ColumnSlot<'b> {
 }
 
 impl<'b> ColumnFill<'b> {
-    /// Pairs the columns of a batch with the slots that they fill.
+    /// Pairs the columns of a batch with the slots (the engine's variables for message fields) that
+    /// they fill.
     pub fn new(
         plan: &InputPlan,
         bound: &[BoundField],

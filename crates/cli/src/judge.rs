@@ -66,7 +66,7 @@ struct JudgedLine<'a> {
 pub enum StreamJudges {
     /// One validator for every payload.
     One(Judge),
-    /// The validators by payload kind.
+    /// A validator for each payload kind (one `payload` statement); each payload names its kind.
     ByField {
         /// The field of a payload that names its kind.
         field: String,
@@ -76,8 +76,8 @@ pub enum StreamJudges {
 }
 
 impl StreamJudges {
-    /// Creates a validator for each payload kind in the rules. `field` is the payload field that
-    /// names the kind.
+    /// Creates a validator for each `payload` statement of the rules. `field` is the field in which
+    /// a payload names the statement that applies to it.
     pub fn by_field(
         field: &str,
         rules: &Rules,

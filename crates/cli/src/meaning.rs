@@ -21,7 +21,8 @@ pub struct IntentLine<'a> {
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    /// The intent flows that are nearest to the message, if no flow was chosen.
+    /// If no flow was chosen: the intent flows (flows chosen by meaning) that are most similar to
+    /// the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nearest: Vec<IntentHit>,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
@@ -40,8 +41,8 @@ impl IntentLine<'_> {
     }
 }
 
-/// Returns the classifier of intent flows, which is used if no keyword pattern matches. `None` if
-/// there are no intent flows, or if the classifier cannot be trained.
+/// Returns the classifier of intent flows (flows chosen by meaning), which is used if no keyword
+/// pattern matches. `None` if there are no intent flows, or if the classifier cannot be trained.
 pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatcher> {
     if entry.kind() != TableKind::Flows || !rules.program().has_intents() {
         return None;

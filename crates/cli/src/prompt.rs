@@ -44,11 +44,11 @@ enum Format {
     Json,
 }
 
-/// Prompt section and tool definition that describe the intent flows, or one choice, to a language
-/// model.
+/// The prompt section and the tool definition with which a language model chooses a flow, or a
+/// branch of one choice.
 #[derive(Serialize)]
 struct ModelPrompt {
-    /// Name of the choice; `None` for the intent flows.
+    /// Name of the choice; `None` if the model chooses a flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// The prompt section; empty if the tool definition is sufficient.

@@ -172,7 +172,7 @@ struct DecidingWorker<'a> {
     /// The classifier that finds an intent flow (a flow chosen by meaning) if no keyword pattern
     /// matches. `None` if the rules have no intent flows.
     matcher: Option<&'a FlowMatcher>,
-    /// The question for a language model; `None` if the entry asks no model.
+    /// The question for a language model; `None` if the decision needs no model.
     question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,
@@ -235,9 +235,9 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Returns the entry that decides the messages. Without a name, this is the routes outside all
-/// tables, or else the only choice, router or set of flows. Returns an error if there is no such
-/// entry, or if there are several.
+/// Returns the table, choice or router that decides the messages. Without a name, these are the
+/// routes outside all tables, or else the only choice, router or set of flows. Returns an error if
+/// there is none, or if there are several.
 pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| {

@@ -18,7 +18,7 @@ pub struct Summary {
     /// Number of messages for which the classifier found an intent flow (a flow chosen by meaning),
     /// by flow name.
     intents: HashMap<String, usize>,
-    /// Number of messages that matched no statement and no intent flow.
+    /// Number of messages for which no rule, no default and no flow was chosen.
     unmatched: usize,
     /// Number of decisions whose message violates the `input` that the rules declare.
     breaches: usize,
@@ -39,8 +39,8 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
-    /// Counts a message that no keyword pattern matches. `name` is the intent flow that the
-    /// classifier found, if any.
+    /// Counts a message that no keyword pattern matches. `name` is the flow that the classifier
+    /// found by meaning, if any.
     pub fn count_intent(&mut self, name: Option<&str>) {
         match name {
             Some(name) => *self.intents.entry(name.to_owned()).or_default() += 1,

@@ -81,7 +81,7 @@ struct ExplanationOutput<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
     breaches: &'a [InputViolation],
-    /// The question for a language model; `None` if the entry asks no model.
+    /// The question for a language model; `None` if the decision needs no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
     /// The reason why the language model's answer could not be used; `None` if it was used or no

@@ -100,8 +100,8 @@ impl<R> Choice<R> {
 }
 
 impl Choice {
-    /// Returns the tables on the path from `entry` to the table of the chosen statement, both
-    /// included.
+    /// Returns the tables that the decision searched: from `entry`, where it started, to the table
+    /// of the chosen statement, both included.
     #[inline]
     #[doc(hidden)]
     pub fn visited_tables(&self, program: &Program, entry: TableId) -> TableTrail {

@@ -195,7 +195,7 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
 struct TreeConverter<'w> {
     what: &'w str,
     path: Vec<String>,
-    /// The places, at or inside the current value, where the rules read decimals, so that numbers
+    /// The paths, at or inside the current value, where the rules read decimals, so that numbers
     /// keep their digits.
     places: &'w ExactPlaces,
 }

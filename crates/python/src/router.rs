@@ -76,7 +76,7 @@ struct RoutedMessage {
     raised: Mutex<Option<Py<PyAny>>>,
 }
 
-/// The messages that are being routed. A message's key is the address of its JSON tree, which the
+/// The messages that are being routed. The key is the address of the parsed JSON message, which the
 /// router passes to handlers.
 #[derive(Clone, Default)]
 struct RoutedMessages(Arc<Mutex<HashMap<usize, Arc<RoutedMessage>>>>);
@@ -99,7 +99,7 @@ fn address(message: &Arc<Json>) -> usize {
 /// waiting.
 struct RoutingGuard {
     calls: RoutedMessages,
-    /// The message's JSON tree; kept alive so that its address stays unique.
+    /// The parsed JSON message. Kept alive because its address is the key of the message.
     message: Arc<Json>,
 }
 

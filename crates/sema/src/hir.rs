@@ -52,7 +52,7 @@ macro_rules! define_ids {
 pub(crate) use define_ids;
 
 define_ids! {
-    /// Index into [`Program::slots`]: a field that conditions or arguments read.
+    /// Index into [`Program::slots`]: a field that expressions read as certain kinds.
     SlotId;
     /// Index into [`Program::lets`].
     LetId;
@@ -60,7 +60,7 @@ define_ids! {
     ExternId;
     /// Index into [`Program::tables`].
     TableId;
-    /// Index into [`Program::rules`]: a condition with an outcome.
+    /// Index into [`Program::rules`]: a condition and what is chosen if it is true.
     RuleId;
     /// Id of the variable of a quantifier, such as `x` in `any x in L`. Unique in the program.
     VarId;
@@ -149,9 +149,9 @@ pub enum UnusedDeclaration {
 /// binding (a named value in payload rules).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The binding whose value contains the field; `None` for a field of the message.
+    /// The named value that contains the field; `None` for a field of the message.
     pub root: Option<BindingRoot>,
-    /// The keys that lead from the top of the message or binding to the field.
+    /// The keys that lead from the message, or from the named value, to the field.
     pub path: Vec<Arc<str>>,
     /// The accepted kinds; a value of another kind counts as missing.
     pub kinds: KindSet,
@@ -161,7 +161,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Reads the field from a message. Returns [`Value::Missing`] for a field of a binding.
+    /// Reads the field from a message. Missing for a field of a named value (`root` is set).
     pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
         if self.root.is_some() { Value::Missing } else { self.load_from(Value::from_json(message)) }
     }
@@ -276,7 +276,7 @@ pub struct Rule {
     pub docs: Arc<str>,
 }
 
-/// The outcome of a decision.
+/// What is chosen if a rule matches, such as a handler call.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Handler {
@@ -375,7 +375,7 @@ pub struct Question {
 }
 
 impl Outcome {
-    /// True if the outcome has values that are evaluated after the rule was selected.
+    /// True if the outcome has values, such as arguments, to evaluate after the selection.
     pub fn has_values(&self) -> bool {
         match self {
             Outcome::Handler { args, .. } => !args.is_empty(),
@@ -433,7 +433,7 @@ pub enum Expect {
     Nothing,
     /// Any rule of the table may be chosen; only [`Then`] restricts the outcome.
     Any,
-    /// An intent flow that the built-in classifier should select.
+    /// A flow that the built-in classifier should select by meaning.
     Flow(FlowId),
     Judgement {
         kind: Arc<str>,

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 /// Name in the key of a decision that chose no statement, as in `routes/none`.
 pub(crate) const NO_STATEMENT: &str = "none";
-/// Outcomes of validating a payload. The key of a validation consists of the payload kind and one
-/// of these outcomes, as in `order/reject`.
+/// The results of validating a payload. The key of a result is the name of the `payload` statement
+/// and one of these words, as in `order/reject`.
 pub(crate) const PAYLOAD_OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
 /// Builds the key of a statement from the name of its table and its own name.
@@ -26,8 +26,8 @@ pub(crate) struct Statement {
     pub name: String,
     /// Text that names the statement's target, such as a handler.
     pub target: String,
-    /// Whether the statement can be the outcome of a decision; false for a `goto` and for a
-    /// disabled rule.
+    /// Whether a decision can end with this statement. False for a `goto`, which leads to another
+    /// table, and for a disabled rule.
     pub can_be_chosen: bool,
 }
 

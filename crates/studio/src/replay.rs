@@ -75,7 +75,8 @@ const UNKNOWN_NUMBER: u32 = u32::MAX;
 #[derive(Default)]
 struct ReplayResults {
     rows: Vec<Row>,
-    /// Statement keys and entry names, without duplicates. Rows refer to them by index.
+    /// Keys of statements, and names of tables and other entry points, without duplicates. Rows
+    /// refer to them by index.
     names: Vec<String>,
     index_by_name: HashMap<String, u32>,
     invalid_lines: usize,

@@ -76,8 +76,8 @@ impl ProjectSnapshot {
         self.keys.get_or_init(|| StatementKeys::new(rules.program()))
     }
 
-    /// Returns the classifier of intent flows. `None` if there are no intent flows, or if the
-    /// classifier cannot be trained.
+    /// Returns the classifier of intent flows (flows chosen by meaning). `None` if there are no
+    /// such flows, or if the classifier cannot be trained.
     pub fn intent_matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
         let train = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         self.matcher.get_or_init(train).as_ref()

@@ -185,8 +185,8 @@ impl Studio {
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(not_found)
     }
 
-    /// Registers a slow request as the newest one. Returns a function that is true until a newer
-    /// request is registered.
+    /// Registers a slow request as the newest one. Returns a function that returns true until a
+    /// newer request is registered.
     pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
         let number = self.newest_request.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest_request.load(Ordering::Relaxed) == number

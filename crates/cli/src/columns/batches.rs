@@ -43,8 +43,8 @@ impl<'a> AnswerMode<'a> {
         AnswerMode { decisions: None, matched: false, answers }
     }
 
-    /// Returns this mode with decisions by `entry` directly on columns, without workers. If
-    /// `matched`, each result also lists all matching routes.
+    /// Returns this mode with decisions by `entry` (a table or router) directly on columns, without
+    /// workers. If `matched`, each result also lists all matching routes.
     pub fn with_plain_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> AnswerMode<'a> {
         AnswerMode { decisions: Some((rules, entry)), matched, ..self }
     }

@@ -223,7 +223,8 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the scores of the intent flows, which are evaluated if no keyword pattern matches.
+    /// Adds the scores of the intent flows (flows chosen by meaning), which are evaluated if no
+    /// keyword pattern matches.
     fn push_intents(&mut self, intents: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = intents;
         let text = message!("intent flows, by score (threshold {threshold}, margin {margin})");

@@ -257,8 +257,8 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds an expression that reads the field of the slot `id` as the type `wanted_type` instead
-    /// of the slot's own type.
+    /// Builds an expression that reads the same field as the slot (field read) `id`, but as the
+    /// type `wanted_type`.
     fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);

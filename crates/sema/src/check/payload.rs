@@ -110,7 +110,7 @@ enum ItemOwner {
 }
 
 impl<'a> Checker<'a> {
-    /// Lowers every payload kind, and checks groups that no payload includes.
+    /// Lowers every `payload` statement. Also checks groups that no payload includes.
     pub(super) fn lower_payloads(&mut self) {
         let symbols = self.symbols;
         let mut ranks: HashMap<i64, Span> = HashMap::new();

@@ -169,8 +169,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the keyword of the choice, router or other entry point with this name; `None` for a
-    /// table or an unknown name.
+    /// Returns the keyword of the choice, router, workflow, flow or payload with this name. `None`
+    /// for a table or an unknown name.
     fn other_entry_keyword(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),

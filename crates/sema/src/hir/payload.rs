@@ -39,7 +39,7 @@ pub struct Payload {
     pub internal: bool,
     /// Whether a rule that cannot be checked rejects the payload.
     pub strict: bool,
-    /// The payload kind to use instead when a payload of this kind is rejected.
+    /// The name of the `payload` statement to use instead if a payload of this kind is rejected.
     pub fallback: Option<Arc<str>>,
     /// The schema of the payload's fields.
     pub object: Object,
@@ -63,7 +63,7 @@ impl Payload {
 /// share named values (bindings).
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// The `let`s of the block, computed in this order before the requirements.
+    /// The named values of these requirements, computed in this order before the requirements.
     pub lets: Vec<(BindingId, ValueId)>,
     pub table: TableId,
     pub each: Vec<Each>,
@@ -147,7 +147,7 @@ pub struct Requirement {
     pub message: Message,
     /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
     pub repair: Message,
-    /// Whether the message ends with the value found at `place`.
+    /// Whether the message ends with the value found at the path `place`.
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,
@@ -161,7 +161,7 @@ pub struct Requirement {
 pub enum Effect {
     /// The requirement is violated.
     Violation,
-    /// A warning, which does not change the verdict.
+    /// A warning is reported, but the payload is not rejected.
     Warning,
     /// The correction is applied, and nothing is reported. For example, an optional field gets its
     /// default.

@@ -16,7 +16,7 @@ pub struct PrivateReads<'p> {
     slots: &'p [Slot],
     lets: &'p [Let],
     input: Option<&'p RecordType>,
-    /// The declared fields of the payload kinds that have private fields.
+    /// The declared fields of each `payload` statement that has private fields.
     payloads: Vec<Arc<RecordType>>,
     /// Whether each `let` reads a private value; `None` if not computed yet.
     lets_are_private: Vec<Option<bool>>,
@@ -113,8 +113,8 @@ impl<'p> PrivateReads<'p> {
             && exists()
     }
 
-    /// Returns the declared type of the field that a slot reads, and whether the field or an
-    /// enclosing record is private.
+    /// Returns the declared type of the field that a slot (field read) reads. The bool is true if
+    /// the field or an enclosing record is private.
     pub fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
         fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {

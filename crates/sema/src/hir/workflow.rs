@@ -96,7 +96,7 @@ impl Program {
         self.workflows.iter().find(|workflow| &*workflow.name == name)
     }
 
-    /// Returns every outcome of a router, in evaluation order.
+    /// Returns every outcome of a router (which nodes it may select next), in evaluation order.
     pub fn routes_of(&self, router: TableId) -> Vec<Route> {
         let rules = self.tables[router.index()].order.iter().map(|id| &self.rules[id.index()]);
         rules

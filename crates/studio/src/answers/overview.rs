@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Query parameters of a request that has no parameters.
+/// An empty set of query parameters, for requests that accept none.
 #[derive(Deserialize)]
 pub(crate) struct NoParameters {}
 

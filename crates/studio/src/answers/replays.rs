@@ -51,8 +51,8 @@ pub(crate) fn run_replay(studio: &Studio, request: &StartReplay) -> Answer<Arc<R
     Ok(replay)
 }
 
-/// Creates a replay without starting it. Returns the replay and the name of the entry that should
-/// decide messages.
+/// Creates a replay without starting it. Also returns the name of the table, choice or router that
+/// should decide the messages.
 fn prepare_replay(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;

@@ -207,7 +207,7 @@ impl Replay {
         lines.into_iter().take(max_statements).map(|(_, line)| line).collect()
     }
 
-    /// Returns the name of the entry that decided the message on a line.
+    /// Returns the name of the table, choice or router that decided the message on a line.
     pub fn entry_of_line(&self, line: u64) -> Answer<String> {
         let row = self.row_of_line(line)?;
         Ok(self.lock_results().name_at_index(row.entry).to_owned())

@@ -36,7 +36,7 @@ pub struct Group {
     pub body: Vec<Item>,
 }
 
-/// An item of a payload, a group or an `each` block.
+/// A field, rule or other item of a payload, a group or an `each` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub kind: ItemKind,
