@@ -67,7 +67,7 @@ use ts_rs::TS;
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {
-    /// Name of the table in which the search began.
+    /// Name of the entry table, in which the search began.
     pub entry: String,
     /// Name of the chosen route, or `default`; `None` if nothing was chosen.
     pub chosen: Option<String>,
@@ -95,8 +95,8 @@ pub struct Explanation {
     pub host_failures: Vec<HostFailed>,
     /// Trace of the search, step by step.
     pub trace: TableTrace,
-    /// Scores of the intent flows (flows chosen by meaning), which are evaluated if no keyword
-    /// pattern matches. `None` if they were not evaluated.
+    /// Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
+    /// they were not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub intents: Option<IntentTrace>,
@@ -111,11 +111,11 @@ pub struct IntentTrace {
     /// Minimum difference between the best and the second-best score. If the difference is smaller,
     /// no intent is chosen.
     pub margin: f64,
-    /// The intent flows (flows chosen by meaning) with the highest scores, best first.
+    /// The intent flows with the highest scores, best first.
     pub ranked: Vec<RankedIntent>,
 }
 
-/// A flow that the classifier can choose by meaning, with its score for the message.
+/// An intent flow with its score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RankedIntent {

@@ -48,7 +48,7 @@ pub struct TableTrace {
     /// patterns or cases.
     #[serde(skip)]
     pub kind: TableKind,
-    /// Whether the search of this table chose a statement.
+    /// Whether the search chose a statement.
     pub chose: bool,
     /// Whether the table was already searched in this decision. Such a table chose nothing and is
     /// not searched again.
