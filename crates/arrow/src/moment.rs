@@ -48,7 +48,7 @@ impl Zone {
     }
 }
 
-/// Parses `+02:00`, `+0200` or `+02`.
+/// Parses a UTC offset such as `+02:00`, `+0200` or `+02`; `None` for other texts.
 fn parse_offset(text: &str) -> Option<UtcOffset> {
     let (sign, digits) = (if text.starts_with('-') { -1 } else { 1 }, text.get(1..)?.replace(':', ""));
     if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

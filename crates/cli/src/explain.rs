@@ -42,7 +42,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Parses a diagnostic code. Leading zeros and the letter `E` may be missing.
+/// Parses a diagnostic code. Leading zeros and the letter `E` may be missing. `None` if there is no
+/// such code.
 fn parse_code(text: &str) -> Option<Code> {
     let text = text.trim().trim_matches(['[', ']']);
     Code::parse(text).or_else(|| {

@@ -41,7 +41,7 @@ pub struct ReportedDiagnostic<'a> {
     pub diagnostic: Cow<'a, Diagnostic>,
     /// The compiled file in which the diagnostic was found.
     pub compiled: &'a Compiled,
-    /// An example message that triggers the finding.
+    /// An example message that triggers the finding; `None` if the analysis found none.
     pub witness: Option<&'a Json>,
     /// Whether this is a warning that fails the check.
     pub denied: bool,

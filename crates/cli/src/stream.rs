@@ -85,7 +85,7 @@ struct RejectedLine<'a> {
 struct LineError<'a> {
     code: Code,
     message: Cow<'a, str>,
-    /// The column of the error in characters, from 1.
+    /// The column of the error in characters, from 1; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<usize>,
     #[serde(skip_serializing_if = "str::is_empty")]

@@ -75,7 +75,8 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns a detail that clap provides about an error, such as the valid values, as text.
+/// Returns a detail of an error as text, such as the valid values. `None` if clap provides no such
+/// detail.
 fn context_text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),

@@ -24,8 +24,8 @@ const MAX_IDLE_DECIDERS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct RouteFunction {
     rules: Rules,
-    /// Names of the column arguments in the query. The names are recorded before optimization,
-    /// because the optimizer may rename the arguments.
+    /// Names of the column arguments in the query; `None` until the call is rewritten. They are
+    /// recorded before optimization, because the optimizer may rename the arguments.
     names: Option<Vec<String>>,
     signature: Signature,
     /// Deciders that no thread uses now; shared by all copies of the function.

@@ -135,7 +135,7 @@ impl TypeFacts {
         fields
     }
 
-    /// Returns the type of the `let` whose name has this span.
+    /// Returns the type of the `let` whose name has this span; `None` if the type is not known.
     pub fn type_of_let(&self, name: Span) -> Option<&Ty> {
         self.lets.get(&name)
     }

@@ -240,8 +240,8 @@ struct IndexBuilder<'a> {
     scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
     /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,
-    /// The name of the payload or group that is being resolved. In its body, the name `payload`
-    /// refers to its fields.
+    /// The name of the payload or group whose body is being resolved; `None` outside such a body.
+    /// Inside it, the name `payload` refers to its fields.
     current_payload: Option<&'a str>,
 }
 

@@ -84,7 +84,7 @@ impl Analysis {
         self.rules.as_ref().map(|rules| rules.analyse_with(options)).unwrap_or_default()
     }
 
-    /// Returns the file with this name.
+    /// Returns the id of the file with this name; `None` for an unknown name.
     pub fn file(&self, name: &str) -> Option<FileId> {
         self.sources.iter().find(|(_, file)| file.name == name).map(|(id, _)| id)
     }

@@ -77,7 +77,7 @@ fn class_of_symbol(kind: DeclarationKind) -> TokenClass {
     }
 }
 
-/// Returns the class of a token that is not a name in the index.
+/// Returns the class of a token that is not a name in the index. `None` if the token has no colour.
 fn class_of_token(text: &str, tokens: &[Token], token_index: usize) -> Option<TokenClass> {
     let token = tokens[token_index];
     Some(match token.kind {

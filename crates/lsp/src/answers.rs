@@ -402,7 +402,7 @@ pub fn diagnostics(
 }
 
 /// Formats the document. Returns one edit, which covers the range between the first and the last
-/// difference.
+/// difference. The list of edits is empty if the document is already formatted.
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let original = analyzed_file.analysis.text(file);

@@ -52,8 +52,8 @@ pub struct AnalyzedFile {
     findings: OnceCell<Vec<Finding>>,
     /// The line starts of each file, computed on first use.
     lines: Vec<OnceCell<Rc<[u32]>>>,
-    /// The URI of each file. An open document keeps the exact spelling of the URI that the editor
-    /// sent.
+    /// The URI of each file; `None` if its path cannot be written as a URI. For an open document,
+    /// the exact spelling that the editor sent.
     uris: Vec<Option<Uri>>,
 }
 

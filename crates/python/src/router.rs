@@ -72,7 +72,7 @@ impl Policy {
 struct RoutedMessage {
     locals: TaskLocals,
     message: Py<PyAny>,
-    /// The exception of the handler that raised most recently.
+    /// The exception of the handler that raised most recently; `None` if no handler raised.
     raised: Mutex<Option<Py<PyAny>>>,
 }
 

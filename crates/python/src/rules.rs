@@ -27,9 +27,11 @@ const UNNAMED_TEXT: &str = "<text>";
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The host functions that the rules call. Kept so that pickled rules can include them.
+    /// The host functions that the rules call; `None` without such functions. Kept so that pickled
+    /// rules can include them.
     functions: Option<Py<PyMapping>>,
-    /// The JSON document from which the rules were loaded, with the report on it.
+    /// The JSON document from which the rules were loaded, with the report on it; `None` for other
+    /// rules.
     imported: Option<Imported>,
 }
 
@@ -54,7 +56,8 @@ impl Rules {
         Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
     }
 
-    /// Returns the payload context that was loaded with the rules.
+    /// Returns the payload context (the object that payload rules read as `context`) that was
+    /// loaded with the rules; `None` for other rules.
     fn loaded_context(&self) -> Option<&Json> {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }

@@ -62,7 +62,7 @@ impl<'a, T> DeclaredNames<'a, T> {
         self.symbols.push(Symbol { node, name });
     }
 
-    /// Returns the symbol with this name, from any file.
+    /// Returns the symbol (declared name) with this name, from any file; `None` if there is none.
     pub fn get(&self, name: &str) -> Option<&Symbol<'a, T>> {
         self.by_name.get(name).map(|index| &self.symbols[*index])
     }

@@ -37,13 +37,15 @@ pub(crate) struct Replay {
     pub source: Arc<MessageFile>,
     /// Rules that decide the messages.
     pub snapshot: Arc<ProjectSnapshot>,
-    /// Older rules whose results are compared with the results of the current rules.
+    /// Older rules whose results are compared with the results of the current rules; `None` for a
+    /// replay without comparison.
     pub older_snapshot: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
     started: Instant,
     cancelled: AtomicBool,
     results: Mutex<ReplayResults>,
-    /// Result of the last row query. The page requests the rows of one query in several parts.
+    /// Result of the last row query, `None` before the first one. Kept because the page requests
+    /// the rows of one query in several parts.
     last_query: Mutex<Option<CachedQuery>>,
     progress: watch::Sender<Progress>,
 }

@@ -47,7 +47,8 @@ impl ProjectSnapshot {
         self.analysis.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
     }
 
-    /// Returns the first compile error as text, with its file and line.
+    /// Returns the first compile error as text, with its file and line; `None` if the rules
+    /// compile.
     pub fn first_error(&self) -> Option<String> {
         let error = localized_diagnostic(self.analysis.diagnostics.iter().find(|error| error.is_error())?);
         let location = error.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));

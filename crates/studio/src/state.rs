@@ -19,9 +19,9 @@ use tempfile::TempDir;
 pub struct Options {
     /// Main files of the rule sets; at least one.
     pub rules: Vec<RulesFile>,
-    /// Path of a decision log to open.
+    /// Path of a decision log to open, if any.
     pub log: Option<PathBuf>,
-    /// Path of a file of messages to open, one JSON object per line.
+    /// Path of a file of messages to open, if any; it contains one JSON object per line.
     pub input: Option<PathBuf>,
     /// Port to listen on; 0 selects a free port.
     pub port: u16,

@@ -145,7 +145,7 @@ pub struct Branch {
     /// The id that the decision returns if this branch is chosen.
     pub id: Ident,
     pub default: Option<Span>,
-    /// The description of the branch for a language model.
+    /// The description of the branch for a language model, if the author wrote one.
     pub meaning: Option<Spanned<String>>,
     /// Whether one true condition is enough to choose the branch. Otherwise all of its conditions
     /// must be true.
@@ -159,7 +159,7 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     pub name: Ident,
-    /// The description of the flow for a language model.
+    /// The description of the flow for a language model, if the author wrote one.
     pub description: Option<Spanned<String>>,
     pub trigger: Trigger,
     /// The id that the decision returns if this flow is chosen.
@@ -171,7 +171,7 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTool {
     pub name: Ident,
-    /// The description of the tool for a language model.
+    /// The description of the tool for a language model, if the author wrote one.
     pub description: Option<Spanned<String>>,
     /// Constant settings, such as the endpoint and the description of the tool's parameter.
     pub entries: Vec<(Ident, Expr)>,
@@ -228,7 +228,7 @@ pub struct Node {
     /// The kind of the node: the name under which its processor is registered, or `parallel`.
     pub kind: Ident,
     pub config: Vec<(Ident, Expr)>,
-    /// The time limit of the node, in seconds.
+    /// The time limit of the node in seconds; `None` means no limit.
     pub within: Option<Spanned<Literal>>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,
@@ -298,9 +298,11 @@ pub struct Expectation {
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element is a rule id and an optional path.
     pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
-    /// The expected handler, or the expected next nodes, after `->`.
+    /// The expected handler, or the expected next nodes, after `->`; `None` if no target is
+    /// expected.
     pub then: Option<ExpectedThen>,
-    /// The expected score as an operator and a number, such as `score >= 0.6`.
+    /// The expected score as an operator and a number, such as `score >= 0.6`; `None` if no score
+    /// is expected.
     pub score: Option<(Spanned<String>, Spanned<Literal>)>,
     /// The values of this case for the `columns` of the test, after `for`.
     pub values: Vec<Expr>,

@@ -205,7 +205,8 @@ impl<'a> FileParser<'a> {
         statements
     }
 
-    /// Parses a statement. `following` are the statements after it in the file or table.
+    /// Parses a statement; `following` are the statements after it in the file or table. Returns
+    /// `None` after an error, which is reported.
     fn parse_statement(
         &mut self,
         raw: &RawStatement,
@@ -231,7 +232,8 @@ impl<'a> FileParser<'a> {
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
-    /// Parses a statement, but not the doc comments before it, and reports errors.
+    /// Parses a statement, but not the doc comments before it. Returns `None` after an error, which
+    /// is reported.
     fn parse_statement_kind(
         &mut self,
         raw: &RawStatement,
@@ -287,7 +289,8 @@ impl<'a> FileParser<'a> {
         kind.filter(|_| !in_table || word.is_allowed_in_table())
     }
 
-    /// Parses a statement with the grammar and builds its syntax tree. Errors are reported.
+    /// Parses a statement with the grammar and builds its syntax tree. Returns `None` after an
+    /// error, which is reported.
     fn parse_with_grammar(
         &mut self,
         rule: Rule,
@@ -306,8 +309,8 @@ impl<'a> FileParser<'a> {
         kind
     }
 
-    /// Parses tokens with a grammar rule, and builds their syntax tree with `build`. Errors are
-    /// reported.
+    /// Parses tokens with a grammar rule, and builds their syntax tree with `build`. Returns `None`
+    /// after an error, which is reported.
     fn parse_alone<T>(
         &mut self,
         rule: Rule,

@@ -34,7 +34,7 @@ pub(super) struct IpcSource {
     input: BufReader<PrefixedInput>,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// Rows of the last batch that are not yet returned.
+    /// Rows of the last batch that are not yet returned; `None` if all are returned.
     pending: Option<RecordBatch>,
 }
 

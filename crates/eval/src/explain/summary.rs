@@ -245,7 +245,8 @@ fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// Returns the first reason why a node, or a part of it, is unknown.
+/// Returns the first reason why a node, or a part of it, is unknown; `None` if it has no unknown
+/// part.
 fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
     node.because.first().or_else(|| node.children.iter().find_map(first_unknown_reason))
 }

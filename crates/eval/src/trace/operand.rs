@@ -138,8 +138,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns the limit that the evaluation of a predicate exceeded, so that the predicate is
-    /// unknown although its operands are present.
+    /// Returns the limit that the evaluation of a predicate exceeded, which makes the predicate
+    /// unknown although its operands are present. `None` if no limit was exceeded.
     fn limit_exceeded_by_predicate(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
         let (&left, &right) = (values.first()?, values.get(1)?);
         let arena = self.arena();

@@ -63,7 +63,7 @@ pub(super) struct MessageFields {
     /// The fields that the last checked route used; empty unless `existing_uses` is set.
     pub(super) last_route_uses: RouteUses,
     /// A field, such as `steps`, that the current statement may read although `input` does not
-    /// declare the field.
+    /// declare it. `None` for most statements.
     pub(super) implicit_field: Option<&'static str>,
 }
 
@@ -195,7 +195,7 @@ impl MessageFields {
         self.infers_types() && !self.done_inferring
     }
 
-    /// Returns the declared top-level fields of a message.
+    /// Returns the declared top-level fields of a message; `None` without a declared `input`.
     pub(super) fn declared_roots(&self) -> Option<&RecordType> {
         self.input.as_ref()?.ty.fields()
     }
@@ -369,8 +369,8 @@ impl MessageFields {
         self.slot_ids.clear();
     }
 
-    /// Returns the span and the reason of the first use that narrowed an undeclared field. An error
-    /// message shows both.
+    /// Returns the span and the reason of the first use that narrowed an undeclared field, for
+    /// error messages. `None` if no use narrowed it.
     pub(super) fn first_use(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
         self.uses.get(&PathRef(path))?.uses.first().map(|first| (first.use_span, &first.reason))
     }
@@ -448,6 +448,7 @@ fn with_function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagno
 }
 
 /// Returns the function that an author probably means by a field name, such as `len` for `length`.
+/// `None` if the name resembles no function.
 pub(super) fn function_for_property(field: &str) -> Option<&'static str> {
     Function::from_name(field)
         .map(|function| function.info().name)

@@ -19,7 +19,7 @@ pub(super) struct FileSettings {
     /// Whether full case folding applies where case is ignored (`case: full`).
     pub full_case: bool,
     pub form: NormalizationForm,
-    /// The default time zone for clock functions that are called without one.
+    /// The time zone for clock functions that are called without one; `None` if the file sets none.
     pub zone: Option<Arc<str>>,
 }
 

@@ -383,7 +383,7 @@ impl<'p> ConstantPath<'p> {
         path
     }
 
-    /// Returns the name at an index of the path, and the span of the name.
+    /// Returns the name at an index of the path and the span of the name; `None` past the end.
     pub(super) fn segment(&self, index: usize) -> Option<(&str, Span)> {
         self.names.get(index).zip(self.segment_spans.get(index)).map(|(name, (span, _))| (*name, *span))
     }

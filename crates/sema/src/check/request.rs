@@ -34,7 +34,7 @@ pub(super) struct AnalysisState<'a> {
     /// The span of each `settings` entry of the text analysis that was read, by its name; used to
     /// report duplicates.
     pub(super) settings: HashMap<&'static str, Span>,
-    /// The list of additional stop words.
+    /// The list of additional stop words; `None` if the settings give none.
     pub(super) stop_words: Option<&'a ast::Expr>,
     /// For each built-in analysis function in use, its id in the program's list of external
     /// functions.

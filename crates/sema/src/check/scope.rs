@@ -50,7 +50,8 @@ impl Scope {
         &self.bindings
     }
 
-    /// Returns the name of the innermost value in scope whose type has this field.
+    /// Returns the name of the innermost value in scope whose type has this field; `None` if there
+    /// is none.
     pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
         let has_field =
             |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());

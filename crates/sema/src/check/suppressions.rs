@@ -81,7 +81,8 @@ impl Suppressions {
         })
     }
 
-    /// Returns the index of the first suppression of this code whose statement contains `span`.
+    /// Returns the index of the first suppression of this code whose statement contains `span`;
+    /// `None` if there is none.
     fn first_containing(&self, code: Code, span: Span) -> Option<usize> {
         let covering_suppression = |list: &[usize]| {
             let end_index = list.partition_point(|index| start_of(self.all[*index].1) <= start_of(span));

@@ -380,7 +380,7 @@ fn count_phrase(count: usize, thing: &str) -> Message {
 /// Names of rules that tests may mention. Each map is filled when a test first needs it.
 #[derive(Default)]
 struct NameTables {
-    /// The rules by name.
+    /// The ids of the rules by rule name; `None` until the map is first needed.
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.

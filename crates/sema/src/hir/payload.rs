@@ -47,7 +47,7 @@ pub struct Payload {
     pub bindings: u32,
     pub span: Span,
     pub docs: Arc<str>,
-    /// The version of the file that declares the payload.
+    /// The version of the file that declares the payload; `None` if the file sets none.
     pub version: Option<Arc<str>>,
 }
 

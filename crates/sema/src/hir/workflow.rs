@@ -28,7 +28,7 @@ pub struct Node {
     /// the next nodes run in parallel.
     pub kind: Arc<str>,
     pub config: Arc<Map<String, Json>>,
-    /// The time limit of one run of the processor, in milliseconds.
+    /// The time limit of one run of the processor, in milliseconds; `None` means no limit.
     pub time_limit: Option<u64>,
     pub next: Vec<Arc<str>>,
     /// The router that selects among `next`; `None` if the node has no router.

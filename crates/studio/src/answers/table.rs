@@ -150,8 +150,8 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns
 }
 
-/// Returns the cells of a row, and the texts of the conjuncts (parts of an `and`) that fit no
-/// column.
+/// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands
+/// of an `and`) that fit no column.
 fn row_cells(
     conjuncts: &[Conjunct],
     column_indexes: &HashMap<&str, usize>,

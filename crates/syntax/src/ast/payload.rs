@@ -54,8 +54,8 @@ pub enum ItemKind {
     Rule(RuleItem),
     /// `closed "id" remove`: only the declared fields are allowed.
     Closed {
-        /// The id of the `closed` rule. By default, the name of the payload or group followed by
-        /// `.unsupported`.
+        /// The id of the `closed` rule. If `None`, the id is the name of the payload or group
+        /// followed by `.unsupported`.
         id: Option<Spanned<String>>,
         /// The message that reports an undeclared field, and the correction that removes the field.
         notice: Notice,
@@ -81,9 +81,10 @@ pub struct FieldItem {
     /// Whether the field may be null: `| null` follows its type.
     pub nullable: bool,
     pub not_blank: Option<Span>,
-    /// The allowed values of the field: `in [ … ]` or `in a..=b clamp`.
+    /// The allowed values of the field: `in [ … ]` or `in a..=b clamp`. `None` allows every value
+    /// of the type.
     pub limits: Option<Limits>,
-    /// The only allowed value of the field: `const VALUE`.
+    /// The only allowed value of the field: `const VALUE`; `None` without this clause.
     pub exactly: Option<Expr>,
     /// The message and the correction for a value that violates a rule of the field, such as its
     /// type or limits.
@@ -157,7 +158,8 @@ pub struct PathExpr {
 pub struct IncludeItem {
     pub group: Ident,
     pub args: Vec<IncludeArg>,
-    /// The id after `as`. All rules of the included group report their violations under this id.
+    /// The id after `as`. If it is given, all rules of the included group report their violations
+    /// under this id.
     pub renamed: Option<Spanned<String>>,
     pub guard: Option<Expr>,
 }
@@ -179,7 +181,7 @@ pub struct EachItem {
     /// element.
     pub names: (Ident, Option<Ident>),
     pub list: Expr,
-    /// The condition after `when`. Elements for which the condition is not true are skipped.
+    /// The condition after `when`. If it is given, elements for which it is not true are skipped.
     pub guard: Option<Expr>,
     pub body: Vec<Item>,
 }

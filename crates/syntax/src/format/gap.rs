@@ -111,8 +111,8 @@ impl<'a> Gaps<'a> {
         self.tokens.get(index).map_or("", |token| token.text(self.text))
     }
 
-    /// Returns the width of a token's first line in columns. For a token of several lines, also
-    /// returns the width of its last line.
+    /// Returns the width of a token's first line in columns, and the width of its last line. The
+    /// second width is `None` for a token on one line.
     pub(super) fn token_width(&self, index: usize) -> (usize, Option<usize>) {
         let text = self.token_text(index);
         match (text.find('\n'), text.rfind('\n')) {

@@ -240,6 +240,7 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
+    /// `None` without such a mistake.
     fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
         if let Some(diagnostic) = self.slip() {
@@ -304,7 +305,8 @@ impl<'a> ParseFailure<'_, 'a> {
         Some(diagnostic).filter(|diagnostic| word.kind == TokenKind::Word && !diagnostic.fixes.is_empty())
     }
 
-    /// Returns a diagnostic for a mistake that is specific to one kind of statement.
+    /// Returns a diagnostic for a mistake that is specific to one kind of statement. `None` without
+    /// such a mistake.
     fn statement_mistake(&self) -> Option<Diagnostic> {
         let found = self.found_text;
         if self.expects_rule(Rule::kw_when) {
@@ -360,7 +362,8 @@ impl<'a> ParseFailure<'_, 'a> {
         None
     }
 
-    /// Returns a diagnostic for a name with a hyphen, such as `show-files`.
+    /// Returns a diagnostic for a name with a hyphen, such as `show-files`. `None` without such a
+    /// mistake.
     fn hyphened_name(&self) -> Option<Diagnostic> {
         let before = self.token_before().filter(|token| token.kind == TokenKind::Word)?;
         let next_token = self.cx.sigs.get(self.token_index + 1)?.token;

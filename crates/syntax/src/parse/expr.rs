@@ -83,8 +83,8 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) position: usize,
     /// The byte offset of the end of the expression.
     pub(super) end: u32,
-    /// The left operand of the last comparison. The diagnostic for a comparison without a left
-    /// operand suggests repeating this operand.
+    /// The left operand of the last comparison, `None` before the first one. If a later comparison
+    /// has no left operand, its diagnostic suggests repeating this one.
     pub(super) last_left: Option<Span>,
 }
 

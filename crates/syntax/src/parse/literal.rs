@@ -138,8 +138,8 @@ pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the number with the unit that a word such as `seconds` likely means. Months and years
-/// differ in length, so they become days.
+/// Returns the number with the unit that a word such as `seconds` probably means; `None` for other
+/// words. Months and years differ in length, so they become days.
 pub(super) fn with_unit(digits: &str, word: &str) -> Option<String> {
     if let Some(unit) = meant_unit(word) {
         return Some(format!("{digits}{unit}"));

@@ -268,7 +268,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
-    /// x`.
+    /// x`. Returns `None`, and reports nothing, for other words.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<Failed> {
         let word = self.pieces[..self.position].last().filter(|piece| piece.kind == ExprPieceKind::Word)?;
         let (span, word) = (word.span, self.piece_text(*word));
@@ -278,7 +278,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Returns the diagnostic for a method call, in the syntax of other languages. The current
-    /// piece is the parentheses of the call.
+    /// piece is the parentheses of the call. `None` without such a mistake.
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
         let (pieces_before, rest) = self.pieces.split_at(self.position);
         let (member, base) = pieces_before.split_last()?;

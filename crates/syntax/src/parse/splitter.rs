@@ -24,7 +24,7 @@ pub(super) struct RawStatement {
     /// Whether an unmatched bracket or an invalid string in the statement was already reported.
     /// Further errors in the statement are then not reported.
     pub(super) reported: bool,
-    /// The statements between a table's braces, and the index of the closing brace.
+    /// Only for a table: the statements between its braces, and the index of the closing brace.
     pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
 

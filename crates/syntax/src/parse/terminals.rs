@@ -406,12 +406,13 @@ pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
     TERMINALS.iter().filter(|terminal| terminal.text.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Returns the terminal of a word with a special meaning.
+/// Returns the terminal of a word with a special meaning; `None` for a plain name.
 pub(super) fn find_word(text: &str) -> Option<&'static Terminal> {
     ROW_OF_WORD.get(text).map(|row| &TERMINALS[*row])
 }
 
-/// Returns the first word of the statements that a grammar rule matches.
+/// Returns the first word of the statements that a grammar rule matches. `None` if the rule matches
+/// no statement.
 pub(super) fn statement_word(rule: Rule) -> Option<&'static str> {
     TERMINALS.iter().find(|terminal| terminal.statement == Some(rule)).map(|terminal| terminal.text)
 }

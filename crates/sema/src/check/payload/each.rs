@@ -133,7 +133,7 @@ pub(super) struct EachElements {
     pub(super) place: Option<ObjectPath>,
     pub(super) key: Option<BindingId>,
     pub(super) element: BindingId,
-    /// The condition after `when`. The rules apply only to elements for which the condition is
-    /// true.
+    /// The condition after `when`. The rules apply only to elements for which it is true; `None`
+    /// applies them to all elements.
     pub(super) when: Option<Expr>,
 }
