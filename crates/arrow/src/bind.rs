@@ -299,8 +299,9 @@ struct Binder<'s> {
 }
 
 impl Binder<'_> {
-    /// Maps columns to message fields by name. A column with a dotted name becomes part of an
-    /// object if the rules read that object and no column has the object's name.
+    /// Returns the message fields with the columns that fill them, matched by name. A column with a
+    /// dotted name becomes part of an object if the rules read that object and no column has its
+    /// name.
     fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -321,8 +322,8 @@ impl Binder<'_> {
         sources
     }
 
-    /// Binds the fields that the rules read inside an object. `sources` are the object's columns,
-    /// and `path` is the object's name in error messages.
+    /// Binds the fields that the rules read inside an object, and returns them. `sources` are the
+    /// object's columns, and `path` is the object's name in error messages.
     fn bind_in(&mut self, object: PathId, sources: &[(String, FieldSource)], path: &str) -> Vec<BoundField> {
         let find = |name: &str| sources.iter().position(|(source_name, _)| source_name == name);
         let mut bound = Vec::new();
@@ -445,7 +446,8 @@ fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Inserts a column at its dotted path into `sources`. `None` if the path already has a column.
+/// Inserts a column at its dotted path into `sources`. Returns `None`, and inserts nothing, if the
+/// path already has a column.
 fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column: FieldSource) -> Option<()> {
     let (name, rest) = path.split_first()?;
     let index = sources.iter().position(|(source_name, _)| source_name == name);

@@ -224,7 +224,7 @@ fn decide_row(
     decide_as_tree(session, message, row)
 }
 
-/// Returns the names of all routes that match a row.
+/// Tests all routes on a row, and returns the names of the routes that match.
 fn matching_routes<'r>(
     session: &mut Session,
     rules: &'r Rules,

@@ -15,8 +15,8 @@ use rulec_lang::value::{Value, format_datetime};
 use rulec_vm::input::{ROOT_PATH, SlotFiller};
 use serde_json::{Map, Value as Json};
 
-/// Fills the slots (the engine's variables for message fields) of a row. `None` if the row must be
-/// decided from a JSON tree (a parsed JSON message).
+/// Fills the slots (the engine's variables for message fields) of a row. Returns `None` if the row
+/// must be decided from a JSON tree (a parsed JSON message).
 pub(crate) fn fill_row<'b>(
     fill: &mut SlotFiller<'b>,
     bound: &[BoundField],

@@ -151,7 +151,8 @@ pub fn run(
     Ok(if unreadable > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Validates payloads if the input or the output is columnar.
+/// Validates payloads if the input or the output is columnar. Returns the workers, which contain
+/// their counts, and the number of rejected lines.
 #[cfg(feature = "columns")]
 fn judge_columns<W: Worker>(
     worker: impl Fn() -> W,

@@ -227,7 +227,8 @@ impl StreamArgs {
 /// The output for a chunk of lines, and the number of lines that are not messages.
 pub type AnsweredChunk = (Vec<u8>, usize);
 
-/// Processes the lines of a chunk.
+/// Processes the lines of a chunk. Returns the output, and the number of lines that are not
+/// messages.
 pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut rejected) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
@@ -278,6 +279,7 @@ pub fn answer_message(
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
+/// Returns the number of lines that were not messages.
 fn write_in_order(out: &mut Out, results: &OrderedResults<AnsweredChunk>) -> Result<usize, CliError> {
     let mut total_rejected = 0;
     while let Some((answers, rejected)) = results.next(|| out.flush())? {

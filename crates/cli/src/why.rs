@@ -143,7 +143,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Prints which rules a payload violates.
+/// Prints which rules a payload violates, or that it violates none. The exit status is success in
+/// both cases.
 fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
     let payload = args.message.read_message(ExactPlaces::none(), |error| judge.masked_error(error))?;
     let violations = judge.why(&payload);

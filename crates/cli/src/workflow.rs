@@ -161,7 +161,8 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
     })
 }
 
-/// Registers the node kinds that make network calls, which may reach only the allowed hosts.
+/// Registers the node kinds that make network calls, and returns the builder. These nodes may reach
+/// only the allowed hosts.
 #[cfg(feature = "http")]
 fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};

@@ -215,7 +215,8 @@ pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.unwrap_or("no message")
 }
 
-/// Copies a result of a host function into the decision's arena.
+/// Copies a result of a host function into the decision's arena, and returns the copy. Values in
+/// the arena live until the decision ends.
 fn copy_to_arena<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
     match json {
         Json::String(text) => Value::Str(bump.alloc_str(text)),

@@ -404,7 +404,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a `let` to the program.
+    /// Adds a `let` to the program, and returns its id.
     fn add_let(&mut self, name: &ast::Ident, body: Term, let_span: Span) -> Checked<hir::LetId> {
         let measure = self.measure_checked(body.part(), let_span)?;
         let id = hir::LetId(self.program.lets.len() as u32);

@@ -235,8 +235,8 @@ impl<'a> Symbols<'a> {
         self.definitions.get(name).filter(|symbol| self.is_visible(file, symbol.name.span))
     }
 
-    /// Returns the definitions in dependency order: each comes after the definitions that it uses.
-    /// Cycles are reported, and their members are left out.
+    /// Sorts the definitions so that each comes after the definitions that it uses. Reports cycles
+    /// in `diagnostics`, and leaves their members out.
     pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
         let uses = |symbol: &Symbol<'a, Definition<'a>>| -> Vec<usize> {
             let (expr, params): (_, &[ast::Field]) = match symbol.node {

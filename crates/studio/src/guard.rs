@@ -111,8 +111,8 @@ fn header_values<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
 }
 
-/// Compares two tokens in constant time, so that the duration does not reveal the position of a
-/// difference.
+/// True if both tokens are equal. The comparison takes constant time, because its duration must not
+/// reveal the position of a difference.
 fn is_same_token(sent: &str, expected: &str) -> bool {
     let difference = sent.bytes().zip(expected.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b));
     sent.len() == expected.len() && difference == 0

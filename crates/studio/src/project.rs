@@ -175,7 +175,8 @@ impl Project {
         Ok(self.snapshot(true))
     }
 
-    /// Analyses the rule set with a different text for one file. The result is not cached.
+    /// Returns the analysis of the rule set with a different text for one file. The result is not
+    /// cached.
     pub fn snapshot_with_text(&self, file: &str, text: &str, draft: bool) -> ProjectSnapshot {
         let mut texts = if draft { self.lock_state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());

@@ -123,7 +123,7 @@ impl Studio {
         project
     }
 
-    /// Adds a rule set whose text was uploaded.
+    /// Adds a rule set whose text was uploaded, and returns it.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded_count = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
         if uploaded_count >= MAX_UPLOADED {

@@ -76,9 +76,9 @@ impl<'p> PatternMatcher<'p> {
         matcher
     }
 
-    /// Returns the index of the first pattern that matches; `None` if no pattern matches. Tries at
-    /// most `remaining_searches` regular expressions, and subtracts the number of tried expressions
-    /// from `remaining_searches`.
+    /// Tries the patterns, and returns the index of the first pattern that matches; `None` if no
+    /// pattern matches. Each tried regular expression reduces `remaining_searches` by one; at 0, no
+    /// more are tried.
     fn first_match(&self, folded: &str, example: &str, remaining_searches: &mut usize) -> Option<usize> {
         let exact = self.exact.get(folded).copied();
         let contained = self.contained.iter().flat_map(|search| search.overlapping_matches(folded));

@@ -76,7 +76,8 @@ struct UploadQuery {
     name: String,
 }
 
-/// Stores an uploaded file on disk, part by part, without keeping the whole file in memory.
+/// Stores an uploaded file on disk, part by part, without keeping the whole file in memory. Returns
+/// the stored file as a source of messages.
 async fn upload(
     State(studio): State<Arc<Studio>>,
     Query(query): Query<UploadQuery>,

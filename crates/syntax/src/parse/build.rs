@@ -211,7 +211,7 @@ pub(super) fn build_priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> B
     }
 }
 
-/// Builds the metadata of a target: constants in braces.
+/// Builds the metadata of a handler call (constants in braces). Errors are reported to `cx`.
 fn build_metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
     cx.build_children(&pair, Rule::entry, operand::build_entry)
 }

@@ -115,7 +115,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         self.report(diagnostic)
     }
 
-    /// Reports a piece after the complete operand `left`, where an operator is expected.
+    /// Reports that an operator is missing: a piece of the expression follows the complete operand
+    /// `left`.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.piece_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {

@@ -207,7 +207,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::Name(name), span, 1)
     }
 
-    /// Reports an operator word where a value is expected.
+    /// Reports an error: an operator word is written where a value is expected.
     fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
         let is_operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.word_ahead(1) {
@@ -234,7 +234,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.report(reserved_value_error(text, span))
     }
 
-    /// Reports a missing operand.
+    /// Reports an error: an operand is missing at the current position.
     fn report_missing_operand(&mut self) -> Failed {
         if let Some(diagnostic) = self.missing_left_side().or_else(|| self.percent_sign()) {
             return self.report(diagnostic);

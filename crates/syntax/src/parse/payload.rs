@@ -227,7 +227,7 @@ fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice>
     Ok(notice)
 }
 
-/// Builds the expression of a clause.
+/// Builds the expression that a clause contains, such as `VALUE` in `default VALUE`.
 fn build_clause_value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
     expr::build_expression(cx, expect_part(pair.into_inner().find(is_value), "a clause has a value")?)

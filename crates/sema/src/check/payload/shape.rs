@@ -183,7 +183,7 @@ impl Object {
     }
 }
 
-/// Describes the value that a field accepts.
+/// Returns a phrase that describes the values which a field accepts, for messages.
 pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
     let mut words = match limits {
         Some(Limits::OneOf(values)) => {
@@ -211,7 +211,7 @@ pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: 
     words
 }
 
-/// Describes the type of a field.
+/// Returns a phrase that describes the type of a field, for messages.
 pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
     let words = match shape {
         Shape::Object(_) => message!("an object"),
