@@ -34,7 +34,7 @@ impl BindError {
     }
 }
 
-/// Error of deciding batches.
+/// The reason why batches cannot be decided.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

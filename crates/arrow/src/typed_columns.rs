@@ -114,7 +114,8 @@ impl<'b> ColumnFill<'b> {
         });
     }
 
-    /// Fills the slots of a range of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
+    /// Fills the slots (the engine's variables for message fields) of a range of at most
+    /// [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
     pub fn fill_block<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         block.reset(self.slots_per_row, rows.len());
         if let Some(complete_rows) = &self.complete_rows {

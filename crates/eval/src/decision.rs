@@ -28,7 +28,7 @@ pub struct Choice<R = RuleId> {
 pub enum Chosen<R = RuleId> {
     /// This rule was chosen.
     Rule(R),
-    /// The default of this table was chosen.
+    /// The default of the table with this id was chosen.
     Default(TableId),
 }
 

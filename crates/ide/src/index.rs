@@ -56,7 +56,7 @@ pub enum DeclarationKind {
 }
 
 impl DeclarationKind {
-    /// Returns the word for this kind in messages.
+    /// Returns the word by which messages name a symbol of this kind.
     pub fn word(self) -> &'static str {
         match self {
             DeclarationKind::Let => "let",

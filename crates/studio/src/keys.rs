@@ -13,7 +13,8 @@ pub(crate) const NO_STATEMENT: &str = "none";
 /// and one of these words, as in `order/reject`.
 pub(crate) const PAYLOAD_OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
-/// Builds the key of a statement from the name of its table and its own name.
+/// Builds the key of a statement from the name of its table and its own name, as in
+/// `routes/refunds`.
 pub(crate) fn key(table: &str, name: &str) -> String {
     format!("{table}/{name}")
 }

@@ -102,7 +102,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
     }
 
     /// True if a step and all steps inside it are not recorded.
-    fn is_muted_step(&self, step: EvalStep<'a>) -> bool {
+    fn is_unrecorded_step(&self, step: EvalStep<'a>) -> bool {
         match step {
             EvalStep::Element(var, _) => {
                 let is_element = |frame: &StepFrame<'_>| matches!(frame.step, Some(EvalStep::Element(..)));
@@ -144,7 +144,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
 impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
         let recorder = &mut eval.observer;
-        if recorder.unrecorded_steps > 0 || recorder.is_muted_step(step) {
+        if recorder.unrecorded_steps > 0 || recorder.is_unrecorded_step(step) {
             recorder.unrecorded_steps += 1;
         } else {
             recorder.push_frame(step);

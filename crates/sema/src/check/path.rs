@@ -340,7 +340,8 @@ impl<'a> Checker<'a> {
                 matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.private);
             let slot = self.fields.intern_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
-            // The read node remains around the slot, so that other uses cannot narrow the type.
+            // The typed read (`as`) is kept around the field, so that other uses of the field
+            // cannot narrow the type that the author wrote.
             return Ok(read_typed(value, wanted));
         }
         let value = self.check_value(operand)?;

@@ -117,7 +117,7 @@ pub struct DottedPath {
 #[derive(Clone, Debug)]
 pub enum ObjectStep {
     Key(Arc<str>),
-    /// A key or index that a value computes.
+    /// A key or index that an expression computes.
     At(ValueId),
 }
 
