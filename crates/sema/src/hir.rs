@@ -60,7 +60,7 @@ define_ids! {
     ExternId;
     /// Index into [`Program::tables`].
     TableId;
-    /// Index into [`Program::rules`]: a condition and what is chosen if it is true.
+    /// Index into [`Program::rules`]: a condition with its outcome, such as a handler call.
     RuleId;
     /// Id of the variable of a quantifier, such as `x` in `any x in L`. Unique in the program.
     VarId;
@@ -276,7 +276,7 @@ pub struct Rule {
     pub docs: Arc<str>,
 }
 
-/// What is chosen if a rule matches, such as a handler call.
+/// The outcome of a decision that selects a rule, such as a handler call.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Handler {

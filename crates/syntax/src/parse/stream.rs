@@ -122,8 +122,8 @@ impl TokenizedPart {
         part
     }
 
-    /// Changes the code of the last token to `MEMBER_DOT` if it is a dot and `next`, the
-    /// code of the following token, is a plain name's.
+    /// If the last token is a dot and `next`, the code of the token after it, is a plain name's,
+    /// changes the dot's code to `MEMBER_DOT`.
     fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::can_be_field_name(next)
