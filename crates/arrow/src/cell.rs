@@ -1,5 +1,6 @@
 //! Cells of Arrow columns. A column's type is resolved once per batch. [`CellValue`] is a borrowed
-//! view of a value, used to fill slots, build JSON trees and write answers.
+//! view of a value. It is used to fill the engine's variables for message fields (slots), to build
+//! JSON messages and to write answers.
 
 use crate::block::Cells;
 use crate::build::JSON_TEXTS_KEY;

@@ -246,7 +246,8 @@ impl Compiled {
     /// compiled, because compiled rules lack the comments that suppress findings.
     pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
-            // The warnings about a document's items are among its diagnostics.
+            // Rules from a JSON document are not analysed here; the warnings about the document's
+            // items are already among its diagnostics.
             Ok(rules) if !self.is_artifact && self.document.is_none() => rules.analyse_with(options),
             _ => Vec::new(),
         }

@@ -120,8 +120,9 @@ impl Choice {
 /// to the table of the chosen statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
-/// Returns the tables on the path from `entry` to `last`. `jumps` are the `goto`s of rules, as
-/// pairs of source and target table. The `goto`s of defaults are looked up in the program.
+/// Returns the tables that a decision searched, from `entry` to `last`. `jumps` are the `goto`s of
+/// rules, as pairs of source and target table. The `goto`s of defaults are looked up in the
+/// program.
 #[inline]
 pub fn build_trail(
     program: &Program,

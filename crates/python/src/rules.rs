@@ -177,7 +177,7 @@ impl Rules {
     }
 
     /// Writes the rules as a document of another system: `routes`, `choice` or `flows`. Returns the
-    /// document and the report, which names the rules that the document cannot say.
+    /// document and the report, which names the rules that the document cannot express.
     fn export<'py>(&self, py: Python<'py>, system: &str) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
         export_document(py, &self.rules, system)
     }

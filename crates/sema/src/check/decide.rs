@@ -18,7 +18,8 @@ use rulec_syntax::ast::{self, Branch, Choice, Ident, Literal, Router, Statement,
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks every choice and router of the main file and its imports.
+    /// Checks every choice and router of the main file and its imports, and adds their tables to
+    /// the program.
     pub(super) fn lower_choices_and_routers(&mut self) {
         for statement in self.statements() {
             match &statement.kind {

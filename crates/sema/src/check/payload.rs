@@ -78,7 +78,7 @@ impl PayloadState {
 /// Maximum nesting depth of groups and `each` blocks. The limit is needed because they are lowered
 /// recursively.
 const MAX_ITEM_DEPTH: usize = 64;
-/// Maximum number of items of a payload with its groups inlined.
+/// Maximum number of items (fields, rules and so on) of a payload, with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
 /// The greatest number of copies of group items in all payloads of a program. Every payload is
 /// lowered in two passes, and the copies of both passes count.

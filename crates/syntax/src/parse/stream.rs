@@ -122,8 +122,8 @@ impl TokenizedPart {
         part
     }
 
-    /// If the last token is a dot and `next`, the code of the token after it, is a plain name's,
-    /// changes the dot's code to `MEMBER_DOT`.
+    /// Changes the code of the last token to `MEMBER_DOT` if it is a dot before a plain name.
+    /// `next` is the code of the token after it.
     fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::can_be_field_name(next)
