@@ -22,8 +22,8 @@ pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<LazyColumn>,
     rows: usize,
-    /// Precomputed dictionary keys of the texts in each rule's answer and in each table's default
-    /// answer. Empty unless the entry is a table of routes.
+    /// For a table of routes: the dictionary keys of the texts in the answer of each rule and
+    /// default, computed once. Empty for a choice or another entry point.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -39,8 +39,8 @@ struct LazyColumn {
 }
 
 impl LazyColumn {
-    /// Appends nulls for all earlier rows that have no value. Returns the builder, to append the
-    /// value of this row.
+    /// Appends nulls for all earlier rows without a value, so that the next value belongs to `row`.
+    /// Returns the inner builder.
     fn append_at(&mut self, row: usize) -> &mut ColumnBuilder {
         if self.rows < row {
             self.builder.push_nulls(row - self.rows);
@@ -50,17 +50,17 @@ impl LazyColumn {
     }
 }
 
-/// Precomputed dictionary keys of the texts in the rules' answers. Empty unless the entry is a
-/// table of routes.
+/// Dictionary keys of the texts in the answers, computed once per rule. Empty unless the decisions
+/// are made by a table of routes.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
     rules: Vec<Keys>,
     defaults: Vec<Keys>,
     /// The keys for a decision that chose no route and has no default.
-    without_statement: Keys,
+    nothing_chosen: Keys,
 }
 
-/// Precomputed dictionary keys of one answer: a key for each column that is stored as a dictionary.
+/// The dictionary keys of one answer: a key for each column that is stored as a dictionary.
 #[derive(Clone, Copy, Default)]
 struct Keys {
     chosen: Option<i32>,
@@ -72,8 +72,8 @@ struct Keys {
 const ERROR_COLUMN: &str = "error";
 
 impl AnswerBuilder {
-    /// Creates a builder for decisions of an entry. If `matched` is true, a column contains the
-    /// names of all matching routes.
+    /// Creates a builder for decisions by `entry` (a table, choice or router). If `matched` is
+    /// true, a column contains the names of all matching routes.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, precomputed) = match entry.kind() {
@@ -211,8 +211,7 @@ impl AnswerBuilder {
         self.rows += 1;
     }
 
-    /// Appends the answer of a decision whose entry is not a table of routes but, for example, a
-    /// choice.
+    /// Appends the answer of a decision that a choice or router made, not a table of routes.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
@@ -337,7 +336,7 @@ impl PrecomputedKeys {
             Some(Chosen::Default(table)) => self.defaults.get(table.index()),
             None => None,
         };
-        *keys.unwrap_or(&self.without_statement)
+        *keys.unwrap_or(&self.nothing_chosen)
     }
 }
 
@@ -370,9 +369,9 @@ fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     let mut precomputed = PrecomputedKeys {
         rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
         defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
-        without_statement: Keys::default(),
+        nothing_chosen: Keys::default(),
     };
-    precomputed.without_statement.metadata = Some(metadata.key_of_text("{}"));
+    precomputed.nothing_chosen.metadata = Some(metadata.key_of_text("{}"));
     let mut columns = vec![
         ("chosen", AnswerType::DictionaryTexts(Arc::new(chosen))),
         ("target", AnswerType::DictionaryTexts(Arc::new(target))),
@@ -469,7 +468,7 @@ fn exceeded_type() -> AnswerType {
     AnswerType::list(AnswerType::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
 }
 
-/// Returns the answer columns that do not depend on the kind of the entry.
+/// Returns the columns that every answer has, whether a table, a choice or a router decides.
 fn common_columns(program: &Program) -> ColumnTypes {
     let mut columns: ColumnTypes = Vec::new();
     if all_outcomes(program).any(|outcome| matches!(outcome, Outcome::Goto(_))) {

@@ -14,7 +14,8 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
 
-/// Error of binding columns: missing columns, and columns of types that the rules cannot read.
+/// Columns that are missing, or that have types which the rules cannot read. All of them are
+/// reported together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct BindError {
@@ -27,18 +28,18 @@ impl BindError {
         &self.problems
     }
 
-    /// Returns all problems as one message with one line each, which can be translated.
+    /// Returns all problems as one translatable message, with a line for each problem.
     pub fn to_message(&self) -> Message {
         rulec_base::diag::join_lines(&self.problems)
     }
 }
 
-/// Error of deciding batches.
+/// The reason why batches cannot be decided.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ColumnsError {
-    /// The rules have no entry of this name.
+    /// The rules have no table, choice or router of this name.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
     /// Columns are missing, or have types that the rules cannot read.
@@ -123,9 +124,11 @@ pub(crate) struct Binding {
     columns: Vec<(String, FieldSource)>,
     /// Fields that the rules read. [`BoundField::index`] is an index into `columns`.
     pub bound: Vec<BoundField>,
-    /// Whether the slots of all bound fields can be filled column by column, instead of row by row.
+    /// Whether the slots (the engine's variables for message fields) of all bound fields can be
+    /// filled column by column. Otherwise they are filled row by row.
     pub columnar: bool,
-    /// The places in messages where numbers keep all their digits and are not rounded to floats.
+    /// The paths in messages at which the rules read decimals. Numbers there keep all digits and
+    /// are not rounded to floats.
     places: DecimalPaths,
 }
 
@@ -149,7 +152,8 @@ impl FieldSource {
 /// A message field that the rules read, bound to its column.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundField {
-    /// Index of the field's column among the columns of the enclosing object.
+    /// The index of the field's column in `columns` or, inside an object, among the object's
+    /// columns.
     pub index: usize,
     pub path_id: PathId,
     /// The kinds list and dict, if the rules read the complete list or dict, not only parts of it.
@@ -160,9 +164,9 @@ pub(crate) struct BoundField {
     pub is_object: bool,
     /// The fields of this object that the rules read; empty if the field is not an object.
     pub inside: Vec<BoundField>,
-    /// The kinds that values of the column can have.
+    /// The kinds of value that the column can contain.
     column_kinds: KindSet,
-    /// Whether the column type guarantees that all values have the same type.
+    /// Whether all values of the column surely have the same type.
     uniform: bool,
 }
 
@@ -172,7 +176,8 @@ impl BoundField {
         self.column_kinds.is_subset(kinds)
     }
 
-    /// True if the slots of the field and its subfields can be filled column by column.
+    /// True if the slots (the engine's variables) of the field and its subfields can be filled
+    /// column by column.
     fn is_columnar(&self) -> bool {
         match self.is_object {
             true => {
@@ -186,9 +191,8 @@ impl BoundField {
 }
 
 impl Binding {
-    /// Binds the columns of a schema to the message fields that a session's rules read. If the
-    /// session cannot decide from slots, no fields are bound. Rows are then read as JSON trees
-    /// (parsed JSON messages).
+    /// Binds the columns of a schema to the message fields that a session's rules read. Binds none
+    /// if the session needs each row as a JSON tree (a parsed JSON message).
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
         let places = session.decimal_paths().clone();
         let Some(plan) = session.plan() else {
@@ -232,7 +236,8 @@ impl Binding {
         indices
     }
 
-    /// Returns a reader of the batch's rows as objects whose fields are the message fields.
+    /// Returns a reader of the batch's rows. Each row is an object whose fields are the message
+    /// fields.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -251,7 +256,7 @@ impl Binding {
         Ok(message)
     }
 
-    /// Returns the places in messages where numbers keep their digits.
+    /// Returns the paths in messages at which numbers keep all their digits.
     pub fn places(&self) -> &DecimalPaths {
         &self.places
     }
@@ -294,8 +299,9 @@ struct Binder<'s> {
 }
 
 impl Binder<'_> {
-    /// Maps columns to message fields by name. A column with a dotted name becomes part of an
-    /// object if the rules read that object and no column has the object's name.
+    /// Returns the message fields with the columns that fill them, matched by name. A column with a
+    /// dotted name becomes part of an object if the rules read that object and no column has its
+    /// name.
     fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -316,7 +322,8 @@ impl Binder<'_> {
         sources
     }
 
-    /// Binds the fields that the rules read inside an object to the object's columns, `sources`.
+    /// Binds the fields that the rules read inside an object, and returns them. `sources` are the
+    /// object's columns, and `path` is the object's name in error messages.
     fn bind_in(&mut self, object: PathId, sources: &[(String, FieldSource)], path: &str) -> Vec<BoundField> {
         let find = |name: &str| sources.iter().position(|(source_name, _)| source_name == name);
         let mut bound = Vec::new();
@@ -439,7 +446,8 @@ fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Inserts a column at its path among the sources; `None` if the path already has a column.
+/// Inserts a column at its dotted path into `sources`. Returns `None`, and inserts nothing, if the
+/// path already has a column.
 fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column: FieldSource) -> Option<()> {
     let (name, rest) = path.split_first()?;
     let index = sources.iter().position(|(source_name, _)| source_name == name);

@@ -4,26 +4,27 @@
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
 
-/// Number of rows in a block, small enough that the block's values stay in the cache.
+/// Number of rows whose slot values (values of message fields) are filled together. Small enough
+/// that these values stay in the processor's cache.
 pub(crate) const BLOCK_ROWS: usize = 64;
 
-/// The slot values of a block of rows.
+/// The slot values (values of the message fields that the rules read) of up to [`BLOCK_ROWS`] rows.
 pub(crate) struct RowBlock<'v> {
     values: Vec<Value<'v>>,
     slots_per_row: usize,
-    /// Bit mask of the rows that slots cannot represent. These rows are decided from a parsed JSON
-    /// message, the JSON tree.
+    /// Bit mask of the rows that slots cannot represent. Such a row is decided from its JSON tree
+    /// (the row as a parsed JSON message).
     pub tree_rows: u64,
 }
 
 impl<'v> RowBlock<'v> {
-    /// Creates an empty block.
+    /// Creates a block without rows.
     pub fn new() -> RowBlock<'v> {
         RowBlock { values: Vec::new(), slots_per_row: 0, tree_rows: 0 }
     }
 
-    /// Clears the block and sizes it for `rows` rows of `slots_per_row` slots; all values are
-    /// missing.
+    /// Prepares the block for `rows` rows with `slots_per_row` slots (message fields) each.
+    /// Afterwards all values are missing.
     pub fn reset(&mut self, slots_per_row: usize, rows: usize) {
         self.values.clear();
         self.values.resize(slots_per_row * rows, Value::Missing);
@@ -31,20 +32,21 @@ impl<'v> RowBlock<'v> {
         self.tree_rows = 0;
     }
 
-    /// Returns the cells of a slot in all rows. `present` is the bit mask of the rows that have a
-    /// value.
+    /// Returns the cells of a slot (a message field that the rules read) in all rows. `present` is
+    /// the bit mask of the rows that have a value.
     pub fn cells_of_slot(&mut self, slot: usize, present: u64) -> Cells<'_, 'v> {
         Cells { values: &mut self.values, width: self.slots_per_row, slot, present }
     }
 
-    /// Stores a value in the slot of a row.
+    /// Stores the value of one slot (a message field) of one row.
     pub fn put_value(&mut self, row: usize, slot: usize, value: Value<'v>) {
         if let Some(cell) = self.values.get_mut(row * self.slots_per_row + slot) {
             *cell = value;
         }
     }
 
-    /// Returns the values of a row; `None` if the row must be decided from a JSON tree.
+    /// Returns the slot values of a row. `None` if slots cannot represent the row, so that it must
+    /// be decided from a JSON tree (a parsed JSON message).
     pub fn row_slots(&self, row: usize) -> Option<&[Value<'v>]> {
         if self.tree_rows >> row & 1 == 1 {
             return None;
@@ -53,7 +55,7 @@ impl<'v> RowBlock<'v> {
     }
 }
 
-/// The cells of one slot in the rows of a block.
+/// The values of one slot (a message field) in all rows of a block.
 pub(crate) struct Cells<'c, 'v> {
     values: &'c mut [Value<'v>],
     /// Number of slots per row.
@@ -64,8 +66,8 @@ pub(crate) struct Cells<'c, 'v> {
 }
 
 impl<'v> Cells<'_, 'v> {
-    /// Stores values of one kind in the cells of the rows that have a value. If `kinds` lacks this
-    /// kind, each value is converted to one of `kinds`.
+    /// Stores the next value of `values`, all of the given kind, in the cell of each row that has a
+    /// value. If `kinds` lacks this kind, each value is first converted to one of `kinds`.
     #[inline(always)]
     pub fn put_values(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {

@@ -42,7 +42,7 @@ pub(crate) enum AnswerType {
 pub(crate) struct DictionaryTexts {
     texts: Vec<String>,
     keys: HashMap<String, i32>,
-    /// Whether the texts are JSON.
+    /// Whether the texts contain JSON values.
     pub json: bool,
 }
 

@@ -1,5 +1,6 @@
 //! Cells of Arrow columns. A column's type is resolved once per batch. [`CellValue`] is a borrowed
-//! view of a value, used to fill slots, build JSON trees and write answers.
+//! view of a value. It is used to fill the engine's variables for message fields (slots), to build
+//! JSON messages and to write answers.
 
 use crate::block::Cells;
 use crate::build::JSON_TEXTS_KEY;
@@ -34,8 +35,8 @@ pub(crate) enum CellValue<'b> {
     /// An integer above the range of `i64`.
     Wide(u64),
     Float(f64),
-    /// A decimal number whose digits a float does not keep, where the rules read decimals: its
-    /// digits as an integer, and the number of digits after the point.
+    /// A decimal number that a float would round, if the rules read it as a decimal. The parts are
+    /// the digits as an integer, and the number of digits after the point.
     Digits(i128, i8),
     Str(&'b str),
     /// A text that contains JSON.
@@ -115,8 +116,8 @@ enum ColumnValues<'b> {
 }
 
 impl<'b> TypedColumn<'b> {
-    /// Creates a reader of a column. `text_format` determines how texts are interpreted, unless the
-    /// field is marked as JSON.
+    /// Creates a reader of a column. `text_format` says how texts are read; a field that is marked
+    /// as JSON is always read as JSON.
     pub fn new(array: &'b dyn Array, field: &Field, text_format: TextFormat) -> TypedColumn<'b> {
         let text_format = if is_json(field) { TextFormat::Json } else { text_format };
         TypedColumn { nulls: array.nulls(), values: ColumnValues::new(array, text_format) }
@@ -127,8 +128,8 @@ impl<'b> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
-    /// Lets the column, and columns inside it, keep the digits of decimal numbers at the given
-    /// places.
+    /// Changes the readers of this column and of the columns inside it: at the given paths, decimal
+    /// numbers keep all their digits.
     pub fn keep_digits(&mut self, places: &DecimalPaths) {
         match &mut self.values {
             ColumnValues::Decimal(_, _, is_exact) => *is_exact = places.has_number(),
@@ -178,8 +179,8 @@ impl<'b> TypedColumn<'b> {
 }
 
 impl TypedColumn<'_> {
-    /// Fills the cells of a slot from a range of rows, without a type dispatch per row. Returns
-    /// false, and fills no cell, if this function does not support the column's type.
+    /// Fills the cells of a slot from a range of rows, with one check of the column's type for all
+    /// rows. Returns false, and fills no cell, if the column's type is not supported here.
     pub fn spread_to_slots<'c>(
         &'c self,
         rows: Range<usize>,
@@ -222,7 +223,7 @@ impl TypedColumn<'_> {
                 if inner.1.nulls.is_some() {
                     return false;
                 }
-                // The key of a null may be out of range.
+                // The key of a null row may be out of range, so it must be checked.
                 let text = |key: i32| usize::try_from(key).ok().filter(|key| *key < texts.len());
                 let value = |key: &i32| text(*key).map_or(Value::Missing, |key| Value::Str(texts.value(key)));
                 cells.put_values(Kind::String, kinds, keys[rows].iter().map(value));
@@ -420,7 +421,8 @@ fn float_cell(value: f64) -> CellValue<'static> {
     if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
 }
 
-/// Converts a decimal number. If `is_exact` is true, it loses no digits.
+/// Converts a decimal number. If `is_exact` is true, the result keeps all digits; otherwise it may
+/// be the nearest float.
 fn decimal_cell(value: i128, scale: i8, is_exact: bool) -> CellValue<'static> {
     let number = if is_exact { exact_number(value, scale) } else { Some(nearest_number(value, scale)) };
     match number {

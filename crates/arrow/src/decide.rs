@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// ```
 pub struct Decider {
     rules: Rules,
-    /// Name of the entry; `None` means the routes outside any table.
+    /// Name of the table, choice or router that decides; `None` means the routes outside any table.
     entry: Option<String>,
     binding: Arc<Binding>,
     options: Options,
@@ -77,13 +77,13 @@ impl Decider {
         self.binding.schema()
     }
 
-    /// Returns the indices of the input columns that the rules read; all if rows are read as JSON
-    /// trees.
+    /// Returns the indices of the input columns that the rules read. Returns all columns if each
+    /// row must be converted to a JSON message first.
     pub fn read_columns(&self) -> Vec<usize> {
         self.binding.read_columns()
     }
 
-    /// Returns a decider for another thread. Both deciders share the column binding.
+    /// Returns a decider for another thread. Both share the mapping from columns to message fields.
     #[must_use]
     pub fn clone_for_thread(&self) -> Decider {
         let entry = self.entry.as_deref().map_or(Ok(self.rules.main()), |name| self.rules.entry(name));
@@ -108,8 +108,8 @@ impl Decider {
         self.decide_part(&Part::from(batch.clone()), |_| ())
     }
 
-    /// Decides every row of `part`, which is a batch together with the errors of its unreadable
-    /// rows. Calls `on_decision` with each decision. Returns the answers.
+    /// Decides every row of `part`: a batch, together with errors for the rows that could not be
+    /// read. Calls `on_decision` with each decision. Returns the answers.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -136,8 +136,8 @@ impl Decider {
         Ok(answers.finish())
     }
 
-    /// Decides every row of `part`, which is a batch together with the errors of its unreadable
-    /// rows. `on_row` receives the row index, and the decision or the row's error.
+    /// Decides every row of `part`: a batch, together with errors for the rows that could not be
+    /// read. `on_row` receives the row index, and the decision or the row's error.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -152,8 +152,8 @@ impl Decider {
     }
 }
 
-/// Appends the answer for a row: the row's decision, or the error of a row that is not a valid
-/// message.
+/// Appends the answer for a row: its decision or its error. `matched` has the names of all matching
+/// routes, and `on_decision` is called with a decision.
 fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
@@ -169,8 +169,8 @@ fn append_answer(
     }
 }
 
-/// Decides every row of a part. Slots are filled column by column if each column has a single type,
-/// and row by row otherwise.
+/// Decides every row of a part (a batch with errors for unreadable rows). If each column has a
+/// single type, the engine's slots are filled column by column, otherwise row by row.
 fn decide_rows(
     session: &mut Session,
     binding: &Binding,
@@ -208,7 +208,8 @@ fn decide_as_tree(
     Ok(session.decide(&tree))
 }
 
-/// Decides a row from its slots, or from its JSON tree if slots cannot represent the row.
+/// Decides a row from its slots (the values of the fields that the rules read). If slots cannot
+/// represent the row, decides it from its JSON tree.
 fn decide_row(
     session: &mut Session,
     binding: &Binding,
@@ -223,7 +224,7 @@ fn decide_row(
     decide_as_tree(session, message, row)
 }
 
-/// Returns the names of all routes that match a row.
+/// Tests all routes on a row, and returns the names of the routes that match.
 fn matching_routes<'r>(
     session: &mut Session,
     rules: &'r Rules,
@@ -254,7 +255,7 @@ pub struct PayloadJudge {
 
 impl PayloadJudge {
     /// Creates a checker for batches of a schema. No column is required, because the rules of the
-    /// payload kind report missing fields.
+    /// `payload` statement report missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
         let answers = AnswerBuilder::for_payloads().with_language(options.error_language());
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
@@ -304,7 +305,8 @@ impl Messages {
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open_batch(&part.batch)?;
         for row in 0..part.batch.num_rows() {
-            // The rules are not known here, so each key counts as private.
+            // Every key in an error is masked, because it is not known here which fields are
+            // private.
             let masked = |error| Privacy::Private(None).mask_error(error);
             on_message(
                 row,
@@ -323,8 +325,8 @@ pub struct AnswerColumns {
 }
 
 impl AnswerColumns {
-    /// Creates a builder for answers of an entry. `matched` adds a column with all matching routes;
-    /// `explained` adds a column with explanations.
+    /// Creates a builder for answers of `entry` (a table, choice or router). `matched` adds a
+    /// column with all matching routes; `explained` adds a column with explanations.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
         AnswerColumns {
             answers: AnswerBuilder::for_entry(rules, entry, matched).with_explanations(explained),

@@ -14,7 +14,7 @@ pub(crate) fn nearest_number(value: i128, scale: i8) -> Value<'static> {
         let int = Value::from_integer(value);
         return if int.is_missing() { finite(value as f64) } else { int };
     }
-    // If both operands are exact as floats, the quotient is rounded only once.
+    // Up to this value, both operands are exact as floats, so the quotient is rounded only once.
     const MAX_EXACT_INT: u128 = 1 << f64::MANTISSA_DIGITS;
     const MAX_EXACT_POWER: u8 = 22;
     if value.unsigned_abs() < MAX_EXACT_INT && scale.unsigned_abs() <= MAX_EXACT_POWER {

@@ -51,7 +51,7 @@ impl Format {
         }
     }
 
-    /// Returns the format of a path by its extension.
+    /// Returns the format of a path by its extension; `None` for another extension.
     pub fn of_path(path: &Path) -> Option<Format> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {

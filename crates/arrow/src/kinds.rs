@@ -5,7 +5,7 @@ use crate::moment::Zone;
 use arrow_schema::{DataType, Field};
 use rulec_lang::ty::{Kind, KindSet};
 
-/// Returns the kinds that a column's values can have.
+/// Returns the kinds of value that a column with this Arrow type can contain.
 pub(crate) fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet {
     let text_format = if is_json(field) { TextFormat::Json } else { text_format };
     let kinds_of = |ty: &DataType| possible_kinds(&Field::new("", ty.clone(), true), text_format);
@@ -42,7 +42,7 @@ pub(crate) fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet 
     }
 }
 
-/// True if a value of a `source` kind can be read as a `target` kind.
+/// True if a value of one of the `source` kinds can be read as one of the `target` kinds.
 pub(crate) fn can_be_read_as(source: KindSet, target: KindSet) -> bool {
     let read_from_texts = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::DECIMAL);
     source.overlaps(target)

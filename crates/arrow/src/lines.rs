@@ -34,7 +34,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
     Ok(())
 }
 
-/// Returns the places of decimal numbers in a column of answers.
+/// Returns the paths of decimal numbers in a column of answers; they are written with all digits.
 fn decimal_places(column: &Field) -> DecimalPaths {
     let mut places = DecimalPaths::default();
     match column.data_type() {

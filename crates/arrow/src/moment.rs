@@ -43,12 +43,12 @@ impl Zone {
             };
         let time = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
         let time = time.checked_to_offset(self.offset_at(time.unix_timestamp())?)?;
-        // A message cannot contain a time that RFC 3339 cannot represent.
+        // Messages contain times in RFC 3339, which has no other years.
         (0..=9999).contains(&time.year()).then_some(time)
     }
 }
 
-/// Parses `+02:00`, `+0200` or `+02`.
+/// Parses a UTC offset such as `+02:00`, `+0200` or `+02`; `None` for other texts.
 fn parse_offset(text: &str) -> Option<UtcOffset> {
     let (sign, digits) = (if text.starts_with('-') { -1 } else { 1 }, text.get(1..)?.replace(':', ""));
     if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

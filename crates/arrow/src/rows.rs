@@ -15,7 +15,8 @@ use rulec_lang::value::{Value, format_datetime};
 use rulec_vm::input::{ROOT_PATH, SlotFiller};
 use serde_json::{Map, Value as Json};
 
-/// Fills the slots of a row; `None` if the row must be decided from a JSON tree.
+/// Fills the slots (the engine's variables for message fields) of a row. Returns `None` if the row
+/// must be decided from a JSON tree (a parsed JSON message).
 pub(crate) fn fill_row<'b>(
     fill: &mut SlotFiller<'b>,
     bound: &[BoundField],
@@ -30,8 +31,8 @@ pub(crate) fn fill_row<'b>(
     Some(())
 }
 
-/// Fills the slots of an object's fields. Returns how many of the fields that the declared input
-/// requires are present. `None` if the row must be decided from a JSON tree.
+/// Fills the slots of an object's fields. Returns the number of present fields among those that the
+/// declared input requires. `None` if the row needs a JSON tree (a parsed JSON message).
 fn fill_fields<'b>(
     fill: &mut SlotFiller<'b>,
     bound: &[BoundField],
@@ -74,6 +75,7 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
 }
 
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
+/// Returns the number of required fields that are present, or `None` if the row needs a JSON tree.
 fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let value = cell_to_value(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
@@ -85,8 +87,8 @@ fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValu
     Some(fill.put_unread(field.path_id, Kind::Dict))
 }
 
-/// Converts a cell to a value, including all elements of a list or dict. `None` if only a JSON tree
-/// can represent the cell.
+/// Converts a cell to a value, including all elements of a list or dict. `None` if the cell needs a
+/// JSON tree (a parsed JSON message), for example because of a duplicate key.
 pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<Value<'b>> {
     Some(match cell {
         CellValue::Null => Value::Missing,
@@ -140,8 +142,8 @@ pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<V
     })
 }
 
-/// Converts a cell inside a list or dict. Sets `representable` to `None` if only a JSON tree can
-/// represent the cell.
+/// Converts a cell inside a list or dict. Sets `representable` (a flag: `Some` is yes, `None` is
+/// no) to `None` if only a JSON tree (a parsed JSON message) can represent the cell.
 fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &mut Option<()>) -> Value<'b> {
     cell_to_value(bump, cell).unwrap_or_else(|| {
         *representable = None;

@@ -9,8 +9,8 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind, Program, Term};
 use serde_json::Value as Json;
 
-/// Returns a decimal argument as an integer: the number times 10^`scale`. `None` if the number has
-/// more digits after its point.
+/// Converts a decimal argument to an integer: the number times 10^`scale`. `None` if the number has
+/// more than `scale` digits after its point.
 pub(crate) fn scaled(argument: &Json, scale: u8) -> Option<i128> {
     let decimal = Value::from_json(argument).to_decimal()?;
     let zeros = u32::from(scale).checked_sub(decimal.scale())?;
@@ -18,8 +18,7 @@ pub(crate) fn scaled(argument: &Json, scale: u8) -> Option<i128> {
 }
 
 /// Returns the greatest number of digits that a decimal argument can have after its point. `None`
-/// if the rules do not limit this number. Also `None` if a column of 38 digits cannot hold all such
-/// decimals.
+/// if there is no limit, or if decimals with that number of digits do not fit into 38 digits.
 pub(crate) fn argument_scale(program: &Program, argument: &Expr) -> Option<u8> {
     let max_scale = usize::from(arrow_schema::DECIMAL128_MAX_PRECISION) - MAX_DIGITS;
     let scale = scale_of(program, argument)?;

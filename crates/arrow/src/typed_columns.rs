@@ -14,7 +14,8 @@ use rulec_lang::value::Value;
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::ops::Range;
 
-/// The columns of a batch, each with the slots that it fills.
+/// The columns of a batch, each with the slots (the engine's variables for message fields) that it
+/// fills.
 pub(crate) struct ColumnFill<'b> {
     column_slots: Vec<ColumnSlot<'b>>,
     slots_per_row: usize,
@@ -30,9 +31,10 @@ struct ColumnSlot<'b> {
     /// Rows in which the column or an object around it is null.
     nulls: Option<NullBuffer>,
     slots: Vec<(usize, KindSet)>,
-    /// Kinds that the declared input requires, if the column type does not already guarantee them.
-    contract: Option<KindSet>,
-    /// The only texts that the field may have.
+    /// Kinds of value that the declared input requires. `None` if the column type already
+    /// guarantees them.
+    required_kinds: Option<KindSet>,
+    /// The only texts that the declared input allows; `None` if it allows every text.
     values: Option<Enumeration>,
     /// Whether the rules also read this field as text. In that case, a time must be converted to
     /// text.
@@ -40,7 +42,8 @@ struct ColumnSlot<'b> {
 }
 
 impl<'b> ColumnFill<'b> {
-    /// Pairs the columns of a batch with the slots that they fill.
+    /// Pairs the columns of a batch with the slots (the engine's variables for message fields) that
+    /// they fill.
     pub fn new(
         plan: &InputPlan,
         bound: &[BoundField],
@@ -87,20 +90,20 @@ impl<'b> ColumnFill<'b> {
             }
             let slots: Vec<(usize, KindSet)> =
                 plan.slots_at(child).map(|(slot, kinds)| (slot as usize, kinds)).collect();
-            let contract = plan
+            let required_kinds = plan
                 .input_contract(child)
                 .map(|(kinds, _)| kinds)
                 .filter(|kinds| !field.is_always_of(*kinds));
             let values = plan.allowed_texts(child).cloned();
-            if !slots.is_empty() || contract.is_some() || values.is_some() {
+            if !slots.is_empty() || required_kinds.is_some() || values.is_some() {
                 let as_text = field.as_text;
-                self.column_slots.push(ColumnSlot { reader, nulls, slots, contract, values, as_text });
+                self.column_slots.push(ColumnSlot { reader, nulls, slots, required_kinds, values, as_text });
             }
         }
     }
 
-    /// Removes rows from `complete_rows`: the rows in which a required field is missing although
-    /// the enclosing object is present.
+    /// Removes rows from `complete_rows` if they lack a required field. A row lacks the field if
+    /// its object is present but the field is missing.
     fn keep_rows_with(&mut self, parent_nulls: Option<&NullBuffer>, field_present: Option<&BooleanBuffer>) {
         let Some(field_present) = field_present else { return };
         let complete_rows = parent_nulls
@@ -111,7 +114,8 @@ impl<'b> ColumnFill<'b> {
         });
     }
 
-    /// Fills the slots of a range of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
+    /// Fills the slots (the engine's variables for message fields) of a range of at most
+    /// [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
     pub fn fill_block<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         block.reset(self.slots_per_row, rows.len());
         if let Some(complete_rows) = &self.complete_rows {
@@ -134,7 +138,7 @@ impl ColumnSlot<'_> {
     fn fill_slot<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         let present = nulls.map_or(u64::MAX, |nulls| row_bits(nulls.inner(), &rows));
-        let is_filled = self.contract.is_none()
+        let is_filled = self.required_kinds.is_none()
             && self.values.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
                 self.reader.spread_to_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, present))
@@ -147,15 +151,15 @@ impl ColumnSlot<'_> {
                 continue;
             }
             let value = match self.reader.cell(row) {
-                // A null dictionary value or a non-finite number: deciding from the JSON tree
-                // reports the missing field.
+                // The cell is a null in a dictionary, or a non-finite number. A decision from the
+                // JSON tree reports the missing field.
                 CellValue::Null => None,
                 CellValue::Time(time) if !self.as_text => Some(Value::DateTime(time)),
                 cell => cell_to_value(bump, cell),
             };
             let meets_contract = |value: &Value<'_>| {
                 let value = value.read_one_of(self.values.as_ref());
-                !self.contract.map_or(value, |kinds| value.read_as(kinds)).is_missing()
+                !self.required_kinds.map_or(value, |kinds| value.read_as(kinds)).is_missing()
             };
             match value.filter(meets_contract) {
                 Some(value) => self.put_value(block, index, value),

@@ -92,8 +92,8 @@ struct DecisionTimes {
 }
 
 fn measure_decisions(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> DecisionTimes {
-    // Warm-up: work done once at the first decision, such as generating machine code, is not
-    // measured.
+    // These decisions are not measured, because the first ones include work that is done once, such
+    // as generating machine code.
     for line in lines {
         let _ = black_box(session.decide_line(line));
     }

@@ -85,8 +85,8 @@ fn parse_warning_code(text: &str) -> Result<Code, String> {
 
 const MAX_SHOWN_FINDINGS: usize = 100;
 
-/// The number of findings of one file that may still be shown. Errors take precedence: warnings
-/// share the places that errors leave free.
+/// How many more findings of one file may be shown, of at most [`MAX_SHOWN_FINDINGS`]. Errors come
+/// first: only what they leave is available for warnings.
 struct FindingQuota {
     errors: usize,
     warnings: usize,
@@ -113,8 +113,8 @@ impl FindingQuota {
 }
 
 impl Args {
-    /// Merges the `rulec.toml` settings of a file with the command-line options. The command-line
-    /// options take precedence.
+    /// Merges the `rulec.toml` settings of a file with the options of the command line, which take
+    /// precedence.
     fn merge_settings(&self, mut settings: Settings) -> Result<Settings, CliError> {
         for denied in &self.deny {
             match denied {
@@ -165,7 +165,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         analysed.push((compiled, settings, compiled.analyse(options)));
     }
     let findings = reported_findings(&analysed);
-    // A dry run prints only the patch; the remaining findings are only counted on standard error.
+    // Standard output of a dry run is only the patch, so findings are only counted, on standard
+    // error.
     match args.format {
         _ if args.dry_run => {}
         Format::Human | Format::Concise => {
@@ -202,8 +203,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })
 }
 
-/// Returns the findings that the settings do not allow, with denied findings marked. A finding in a
-/// shared file is returned once, even if several files import the shared file.
+/// Returns the findings that the settings do not allow. A denied warning is marked as denied. A
+/// finding in a file that several files import is returned once.
 fn reported_findings<'a>(
     analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)],
 ) -> Vec<ReportedDiagnostic<'a>> {

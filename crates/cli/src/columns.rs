@@ -32,8 +32,8 @@ const FORMAT_NAMES: [&str; 4] = [LINES_FORMAT, "parquet", "arrow", "csv"];
 const LINES_FORMAT: &str = "lines";
 
 impl ColumnArgs {
-    /// True if the run needs the code of this module: the input or output is columnar, or the
-    /// output is a file.
+    /// True if the input or the output is columnar, or if the output is a file. Then the code of
+    /// this module processes the run.
     pub fn are_requested(&self, stream: &StreamArgs) -> bool {
         let is_columns = |format: &str| format != LINES_FORMAT;
         is_columns(&self.input_format(stream.input_path()))

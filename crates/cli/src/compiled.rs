@@ -27,16 +27,17 @@ pub struct CompileTarget {
     pub system: Option<System>,
     /// Index of the command-line argument that names the folder in which the file was found. `None`
     /// if the command line names the file itself.
-    pub folder: Option<usize>,
+    pub folder_argument: Option<usize>,
 }
 
 pub struct Compiled {
     pub target: CompileTarget,
     pub result: Result<Rules, CompileError>,
-    /// Whether the file contained compiled rules (the output of `rulec build`) instead of source
+    /// Whether the file is an artifact (compiled rules, the output of `rulec build`) and not source
     /// text.
     is_artifact: bool,
-    /// The JSON document from which the rules were loaded, if any.
+    /// The JSON document of another system from which the rules were loaded; `None` for other
+    /// rules.
     document: Option<Document>,
     /// The files that the compiler read or looked for on disk: rule files and word lists.
     pub files: Vec<PathBuf>,
@@ -47,8 +48,8 @@ const STDIN_ARG: &str = "-";
 /// The name under which messages show rules from standard input.
 pub const STDIN: &str = "<stdin>";
 
-/// True if a file contains compiled rules (an artifact). Read errors are reported later, by the
-/// code that loads the file.
+/// True if a file starts like compiled rules (an artifact). False if it cannot be read; the code
+/// that loads the file then reports the error.
 pub fn is_artifact(path: &Path) -> bool {
     let mut prefix = Vec::new();
     open_regular(path).is_ok_and(|(file, _)| {
@@ -88,7 +89,7 @@ impl Loader for RecordingLoader {
     }
 }
 
-/// Loader for files on disk, some of which are replaced by edited texts.
+/// Loader for files on disk, of which some have edited texts that are used instead.
 struct EditedFilesLoader<'a> {
     disk: DiskLoader,
     texts: &'a HashMap<PathBuf, String>,
@@ -96,7 +97,8 @@ struct EditedFilesLoader<'a> {
 
 impl Loader for EditedFilesLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        // Loading from disk first rejects paths outside the root.
+        // The file is loaded from disk even if its text was edited, because this rejects paths
+        // outside the root.
         let bytes = self.disk.load(path)?;
         let canonical_path = self.disk.root().join(path).canonicalize().ok();
         Ok(canonical_path
@@ -116,8 +118,8 @@ impl CompileTarget {
         if self.is_stdin() { STDIN.to_owned() } else { self.path.display().to_string() }
     }
 
-    /// Compiles the file, or loads it if it is already compiled. Host functions (functions of an
-    /// embedding program) may be missing, because this program provides none.
+    /// Compiles the file, or loads it if it is already compiled. Calls of host functions compile
+    /// although this program provides no such functions.
     pub fn compile(self) -> Result<Compiled, CliError> {
         self.compile_verified(None)
     }
@@ -182,10 +184,10 @@ impl CompileTarget {
         Ok(Compiled { target: self, result, is_artifact: false, document: Some(document), files })
     }
 
-    /// Compiles the file with edited texts in place of some files on disk. The keys of `texts` are
-    /// canonical paths.
+    /// Compiles the file, with edited texts in place of some files on disk. `texts` maps canonical
+    /// paths to edited texts.
     pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
-        // Fixes edit rules only. So a JSON document is loaded again unchanged.
+        // Only rules are edited, never a JSON document, so a document is loaded again unchanged.
         if self.is_document()
             && let Ok(compiled) = self.clone().load_document()
         {
@@ -212,7 +214,7 @@ impl CompileTarget {
     }
 
     /// Compiles standard input as if it were a file in the root folder, or in the current folder if
-    /// there is no root.
+    /// there is no root. The bool is true for compiled rules.
     fn compile_stdin(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
         let bytes = stdio::read_stdin(MAX_ARTIFACT_BYTES)?;
         if artifact::is_artifact(&bytes) {
@@ -244,7 +246,8 @@ impl Compiled {
     /// compiled, because compiled rules lack the comments that suppress findings.
     pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
-            // The warnings about a document's items are among its diagnostics.
+            // Rules from a JSON document are not analysed here; the warnings about the document's
+            // items are already among its diagnostics.
             Ok(rules) if !self.is_artifact && self.document.is_none() => rules.analyse_with(options),
             _ => Vec::new(),
         }

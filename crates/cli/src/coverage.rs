@@ -11,7 +11,7 @@ use rulec_report::coverage::{Coverage, CoveredItem, times_text};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// The least percentage of covered items that is accepted.
+/// A minimum percentage of covered items, for one kind of item or for all kinds.
 #[derive(Clone, Debug)]
 pub struct CoverageMinimum {
     /// The kind of item, such as `route`. `None` for every kind.
@@ -38,14 +38,14 @@ pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     }
 }
 
-/// The number of covered items and of all items of one kind.
+/// How many items of one kind exist, and how many of them are covered.
 pub struct CoveredShare {
     kind: &'static str,
     covered: usize,
     total: usize,
 }
 
-/// Adds up, over several files, the covered items and all items of each kind, such as `route`.
+/// Counts the covered items and all items of each kind, such as `route`, over several files.
 pub fn covered_shares<'c, 'r: 'c>(
     files: impl Iterator<Item = (&'c Coverage<'r>, &'c [Finding])>,
 ) -> Vec<CoveredShare> {
@@ -66,7 +66,7 @@ fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
     KINDS.into_iter().map(share_of).filter(|share| share.total > 0).collect()
 }
 
-/// Returns a message for each kind that is covered less than a minimum. A minimum for one kind
+/// Returns a message for each kind whose covered share is below its minimum. A minimum for one kind
 /// takes precedence over a minimum for all kinds.
 pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Vec<Message> {
     let mut failures = Vec::new();
@@ -123,7 +123,7 @@ fn share_text(CoveredShare { kind, covered, total }: &CoveredShare) -> Message {
     }
 }
 
-/// Returns the kind of a covered item, such as `route` or `condition`, as a localized message.
+/// Returns the name of an item's kind, such as `route` or `condition`, as a localized message.
 pub fn kind_label(item: &CoveredItem) -> Message {
     match item.what {
         "route" => message!("route"),
@@ -143,7 +143,7 @@ pub fn decision_count_text(count: usize) -> Message {
 }
 
 /// Formats coverage as lcov records. Routes and similar statements become functions; the two
-/// outcomes of each condition become branches. A record ends with its line, so line breaks in names
+/// results of each condition become branches. An lcov entry is one line, so line breaks in names
 /// are escaped.
 pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
     let (routes, conditions) = (coverage.route_items(&[]), coverage.condition_items());
@@ -288,7 +288,7 @@ fn format_source_html(
         }
     };
     for (start, end, item) in colored_spans {
-        // Conditions may be nested; only the outermost one is coloured.
+        // Conditions may be nested. Only the outermost condition is coloured.
         if start < written_end {
             continue;
         }

@@ -68,16 +68,17 @@ struct DiffReport<'a> {
     replay: Option<Replay>,
 }
 
-/// Results of deciding the same messages with both versions of the rules.
+/// The outcome of deciding the same messages with both versions of the rules.
 #[derive(Default, Serialize)]
 struct Replay {
     messages: usize,
     /// Messages that the two versions decide differently, grouped by the route of the old version
     /// and the route of the new version.
     flips: Vec<DecisionFlip>,
-    /// Number of input lines that are not messages.
+    /// Number of lines of the input that are not messages.
     refused: usize,
-    /// Number of messages that contain values masked by a decision log.
+    /// Number of messages whose decision may differ because a decision log masked some of their
+    /// values.
     masked: usize,
 }
 
@@ -259,7 +260,7 @@ fn replay_messages(
 ) -> Result<Replay, CliError> {
     let (input, name, _) = open_input(Some(path), term)?;
     let mut lines = LineReader::new(name, input);
-    // A line is a message, or a logged decision with a message.
+    // A line is either a message, or a logged decision that contains the message.
     let (mut places, message) = (DecimalPaths::default(), "message".into());
     for entry in &entries {
         places.add_field(&message, entry.decimal_paths().clone());
@@ -307,8 +308,8 @@ fn replay_messages(
     Ok(replay)
 }
 
-/// Returns the parts of a decision that a service acts on, such as the target and its arguments.
-/// Decisions with equal parts count as equal.
+/// Returns the parts of a decision that a service acts on, such as target and arguments. Two
+/// decisions count as equal if these parts are equal.
 fn comparable_answer(decision: &Decision) -> Json {
     answer(&serde_json::to_value(decision).unwrap_or_default())
 }

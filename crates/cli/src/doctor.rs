@@ -53,7 +53,8 @@ struct LogSummary {
     unnamed_cases: usize,
     /// Number of logged decisions for which these rules now choose another route.
     changed_decisions: usize,
-    /// Line number of the first logged decision for which these rules now choose another route.
+    /// Line number of the first logged decision for which these rules now choose another route;
+    /// `None` without such a decision.
     first_change: Option<u64>,
     /// Time of the earliest logged decision; `None` if the log contains no times.
     first_time: Option<String>,

@@ -60,7 +60,8 @@ impl Document {
     }
 }
 
-/// Returns the error result of [`load`], for a document that cannot be loaded.
+/// Returns the result of [`load`] for a document that cannot be loaded: no rules, and the
+/// diagnostic.
 fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
     let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
     (Err(CompileError::from(diagnostic)), document)

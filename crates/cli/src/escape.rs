@@ -1,7 +1,7 @@
 //! Escaping for XML and HTML: CI reports, drawings and coverage pages contain text from authors.
 
-/// Escapes a text for XML and HTML elements and attributes. Characters that XML does not allow
-/// become U+FFFD.
+/// Escapes a text for use in XML and HTML elements and attributes. Replaces characters that XML
+/// does not allow by U+FFFD.
 pub fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -32,7 +32,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
         Some(text) => {
             let code = parse_code(text).ok_or_else(|| CliError::usage(unknown_code_message(text)))?;
-            // The HTML comments mark tables that are generated from the source.
+            // HTML comments in a page mark generated tables; they are not printed.
             let page = code.page_in(language());
             let page = page.lines().filter(|line| !line.starts_with("<!--"));
             let page: String = page.flat_map(|line| [line, "\n"]).collect();
@@ -42,7 +42,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Parses a diagnostic code. Leading zeros and the letter `E` may be missing.
+/// Parses a diagnostic code. Leading zeros and the letter `E` may be missing. `None` if there is no
+/// such code.
 fn parse_code(text: &str) -> Option<Code> {
     let text = text.trim().trim_matches(['[', ']']);
     Code::parse(text).or_else(|| {
@@ -56,7 +57,7 @@ fn parse_code(text: &str) -> Option<Code> {
 
 fn unknown_code_message(text: &str) -> Message {
     let requested_code = text.trim().to_ascii_uppercase();
-    // Codes that differ by one character come first, then codes of the same range.
+    // Sorts codes that differ by one character first, then codes of the same range.
     let differing_chars =
         |code: &str| code.chars().zip(requested_code.chars()).filter(|(a, b)| a != b).count();
     let differs_by_one = |code: &&str| code.len() == requested_code.len() && differing_chars(code) == 1;

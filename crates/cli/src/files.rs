@@ -23,20 +23,23 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Compiles the named files and all `*.rules` files below the named folders. The flag next to a
-/// file is true if another file of the same folder imports the file.
+/// Compiles the named files and all `*.rules` files below the named folders. The bool of a file is
+/// true if another file of the same folder imports it.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     compile_files_as(paths, root, None)
 }
 
-/// Like [`compile_files`]. With a system, the named files are JSON documents of the system.
+/// Like [`compile_files`]. If `system` is given, the named files are JSON documents of that system.
 pub fn compile_files_as(
     paths: &[PathBuf],
     root: Option<&Path>,
     system: Option<System>,
 ) -> Result<Vec<(Compiled, bool)>, CliError> {
     let mut targets = collect_targets(paths, root)?;
-    targets.iter_mut().filter(|target| target.folder.is_none()).for_each(|target| target.system = system);
+    targets
+        .iter_mut()
+        .filter(|target| target.folder_argument.is_none())
+        .for_each(|target| target.system = system);
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
     let compile =
@@ -55,7 +58,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
                 path: path.clone(),
                 root: root.map(Path::to_path_buf),
                 system: None,
-                folder: None,
+                folder_argument: None,
             });
             continue;
         }
@@ -70,7 +73,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
             path,
             root: Some(root.clone()),
             system: None,
-            folder: Some(index),
+            folder_argument: Some(index),
         }));
     }
     Ok(targets)
@@ -96,19 +99,21 @@ fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<
     Ok(())
 }
 
-/// Marks the files of a folder that other files of the same folder import. A marked file is checked
-/// as part of its importers, because the file alone lacks the `input` for which it was written.
+/// For each file, returns whether another file of the same folder imports it. Such a file is
+/// checked together with its importers, because its `input` may be declared there.
 fn mark_imported(results: &[Compiled]) -> Vec<bool> {
     let mut indexes = HashMap::new();
     for (index, compiled) in results.iter().enumerate() {
-        if let (Some(folder), Some((_, main))) = (compiled.target.folder, compiled.sources().iter().next()) {
+        if let (Some(folder), Some((_, main))) =
+            (compiled.target.folder_argument, compiled.sources().iter().next())
+        {
             indexes.insert((folder, main.name.as_str()), index);
         }
     }
     let imports: Vec<BTreeSet<usize>> = results
         .iter()
         .map(|compiled| {
-            let Some(folder) = compiled.target.folder else { return BTreeSet::new() };
+            let Some(folder) = compiled.target.folder_argument else { return BTreeSet::new() };
             let imported_files = compiled.sources().iter().skip(1);
             imported_files
                 .filter_map(|(_, file)| indexes.get(&(folder, file.name.as_str())).copied())
@@ -118,7 +123,8 @@ fn mark_imported(results: &[Compiled]) -> Vec<bool> {
     let mut is_imported = vec![false; results.len()];
     for (importer, imported) in imports.iter().enumerate() {
         for &file in imported {
-            // In an import cycle, the first file represents the cycle.
+            // If files import each other, none would be a main file. So the first file of such a
+            // cycle counts as not imported.
             let represents_cycle = imports[file].contains(&importer) && file < importer;
             is_imported[file] |= !represents_cycle && file != importer;
         }
@@ -131,7 +137,7 @@ pub fn unreadable_error(name: &str, error: &impl Argument) -> CliError {
     CliError::usage(message!("`{name}` cannot be read: {error}"))
 }
 
-/// Returns the error for compiled rules where JSON is expected.
+/// Returns the error for a file that contains compiled rules although JSON is expected.
 pub fn unexpected_artifact_error(name: &str) -> CliError {
     CliError::usage(message!("`{name}` contains compiled rules, but JSON is expected"))
 }
@@ -221,7 +227,7 @@ fn open_file(path: &Path) -> Result<(File, u64), CliError> {
 
 /// Reads a file or standard input completely; also returns its name for messages.
 pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
-    // One byte over the limit is enough for the JSON parser to reject the text.
+    // One byte over the limit is read too, so that the JSON parser rejects the text as too long.
     let limit = json::MAX_BYTES as u64;
     if path == Path::new("-") {
         return Ok((stdio::read_stdin(limit)?, stdio::stdin_name()));
@@ -290,11 +296,16 @@ impl RulesArgs {
     }
 
     fn to_target(&self) -> CompileTarget {
-        CompileTarget { path: self.path.clone(), root: self.root.clone(), system: self.system, folder: None }
+        CompileTarget {
+            path: self.path.clone(),
+            root: self.root.clone(),
+            system: self.system,
+            folder_argument: None,
+        }
     }
 
-    /// Compiles a second rules file. If the second file has errors, the exit status is the one for
-    /// wrong usage.
+    /// Compiles a second rules file, such as an older version. If it has errors, the program ends
+    /// with the exit status for wrong usage.
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other_args = RulesArgs::new(path.to_path_buf(), None);
         other_args.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
@@ -353,7 +364,7 @@ pub fn show_errors(compiled: &Compiled, term: &Term) {
 /// Prints a note if the rules use host functions (functions of an embedding program). This program
 /// provides none, so their results count as missing.
 pub fn note_missing_functions(rules: &Rules, term: &Term) {
-    // Functions with a feature, such as `request.…`, are computed by the engine itself.
+    // Functions with a `feature`, such as `request.…`, are part of the engine and never missing.
     let host_functions = rules.program().externs.iter().filter(|function| function.feature.is_none());
     let names: Vec<String> = host_functions.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {

@@ -60,8 +60,8 @@ impl Fixes {
         Ok(fixes)
     }
 
-    /// Applies all fixes together if that adds no errors. Otherwise applies the first single fix
-    /// that adds no errors. Returns false if no fix is applied.
+    /// Applies all fixes together if this adds no errors. Otherwise applies the first single fix
+    /// that adds no errors. Returns whether any fix was applied.
     fn apply_fixes(
         &mut self,
         repairs: &[FileEdits],
@@ -76,7 +76,8 @@ impl Fixes {
         }
         for repair in repairs.iter().take(MAX_SINGLE_FIXES) {
             if self.try_edits(repair, compiled, originals) {
-                // The other fixes refer to the text before this change.
+                // The remaining fixes refer to the text before this change, so the next round
+                // computes them again.
                 self.applied += 1;
                 return true;
             }
@@ -84,8 +85,8 @@ impl Fixes {
         false
     }
 
-    /// Applies edits and compiles the new texts. Discards the edits and returns false if a rule set
-    /// would then have more errors.
+    /// Applies edits and compiles the new texts. If a rule set would have more errors than before,
+    /// discards the edits and returns false.
     fn try_edits(
         &mut self,
         edits: &FileEdits,
@@ -159,7 +160,7 @@ fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) 
     for (compiled, _) in compiled {
         let mut paths = HashMap::new();
         for (id, file) in compiled.sources().iter() {
-            // Compiled rules may not include their source text.
+            // Compiled rules are skipped, because they may not include their source text.
             if let (Ok(path), false) =
                 (PathBuf::from(compiled.file_name(id)).canonicalize(), file.text.is_empty())
             {
@@ -180,7 +181,8 @@ fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) 
             Some(edits).filter(|edits| !edits.is_empty())
         };
         for edits in compiled.diagnostics().iter().filter_map(edits) {
-            // The diagnostics of a shared file occur once for each file that imports it.
+            // The diagnostics of a shared file occur once per importing file, but its fix must be
+            // applied only once.
             if !repairs.contains(&edits) {
                 repairs.push(edits);
             }
@@ -189,7 +191,8 @@ fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) 
     repairs
 }
 
-/// Adds spaces to a replacement where it would touch a neighbouring word: `a&&b` becomes `a and b`.
+/// Adds spaces around a replacement where it would merge with a neighbouring word: `a&&b` becomes
+/// `a and b`.
 fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (preceding, following) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());

@@ -39,7 +39,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         match format_file(args, &path, term, out) {
             Ok(true) => changed += 1,
             Ok(false) => same += 1,
-            // After an error in one file, the other files are still formatted.
+            // An error in one file does not stop the formatting of the other files.
             Err(stop) => {
                 out.flush()?;
                 if let Some(message) = &stop.message {

@@ -114,7 +114,8 @@ fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, Cl
     let mut drawings: Vec<Drawing> =
         workflows().map(|workflow| drawing::draw_workflow(rules, workflow)).collect();
     if drawings.is_empty() {
-        // A table that another table enters by `goto` is drawn as a part of that other table.
+        // A table that a `goto` enters is drawn inside the drawing of the table with the `goto`, so
+        // it gets no drawing of its own.
         let entered_tables = drawing::entered_tables(program);
         drawings.extend(
             tables()

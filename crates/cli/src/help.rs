@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 /// The Chinese texts of the help pages, by the English text.
 static CHINESE_TEXTS: LazyLock<HashMap<String, String>> =
-    // A test compares the catalogue with the command line, so the fallback does not occur.
+    // A test ensures that the catalogue is valid, so the default never occurs.
     LazyLock::new(|| serde_json::from_str(include_str!("help/zh.json")).unwrap_or_default());
 
 /// Returns the command line with its help pages in the language of this run.
@@ -33,7 +33,7 @@ fn chinese(text: &str) -> Option<&'static str> {
     CHINESE_TEXTS.get(text).map(String::as_str)
 }
 
-/// Translates the page of a command, and the pages of its subcommands.
+/// Returns a command with its help page, and the help pages of its subcommands, in Chinese.
 fn chinese_page(command: Command) -> Command {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let after_help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

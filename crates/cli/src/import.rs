@@ -74,7 +74,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         })),
     };
     let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.to_message())))?;
-    // The output is formatted, so that `rulec fmt` would not change it.
+    // The text is formatted, so that `rulec fmt` leaves it unchanged.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
     if args.json {

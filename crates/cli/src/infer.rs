@@ -15,8 +15,8 @@ use std::path::Path;
 
 /// Maximum depth of nested references in a JSON Schema. Deeper or cyclic references become `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
-/// An object type with more keys than this is a dict, if each key occurs in less than half of the
-/// samples.
+/// Maximum number of keys of an object type that is always a record. With more keys, the type is a
+/// dict if each key occurs in less than half of the samples.
 const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects before a key can count as rare. A JSON Schema counts as one
 /// sample, because the schema names its properties.
@@ -49,8 +49,7 @@ enum InferredType {
     Any,
 }
 
-/// Sample texts that may be the values of an enumeration, because few different texts occurred so
-/// far.
+/// The distinct texts of a field in the samples. If they are few, the field may be an enumeration.
 #[derive(Clone, Debug, PartialEq)]
 struct InferredTexts {
     values: BTreeSet<String>,
@@ -84,7 +83,8 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
     } else {
         (Some(files::read_file(path)), path.display().to_string())
     };
-    // The file may be a single JSON value: one object over several lines, or a JSON Schema.
+    // If the lines are no messages, the file may be a single JSON value: an object over several
+    // lines, or a JSON Schema.
     let single_value = match bytes {
         Some(Ok((bytes, _))) if bytes.len() < MAX_SCHEMA_BYTES => serde_json::from_slice::<Json>(&bytes).ok(),
         Some(Err(error)) if !path.is_file() => return Err(error),
@@ -331,8 +331,8 @@ impl InferredTexts {
     fn to_source(&self) -> String {
         let count = self.values.len();
         let is_enumeration = match self.listed {
-            // The compiler rejects an enumeration value that is the name of a type, such as
-            // `"string"`.
+            // An enumeration value that is the name of a type, such as `"string"`, is rejected by
+            // the compiler.
             true => {
                 count <= MAX_LISTED_VALUES && !self.values.iter().any(|value| Ty::builtin(value).is_some())
             }

@@ -34,9 +34,9 @@ pub struct JudgeArgs {
 }
 
 impl JudgeArgs {
-    /// Creates the validator for payloads of one kind, with the context and options from the given
-    /// files. `loaded` is the context that was loaded with the rules. If a context file is given,
-    /// it is used instead.
+    /// Creates the validator for payloads of one kind (one `payload` statement), with the context
+    /// and options from files. `loaded` is the context that was loaded with the rules, used if no
+    /// context file is given.
     pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
@@ -66,7 +66,7 @@ struct JudgedLine<'a> {
 pub enum StreamJudges {
     /// One validator for every payload.
     One(Judge),
-    /// The validators by payload kind.
+    /// A validator for each payload kind (one `payload` statement); each payload names its kind.
     ByField {
         /// The field of a payload that names its kind.
         field: String,
@@ -76,8 +76,8 @@ pub enum StreamJudges {
 }
 
 impl StreamJudges {
-    /// Creates a validator for each payload kind in the rules. `field` is the payload field that
-    /// names the kind.
+    /// Creates a validator for each `payload` statement of the rules. `field` is the field in which
+    /// a payload names the statement that applies to it.
     pub fn by_field(
         field: &str,
         rules: &Rules,
@@ -94,8 +94,8 @@ impl StreamJudges {
         }
     }
 
-    /// Masks the names of private fields that an error message quotes. If the payload's kind is
-    /// unknown, the private fields of all kinds are masked.
+    /// Masks the names of private fields that an error message quotes. If each payload names its
+    /// own kind, masks the private fields of all kinds.
     fn masked_error(&self, error: JsonError) -> JsonError {
         match self {
             StreamJudges::One(judge) => judge.masked_error(error),
@@ -151,7 +151,8 @@ pub fn run(
     Ok(if unreadable > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Validates payloads if the input or the output is columnar.
+/// Validates payloads if the input or the output is columnar. Returns the workers, which contain
+/// their counts, and the number of rejected lines.
 #[cfg(feature = "columns")]
 fn judge_columns<W: Worker>(
     worker: impl Fn() -> W,
@@ -202,8 +203,8 @@ impl Worker for JudgingWorker<'_> {
     }
 }
 
-/// Returns the payload kind that the options select: the value of `--decision`, or the value of
-/// `--entry` if it names a payload kind.
+/// Returns the payload kind that the options select: the value of `--decision`, or of `--entry` if
+/// it names a payload kind. `None` if they select none.
 pub fn selected_kind<'n>(
     rules: &Rules,
     decision: Option<&'n str>,

@@ -272,7 +272,8 @@ fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<Status
     }
 }
 
-/// Flushes the output, and prints the error that ended the subcommand, if any.
+/// Flushes the output, and prints the error that ended the subcommand, if any. Returns the exit
+/// status.
 fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
     result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|error| {
         let _ = out.flush();
@@ -283,7 +284,8 @@ fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> S
     })
 }
 
-/// Prints the output of clap: the requested help, or an error in the arguments.
+/// Prints the output of clap: the requested help, or an error in the arguments. Returns the exit
+/// status.
 fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // If an argument contains control characters, the text is printed escaped and without colour,

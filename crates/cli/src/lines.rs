@@ -44,8 +44,8 @@ impl LineChunk {
             return false;
         };
         match first {
-            // If the second line is a message of its own, the first line is not the start of a
-            // longer JSON value but a damaged message.
+            // If the second line begins like a message, the first line is a damaged message and not
+            // the start of a longer JSON value.
             b"{" => !second.starts_with(b"{"),
             _ => first.starts_with(b"[") && !first.ends_with(b"]"),
         }
@@ -87,8 +87,8 @@ impl<R: Read> LineReader<R> {
         self.bytes
     }
 
-    /// Returns an error if fewer bytes were read than `size`, the size of the input when it was
-    /// opened. After a signal, reading less is not an error.
+    /// Returns an error if fewer bytes were read than `size`, the input's size when it was opened.
+    /// After a signal, the rest is unread on purpose, which is no error.
     pub fn check_not_truncated(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
             Some(size) if self.bytes < size && caught_signal().is_none() => Err(CliError::usage(message!(
@@ -106,8 +106,8 @@ impl<R: Read> LineReader<R> {
         let mut chunk = LineChunk { first: self.lines_read + 1, ..LineChunk::default() };
         let (mut start, mut has_line, mut too_long) = (0, false, false);
         loop {
-            // The lines read so far are returned first, because another read may block for any
-            // length of time.
+            // Lines that were already read are returned first, because the next read may wait for
+            // any length of time.
             if self.reader.buffer().is_empty() && !chunk.lines.is_empty() {
                 return Ok(Some(chunk));
             }
@@ -131,7 +131,7 @@ impl<R: Read> LineReader<R> {
                 return Ok(has_line.then_some(chunk));
             }
             if end.is_none() && !chunk.lines.is_empty() {
-                // The rest of this line has not arrived yet.
+                // The rest of this line has not arrived yet, so it stays in the buffer.
                 return Ok(Some(chunk));
             }
             has_line = true;

@@ -74,8 +74,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Renames a subcommand to a program of its own, such as `rulec-check`, because manual pages are
-/// named that way.
+/// Returns a subcommand as if it were a program of its own, such as `rulec-check`, because manual
+/// pages have such names.
 fn as_program(verb: &Command, name: &str) -> Command {
     let name: &'static str = String::leak(name.to_owned());
     verb.clone().name(name).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))

@@ -22,7 +22,8 @@ pub struct IntentLine<'a> {
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    /// The intent flows that are nearest to the message, if no flow was chosen.
+    /// If no flow was chosen: the intent flows (flows chosen by meaning) that are most similar to
+    /// the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nearest: Vec<IntentHit>,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
@@ -43,8 +44,8 @@ impl IntentLine<'_> {
     }
 }
 
-/// Returns the classifier of intent flows, which is used if no keyword pattern matches. `None` if
-/// there are no intent flows, or if the classifier cannot be trained.
+/// Returns the classifier of intent flows (flows chosen by meaning), which is used if no keyword
+/// pattern matches. `None` if there are no intent flows, or if the classifier cannot be trained.
 pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatcher> {
     if entry.kind() != TableKind::Flows || !rules.program().has_intents() {
         return None;
@@ -61,7 +62,8 @@ pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<Fl
     }
 }
 
-/// Finds the intent flow for a message that no keyword pattern matches.
+/// Asks the classifier for the intent flow (a flow chosen by meaning) that fits a message. Called
+/// if no keyword pattern matches.
 pub fn find_intent<'a>(
     matcher: &FlowMatcher,
     line: u64,
@@ -70,8 +72,8 @@ pub fn find_intent<'a>(
 ) -> IntentLine<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let (selection, classifier_exceeded) = matcher.search_intent(text);
-    // The decision reports the limits that the keyword patterns exceeded; the classifier adds the
-    // limits that it exceeded itself.
+    // The decision lists the limits that the keyword patterns exceeded. The classifier's own limits
+    // are added.
     let mut exceeded = decision.exceeded().to_vec();
     exceeded.extend(classifier_exceeded);
     let (intent, nearest) = match selection {

@@ -34,8 +34,7 @@ impl<A> OrderedResults<A> {
             }
             pending => pending.ok(),
         };
-        // If a worker thread panicked, there is no result. The panic continues when all threads
-        // have ended.
+        // If a worker panicked, it sent no result. The panic continues when all threads have ended.
         Ok(pending.transpose()?.and_then(|result| result.recv().ok()))
     }
 }
@@ -62,7 +61,7 @@ pub fn run_ordered<J: Send, A: Send, W: Send, R>(
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
             match thread.spawn_scoped(scope, move || run_jobs(worker, queue, work)) {
                 Err(error) if number == 0 => return Err(start_error(error)),
-                // No further thread can be started. The jobs run on fewer threads, and take longer.
+                // If the system cannot start another thread, the jobs run on fewer threads.
                 Err(_) => break,
                 Ok(_) => {}
             }

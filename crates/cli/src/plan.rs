@@ -43,14 +43,14 @@ struct TableReport<'a> {
     index_cost: f64,
     linear_cost: f64,
     routes: Vec<RouteReport<'a>>,
-    /// The payload kind to whose rules the table belongs; `None` for any other table.
+    /// Set for a table of payload rules: the name of the `payload` statement.
     #[serde(skip)]
     payload: Option<&'a str>,
 }
 
 impl TableReport<'_> {
-    /// Merges another table of the same payload kind. The rules of a payload kind are in several
-    /// tables: one for the payload's fields, and one for the elements of each list.
+    /// Merges another table of the same payload kind (`payload` statement). The rules of one kind
+    /// are in several tables: one for the fields, and one for the elements of each list.
     fn merge(&mut self, other: Self) {
         self.indexed |= other.indexed;
         self.index_cost += other.index_cost;
@@ -129,8 +129,8 @@ fn report_table<'a>(
     }
 }
 
-/// Returns advice for the author about routes that the index cannot find, so that every message
-/// evaluates them.
+/// Returns advice about routes that the index cannot find, so that they are tried for every
+/// message. `None` if there is no such route.
 fn index_advice(table: &TableReport<'_>) -> Option<Message> {
     const MAX_NAMED_ROUTES: usize = 3;
     let always_tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));

@@ -19,7 +19,8 @@ pub struct InputProgress {
 impl InputProgress {
     /// Creates a progress bar. `size` is the size of the input in bytes, if known.
     pub fn new(size: Option<u64>) -> Self {
-        // If the decisions are printed on the same terminal, they already show the progress.
+        // If decisions are printed on the same terminal, they already show the progress, so no bar
+        // is shown.
         let is_visible = io::stderr().is_terminal() && !io::stdout().is_terminal();
         InputProgress {
             enabled: is_visible && size.is_none_or(|size| size >= MIN_INPUT_BYTES),

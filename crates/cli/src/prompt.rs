@@ -44,11 +44,11 @@ enum Format {
     Json,
 }
 
-/// Prompt section and tool definition that describe the intent flows, or one choice, to a language
-/// model.
+/// The prompt section and the tool definition with which a language model chooses a flow, or a
+/// branch of one choice.
 #[derive(Serialize)]
 struct ModelPrompt {
-    /// Name of the choice; `None` for the intent flows.
+    /// Name of the choice; `None` if the model chooses a flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// The prompt section; empty if the tool definition is sufficient.
@@ -111,8 +111,9 @@ fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json 
     combined
 }
 
-/// Returns the prompt section and tool definition for the intent flows. The inner result is an
-/// error if all flows of the rules are triggered by keywords.
+/// Returns the prompt section and tool definition for the intent flows. The outer error means that
+/// there is no flow or that the classifier cannot be trained. The inner error means that all flows
+/// have keyword patterns.
 fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {

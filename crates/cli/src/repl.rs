@@ -48,8 +48,8 @@ const HELP_TEXT: Message = message!(
     evaluate a condition; commands: `:entry NAME`, `:show`, `:save FILE`, `:quit`"
 );
 
-/// State of the session: the current rules, the entry (table, choice or router) that decides, and
-/// the last message. Imports are read from disk.
+/// State of a session. The entry (table, choice or router) decides each message; imports of the
+/// rules are read from disk.
 struct ReplSession {
     text: String,
     files: DiskLoader,
@@ -129,8 +129,8 @@ impl ReplSession {
         Compiler::new().allow_missing_functions().compile_with(&SessionLoader(text, &self.files), STDIN)
     }
 
-    /// Reads an input line. An incomplete statement or message continues on the next line; an empty
-    /// line ends the statement or message.
+    /// Reads an input line. A statement or message that is incomplete continues on the next line;
+    /// an empty line ends it.
     fn read_line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         // A command or condition cannot continue a statement or message.
         if !self.pending_lines.is_empty() && line.trim_start().starts_with([':', '?']) {
@@ -146,7 +146,7 @@ impl ReplSession {
         self.finish_input(term, out)
     }
 
-    /// Processes the collected lines of a statement or message.
+    /// Processes the collected lines as one statement or message, and clears them.
     fn finish_input(&mut self, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let text = std::mem::take(&mut self.pending_lines);
         self.process_line(text.trim(), term, out)
@@ -260,7 +260,7 @@ impl ReplSession {
             Ok(condition) if condition.holds(&self.message) => {
                 out.write_message(&message!("the condition holds"))
             }
-            // If the result is unknown, the negated condition is not true either.
+            // If the negated condition is not true either, the result is unknown.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
                 Ok(negated) if negated.holds(&self.message) => {
                     out.write_message(&message!("the condition does not hold"))

@@ -41,14 +41,14 @@ pub struct ReportedDiagnostic<'a> {
     pub diagnostic: Cow<'a, Diagnostic>,
     /// The compiled file in which the diagnostic was found.
     pub compiled: &'a Compiled,
-    /// An example message that triggers the finding.
+    /// An example message that triggers the finding; `None` if the analysis found none.
     pub witness: Option<&'a Json>,
     /// Whether this is a warning that fails the check.
     pub denied: bool,
 }
 
-/// A range in a source file. Lines and columns count from 1, columns in characters; the end is
-/// exclusive.
+/// A range in a source file, as reports show it. Lines and columns count from 1, columns in
+/// characters; the end is exclusive.
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file name as the user would write it.
@@ -243,8 +243,9 @@ pub fn format_github(reported: &ReportedDiagnostic<'_>) -> String {
     format!("::{level} {properties},title={}::{}", diagnostic.code, escape_github(&message, false))
 }
 
-/// Escapes a text for a GitHub workflow command, which percent signs and line breaks would end or
-/// corrupt. In a property of the command, colons and commas are escaped too.
+/// Escapes a text for a GitHub workflow command. Unescaped percent signs or line breaks would
+/// change the command. In a property of the command (`property`), colons and commas are escaped
+/// too.
 fn escape_github(text: &str, property: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

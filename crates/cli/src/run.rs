@@ -196,7 +196,7 @@ struct DecidingWorker<'a> {
     /// The classifier that finds an intent flow (a flow chosen by meaning) if no keyword pattern
     /// matches. `None` if the rules have no intent flows.
     matcher: Option<&'a FlowMatcher>,
-    /// The question for a language model; `None` if the entry asks no model.
+    /// The question for a language model; `None` if the decision needs no model.
     question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,
@@ -304,9 +304,9 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Returns the entry that decides the messages. Without a name, this is the routes outside all
-/// tables, or else the only choice, router or set of flows. Returns an error if there is no such
-/// entry, or if there are several.
+/// Returns the table, choice or router that decides the messages. Without a name, these are the
+/// routes outside all tables, or else the only choice, router or set of flows. Returns an error if
+/// there is none, or if there are several.
 pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| {
@@ -322,7 +322,7 @@ pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r
         }),
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
-            // A choice that asks a language model is the default only if there is no other entry.
+            // A choice that asks a language model is chosen only if there is no other entry.
             let asks_model = |name: &&str| Question::new(rules, name).is_ok();
             if !entries.iter().all(asks_model) {
                 entries.retain(|name| !asks_model(name));

@@ -70,8 +70,9 @@ mod unix {
             let (wake, waker) = UnixStream::pair()?;
             let stop_requested = Arc::new(AtomicBool::new(false));
             for signal in [SIGTERM, SIGINT] {
-                // The order of registration matters: at the first signal, the conditional handler
-                // must see the flag still unset.
+                // The order matters. At the first signal, the handler that ends the process runs
+                // before the flag is set, so it does nothing. At a second signal, it finds the flag
+                // set.
                 flag::register_conditional_default(signal, Arc::clone(&stop_requested))?;
                 flag::register(signal, Arc::clone(&stop_requested))?;
                 flag::register_usize(signal, Arc::clone(&CAUGHT_SIGNAL), signal.unsigned_abs() as usize)?;
@@ -89,7 +90,8 @@ mod unix {
             ];
             match poll(&mut poll_fds, None) {
                 Ok(_) if !poll_fds[1].revents().is_empty() => Err(io::Error::other(StoppedBySignal)),
-                // Inputs that cannot be polled can be read at once.
+                // Inputs that do not support `poll`, such as regular files, never wait, so they are
+                // read directly.
                 Ok(_) | Err(Errno::INVAL) => self.inner.read(buffer),
                 Err(error) => Err(error.into()),
             }

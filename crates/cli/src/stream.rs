@@ -70,8 +70,7 @@ pub type OpenInput<R> = (R, String, Option<u64>);
 /// A worker that processes lines, such as by deciding or validating messages.
 pub trait Worker: Send {
     /// Writes the result for a message, including the line break. Returns an error if the line is
-    /// not a message. If the worker returns an error or panics, the caller writes an error line
-    /// instead.
+    /// not a message. After an error or a panic, the caller writes an error line instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 
     /// Returns the lines for the decision log since the last call.
@@ -120,7 +119,7 @@ struct RejectedLine<'a> {
 struct LineError<'a> {
     code: Code,
     message: Cow<'a, str>,
-    /// The column of the error in characters, from 1.
+    /// The column of the error in characters, from 1; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<usize>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -200,7 +199,7 @@ fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), Cl
 }
 
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
-    // Writing to memory cannot fail, and all map keys are strings.
+    // Cannot fail: the destination is memory, and all map keys are strings.
     let _ = serde_json::to_writer(&mut *out, value);
     out.push(b'\n');
 }
@@ -254,7 +253,7 @@ impl StreamArgs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
             jobs => jobs,
         };
-        // Small inputs do not benefit from many threads.
+        // A small input gains nothing from many threads, so there is at most one thread per 64 KiB.
         let useful_jobs = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
         jobs.min(useful_jobs.saturating_add(1))
     }
@@ -263,7 +262,8 @@ impl StreamArgs {
 /// The output for a chunk of lines, and the number of lines that are not messages.
 pub type AnsweredChunk = (Vec<u8>, usize);
 
-/// Processes the lines of a chunk.
+/// Processes the lines of a chunk. Returns the output, and the number of lines that are not
+/// messages.
 pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut rejected) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
@@ -314,6 +314,7 @@ pub fn answer_message(
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
+/// Returns the number of lines that were not messages.
 fn write_in_order(
     out: &mut Out,
     mut log: Option<&mut LogFile>,

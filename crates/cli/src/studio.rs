@@ -67,8 +67,8 @@ mod with {
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
 
-    /// Returns studio options with the named rule files. A file that another file of the same
-    /// folder imports belongs to the rule set of the importing file.
+    /// Returns studio options with the named rule files. A file that is imported by another file of
+    /// the same folder is not listed, because it belongs to the other file's rule set.
     pub fn studio_options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
         let compiled = files::compile_files(paths, root)?;
         let mut options = Options { language: language::selected_language(), ..Options::default() };
@@ -118,7 +118,7 @@ mod with {
             };
             server.run(ctrl_c_pressed).await.map_err(CliError::system)
         })?;
-        // Shutdown does not wait for a running replay.
+        // The program ends without waiting for a running replay.
         runtime.shutdown_background();
         Ok(Status::Success)
     }

@@ -18,7 +18,7 @@ pub struct Summary {
     /// Number of messages for which the classifier found an intent flow (a flow chosen by meaning),
     /// by flow name.
     intents: HashMap<String, usize>,
-    /// Number of messages that matched no statement and no intent flow.
+    /// Number of messages for which no rule, no default and no flow was chosen.
     unmatched: usize,
     /// Number of decisions whose message violates the `input` that the rules declare.
     breaches: usize,
@@ -39,8 +39,8 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
-    /// Counts a message that no keyword pattern matches. `name` is the intent flow that the
-    /// classifier found, if any.
+    /// Counts a message that no keyword pattern matches. `name` is the flow that the classifier
+    /// found by meaning, if any.
     pub fn count_intent(&mut self, name: Option<&str>) {
         match name {
             Some(name) => *self.intents.entry(name.to_owned()).or_default() += 1,
@@ -68,8 +68,8 @@ impl Summary {
         let mut counts: Vec<(Message, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
             let rules = table.order.iter().map(|id| Chosen::Rule(*id));
-            // Each keyword pattern of a flow is a rule with the flow's name. Their counts are added
-            // up.
+            // A flow has a rule for each of its keyword patterns, all with the flow's name. Their
+            // counts are added up.
             let mut count_indexes: HashMap<&str, usize> = HashMap::new();
             for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
                 let Some(&count) = self.chosen.get(&chosen) else { continue };
@@ -122,8 +122,8 @@ impl Summary {
     }
 }
 
-/// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in unchanged order. Returns the number and the
-/// sum of the removed counts; `None` if nothing was removed.
+/// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in their old order. Returns how many counts were
+/// removed, and their sum; `None` if none was removed.
 fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= MAX_SHOWN_COUNTS {
         return None;

@@ -192,7 +192,7 @@ impl Out {
             return Ok(());
         }
         let Err(error) = write(&mut self.inner) else { return Ok(()) };
-        // After an error, no further writes are attempted, not even at exit.
+        // No further writes are attempted after an error, not even when the program ends.
         self.closed = true;
         match error.kind() {
             io::ErrorKind::BrokenPipe => Ok(()),

@@ -98,13 +98,13 @@ enum Format {
     Junit,
 }
 
-/// The counts of a test run, and its results as JUnit suites for CI.
+/// The counts of a test run, and its results for a JUnit report.
 #[derive(Default)]
 struct TestTally {
     passed: usize,
     failed: usize,
     /// Number of rules files that do not compile.
-    broken: usize,
+    not_compiling: usize,
     /// Whether some rules file cannot be read.
     unreadable: bool,
     suites: Vec<(String, Vec<Case>)>,
@@ -159,18 +159,19 @@ fn run_once(
                 tally.add_outcomes(compiled, &outcomes);
                 write_outcomes(args.format, compiled, &outcomes, term, out)?;
             }
-            // The file is only a part of the files that import it, and contains no tests.
+            // The file is imported, so it need not compile alone. If it has no tests, nothing is
+            // reported.
             Err(_) if *imported && !contains_tests(compiled) => {}
             Err(_) => {
                 tally.unreadable |= compiled.is_unreadable();
-                tally.broken += 1;
+                tally.not_compiling += 1;
                 tally.suites.push((compiled.target.display_name(), vec![compile_error_case(compiled)]));
                 out.flush()?;
                 files::show_errors(compiled, term);
             }
         }
     }
-    if tally.passed + tally.failed + tally.broken == 0 {
+    if tally.passed + tally.failed + tally.not_compiling == 0 {
         if let Some(filter) = &args.filter {
             return Err(CliError::usage(message!("no `test` block has `{filter}` in its name")));
         }
@@ -188,7 +189,7 @@ fn run_once(
     let too_little = report_coverage(args, compiled, term, out)?;
     let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
     let problems = usize::from(too_little) + usize::from(is_without_tests);
-    Ok(match (tally.unreadable, tally.failed + tally.broken + problems) {
+    Ok(match (tally.unreadable, tally.failed + tally.not_compiling + problems) {
         (true, _) => Status::Usage,
         (false, 0) => Status::Success,
         (false, _) => Status::Errors,
@@ -296,7 +297,7 @@ impl TestTally {
 
     fn summary(&self) -> Message {
         let line = message!("{} passed, {} failed", self.passed, self.failed);
-        match self.broken {
+        match self.not_compiling {
             0 => line,
             1 => message!("{line}, 1 file could not be compiled"),
             broken => message!("{line}, {broken} files could not be compiled"),

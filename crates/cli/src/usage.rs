@@ -8,8 +8,8 @@ use rulec_base::diag::comma_list;
 use rulec_base::message;
 use std::error::Error as _;
 
-/// Returns the localized text of a usage error, with suggestions and usage. `None` if only clap's
-/// own text is available.
+/// Returns the text of a usage error in the language of this run, with suggestions and usage.
+/// `None` if clap's own English text must be used.
 pub fn localized_error(error: &clap::Error) -> Option<String> {
     let quoted = |kind| match error.get(kind)? {
         ContextValue::Strings(texts) => {
@@ -28,7 +28,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
         ErrorKind::ValueValidation => {
             let mistake = message!("{} is not a valid value for {}", value()?, argument()?);
             match error.source() {
-                // For a number out of range, clap provides the range as text.
+                // If a number is out of range, clap gives the range only as a part of its text.
                 Some(reason) => match reason.to_string().split_once(" is not in ") {
                     Some((_, range)) => message!("{mistake}: it must lie in {range}"),
                     None => message!("{mistake}: {}", reason.to_string()),
@@ -75,7 +75,8 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns a detail that clap provides about an error, such as the valid values, as text.
+/// Returns a detail of an error as text, such as the valid values. `None` if clap provides no such
+/// detail.
 fn context_text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),

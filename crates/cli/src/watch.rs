@@ -22,7 +22,7 @@ pub struct FileWatch<'a> {
     /// Files that this program writes. Changes of these files are ignored, because they may be in a
     /// watched folder. The files of standard output and standard error are ignored, too.
     output_paths: Vec<&'a Path>,
-    /// The files that the rules import, also those that do not exist yet.
+    /// The files that the rules import. Includes files that do not exist yet.
     imported: BTreeSet<PathBuf>,
     /// The state of the watched files at the last call of [`FileWatch::record_state`].
     recorded: FileStamps,
@@ -33,12 +33,14 @@ impl<'a> FileWatch<'a> {
         FileWatch { paths, output_paths, imported: BTreeSet::new(), recorded: FileStamps::new() }
     }
 
-    /// Records the state of the watched files, before the files are read.
+    /// Stores the current state of the watched files. Call it before the files are read, so that no
+    /// later change is missed.
     pub fn record_state(&mut self) {
         self.recorded = self.current_stamps();
     }
 
-    /// Also watches the files that the compiler read or looked for, such as imports.
+    /// Also watches the files that the compiler read or looked for, such as imports. Replaces the
+    /// list of an earlier call.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
         self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }
@@ -46,13 +48,13 @@ impl<'a> FileWatch<'a> {
     /// Waits until a watched file differs from the recorded state, or a new file appears.
     pub fn wait_for_change(&self) {
         let mut current = self.current_stamps();
-        // A file that was not watched when the state was recorded is not a change.
+        // A file that was not watched when the state was recorded does not count as changed.
         let is_unchanged = |stamps: &FileStamps| {
             self.recorded.keys().all(|path| stamps.get(path) == self.recorded.get(path))
         };
         let first = current.clone();
-        // Sleeps at least once. So files that change all the time do not cause one run after
-        // another without a pause.
+        // Sleeps at least once, so that files that change all the time do not cause runs without a
+        // pause.
         loop {
             let is_changed = !is_unchanged(&current) || current != first;
             thread::sleep(POLL_INTERVAL);

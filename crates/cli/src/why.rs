@@ -81,10 +81,11 @@ struct ExplanationOutput<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
     breaches: &'a [InputViolation],
-    /// The question for a language model; `None` if the entry asks no model.
+    /// The question for a language model; `None` if the decision needs no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
-    /// The reason why the language model's answer could not be used.
+    /// The reason why the language model's answer could not be used; `None` if it was used or no
+    /// model is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
 }
@@ -142,7 +143,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Prints which rules a payload violates.
+/// Prints which rules a payload violates, or that it violates none. The exit status is success in
+/// both cases.
 fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
     let payload = args.message.read_message(DecimalPaths::none(), |error| judge.masked_error(error))?;
     let violations = judge.why(&payload);
@@ -202,8 +204,7 @@ impl MessageArgs {
         if let Some(ctx) = &self.ctx {
             let places = places.field("ctx").unwrap_or(DecimalPaths::none());
             let ctx = json::parse_exact(ctx, places).map_err(|error| {
-                // The path in the error starts inside the value of `ctx`, so `ctx` is added as the
-                // first key.
+                // The error's path starts inside `ctx`, so `ctx` is added as the first key.
                 let error = error.with_keys_added("ctx");
                 let error = mask_error(error);
                 CliError::error(message!(

@@ -195,7 +195,8 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
     })
 }
 
-/// Registers the node kinds that make network calls, which may reach only the allowed hosts.
+/// Registers the node kinds that make network calls, and returns the builder. These nodes may reach
+/// only the allowed hosts.
 #[cfg(feature = "http")]
 fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     let client = http_client(allow)?;

@@ -22,17 +22,17 @@ const MAX_IDLE_DECIDERS: usize = 64;
 
 /// The SQL function `rulec_route`, as DataFusion's planner and executor use it.
 #[derive(Debug)]
-pub(crate) struct Route {
+pub(crate) struct RouteFunction {
     rules: Rules,
-    /// Names of the column arguments in the query. The names are recorded before optimization,
-    /// because the optimizer may rename the arguments.
+    /// Names of the column arguments in the query; `None` until the call is rewritten. They are
+    /// recorded before optimization, because the optimizer may rename the arguments.
     names: Option<Vec<String>>,
     signature: Signature,
     /// Deciders that no thread uses now; shared by all copies of the function.
     idle: Arc<Mutex<Vec<IdleDecider>>>,
 }
 
-/// An idle decider, kept for the next batch with the same entry and schema.
+/// An idle decider, kept for the next batch with the same entry (such as a table) and schema.
 struct IdleDecider {
     entry: String,
     decider: Decider,
@@ -44,33 +44,34 @@ impl std::fmt::Debug for IdleDecider {
     }
 }
 
-/// Two functions are equal if they use the same compiled rules and column names.
-impl PartialEq for Route {
-    fn eq(&self, other: &Route) -> bool {
+/// Two calls are the same function if they use the same compiled rules and column names. DataFusion
+/// needs this comparison to merge equal expressions.
+impl PartialEq for RouteFunction {
+    fn eq(&self, other: &RouteFunction) -> bool {
         std::ptr::eq(self.rules.program(), other.rules.program()) && self.names == other.names
     }
 }
 
-impl Eq for Route {}
+impl Eq for RouteFunction {}
 
-impl Hash for Route {
+impl Hash for RouteFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::ptr::from_ref(self.rules.program()).hash(state);
         self.names.hash(state);
     }
 }
 
-impl Route {
-    pub fn new(rules: &Rules) -> Route {
+impl RouteFunction {
+    pub fn new(rules: &Rules) -> RouteFunction {
         let signature = Signature::variadic_any(Volatility::Immutable);
-        Route { rules: rules.clone(), names: None, signature, idle: Arc::default() }
+        RouteFunction { rules: rules.clone(), names: None, signature, idle: Arc::default() }
     }
 
-    /// Returns the same function with fixed column names, which do not change when the optimizer
-    /// renames arguments.
-    fn with_names(&self, names: Vec<String>) -> Route {
+    /// Returns a copy of the function that uses these column names, even if the optimizer renames
+    /// arguments.
+    fn with_names(&self, names: Vec<String>) -> RouteFunction {
         let (rules, signature) = (self.rules.clone(), self.signature.clone());
-        Route { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
+        RouteFunction { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
     }
 
     /// Returns the column arguments: all arguments but the first.
@@ -85,8 +86,8 @@ impl Route {
         fields.iter().skip(1).enumerate().map(nullable_field).collect()
     }
 
-    /// Returns a decider for an entry and a schema: an idle decider if there is one, otherwise a
-    /// new one.
+    /// Returns a decider for a table of the rules (`entry`) and a schema of columns. Reuses an idle
+    /// decider if there is one.
     fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let is_match = |idle_decider: &IdleDecider| {
@@ -114,7 +115,7 @@ fn entry_name(argument: Option<&ScalarValue>) -> Result<String> {
     text.map(str::to_owned).ok_or_else(|| DataFusionError::Plan(error_text.to_owned()))
 }
 
-impl ScalarUDFImpl for Route {
+impl ScalarUDFImpl for RouteFunction {
     fn name(&self) -> &'static str {
         "rulec_route"
     }
@@ -169,7 +170,8 @@ impl FunctionRewrite for RecordColumnNames {
     fn rewrite(&self, expr: Expr, _: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
         let Expr::ScalarFunction(call) = &expr else { return Ok(Transformed::no(expr)) };
         let function: &dyn Any = call.func.inner().as_ref();
-        let Some(route) = function.downcast_ref::<Route>().filter(|route| route.names.is_none()) else {
+        let Some(route) = function.downcast_ref::<RouteFunction>().filter(|route| route.names.is_none())
+        else {
             return Ok(Transformed::no(expr));
         };
         let name = |argument: &Expr| match argument {

@@ -26,10 +26,10 @@ mod table;
 use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionContext;
-use function::{RecordColumnNames, Route};
+use function::{RecordColumnNames, RouteFunction};
 use rulec::Rules;
 use std::sync::Arc;
-use table::Decide;
+use table::DecideFunction;
 
 /// Registers `rulec_route` and `rulec_decide`, which decide by these rules.
 ///
@@ -39,9 +39,9 @@ use table::Decide;
 /// a table of the rows of Parquet files, with each row's answer in the column `answer`. PATH is a
 /// file or a folder.
 pub fn register(context: &SessionContext, rules: &Rules) {
-    let function = Arc::new(ScalarUDF::from(Route::new(rules)));
+    let function = Arc::new(ScalarUDF::from(RouteFunction::new(rules)));
     context.register_udf((*function).clone());
     // A session state accepts every rewrite; only other registries may return an error.
     let _ = context.state_ref().write().register_function_rewrite(Arc::new(RecordColumnNames));
-    context.register_udtf("rulec_decide", Arc::new(Decide::new(rules, function)));
+    context.register_udtf("rulec_decide", Arc::new(DecideFunction::new(rules, function)));
 }

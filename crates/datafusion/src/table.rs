@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 /// The table function `rulec_decide`.
 #[derive(Debug)]
-pub(crate) struct Decide {
+pub(crate) struct DecideFunction {
     rules: Rules,
     function: Arc<ScalarUDF>,
 }
 
-impl Decide {
-    pub fn new(rules: &Rules, function: Arc<ScalarUDF>) -> Decide {
-        Decide { rules: rules.clone(), function }
+impl DecideFunction {
+    pub fn new(rules: &Rules, function: Arc<ScalarUDF>) -> DecideFunction {
+        DecideFunction { rules: rules.clone(), function }
     }
 }
 
@@ -41,6 +41,7 @@ fn literal_text(argument: &Expr) -> Option<&str> {
 }
 
 /// Returns `path` itself if it is a file. For a folder, returns its first Parquet file by name.
+/// Fails if there is none.
 fn first_parquet_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -59,7 +60,7 @@ fn read_schema(path: &Path) -> Result<SchemaRef> {
     Ok(open_source(Format::Parquet, file).map_err(|error| unreadable(&error))?.schema())
 }
 
-impl TableFunctionImpl for Decide {
+impl TableFunctionImpl for DecideFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let [Some(entry), Some(path)] = args.exprs().iter().map(literal_text).collect::<Vec<_>>()[..] else {
             return Err(plan_error(

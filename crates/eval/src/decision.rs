@@ -17,8 +17,9 @@ use std::time::Duration;
 pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
-    /// The rules whose `goto` led to the chosen statement, outermost first. A `default -> goto` is
-    /// not a rule and is not listed here, but [`Choice::visited_tables`] includes its table.
+    /// The rules whose `goto` led to the chosen statement, outermost first. The `goto` of a table's
+    /// default is not listed, because a default is no rule. [`Choice::visited_tables`] includes its
+    /// table.
     pub path: SmallVec<[R; 4]>,
 }
 
@@ -27,7 +28,7 @@ pub struct Choice<R = RuleId> {
 pub enum Chosen<R = RuleId> {
     /// This rule was chosen.
     Rule(R),
-    /// The default of this table was chosen.
+    /// The default of the table with this id was chosen.
     Default(TableId),
 }
 
@@ -74,7 +75,7 @@ impl Details {
         limits::merge_exceeded(&mut self.exceeded, arena.exceeded());
     }
 
-    /// Adds violations of the `input` declaration, if there are any.
+    /// Adds violations of the `input` declaration. Does nothing if `breaches` is empty.
     #[inline]
     pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<InputViolation>) {
         if !breaches.is_empty() {
@@ -99,8 +100,8 @@ impl<R> Choice<R> {
 }
 
 impl Choice {
-    /// Returns the tables on the path from `entry` to the table of the chosen statement, both
-    /// included.
+    /// Returns the tables that the decision searched: from `entry`, where it started, to the table
+    /// of the chosen statement, both included.
     #[inline]
     #[doc(hidden)]
     pub fn visited_tables(&self, program: &Program, entry: TableId) -> TableTrail {
@@ -115,12 +116,13 @@ impl Choice {
     }
 }
 
-/// The tables that a decision searched on its path from the entry table (the first one) to the
-/// table of the chosen statement.
+/// The tables that a decision searched: from the entry table (the first one), through the `goto`s,
+/// to the table of the chosen statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
-/// Returns the tables on the path from `entry` to `last`. `jumps` are the `goto`s of rules, as
-/// pairs of source and target table. The `goto`s of defaults are looked up in the program.
+/// Returns the tables that a decision searched, from `entry` to `last`. `jumps` are the `goto`s of
+/// rules, as pairs of source and target table. The `goto`s of defaults are looked up in the
+/// program.
 #[inline]
 pub fn build_trail(
     program: &Program,
@@ -139,8 +141,8 @@ pub fn build_trail(
     tables
 }
 
-/// Follows the `goto`s of defaults, starting at the last table in `tables`. Appends the target of
-/// each `goto` to `tables`, and stops at `target_table`.
+/// Follows the `goto`s of table defaults, starting at the last table in `tables`. Appends each
+/// target table to `tables`, and stops at `target_table`.
 fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: TableId) {
     // `goto`s are acyclic, so no path is longer than the number of tables.
     for _ in &program.tables {

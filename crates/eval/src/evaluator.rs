@@ -47,17 +47,18 @@ pub struct Evaluator<'a, O = ()> {
     pub hosts: HostCalls<'a>,
     host_call_facts: HostCallFacts,
     /// The quantifier variables in scope with their current elements, innermost last. The elements
-    /// are not converted to the kinds that the rules expect.
+    /// are as in the message, not converted to the expected kinds.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// Number of entries at the start of `elements` that are out of scope, because a loop-invariant
-    /// subexpression is being evaluated.
+    /// Number of entries at the start of `elements` that are out of scope for now. Not 0 only while
+    /// a loop-invariant subexpression is evaluated, because it is evaluated as if outside the loop.
     hidden_elements: usize,
     quantifier_facts: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,
     /// Cached results of loop-invariant subexpressions. The key is the address of the node, and
     /// whether the node is a condition.
     invariant_results: HashMap<(usize, bool), CachedResult<'a>>,
-    /// The sets of long constant lists, by the address of the predicate.
+    /// For each predicate with a long constant list, the list's elements as a hash set. The key is
+    /// the address of the predicate; `None` if no set can be built.
     sets: HashMap<usize, Option<Box<ConstantSet>>>,
     /// The observer that is called at the start and the end of each step.
     pub observer: O,
@@ -220,8 +221,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         cached
     }
 
-    /// Runs `compute` as outside every quantifier: no quantifier variable is in scope, and the
-    /// limits do not count the repetitions of quantifiers.
+    /// Runs `compute` as if outside every quantifier: no quantifier variable is in scope, and
+    /// limits do not multiply the cost by the number of elements.
     fn run_outside_quantifiers<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let (hidden_elements, suspended) = (self.hidden_elements, self.arena.suspend_quantifiers());
         self.hidden_elements = self.elements.len();
@@ -231,8 +232,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Calls `run_loop`, which evaluates a quantifier for the elements of `list`. Returns `None`
-    /// without the call if `list` is not a list or exceeds a limit.
+    /// Runs `run_loop`, which evaluates the quantifier for the elements of `list`. Returns `None`
+    /// without running it if `list` is not a list or if the work would exceed a limit.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,
@@ -279,8 +280,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Returns a variable in scope and its element, not yet converted to the kinds that the rules
-    /// expect.
+    /// Returns the quantifier variable with this id and its current element, or `None` if it is not
+    /// in scope. The element is as in the message, not converted to the expected kinds.
     pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
         self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
@@ -396,7 +397,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::Op(op, left, right) => {
                 let left = self.eval_expr(left);
-                // Lazy, because the right operand of `??` may call a host function.
+                // The right operand is evaluated only if needed, because it may call a host
+                // function.
                 if *op == rulec_lang::operators::Op::Coalesce && !left.is_missing() {
                     return left;
                 }
@@ -437,8 +439,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.program.slots[id.index()].read(self.raw_slot_value(id))
     }
 
-    /// Returns the value of the field that a slot reads. The value is not converted to the kinds
-    /// that the rules expect.
+    /// Returns the value of the field that a slot (a field read as certain kinds) reads. The value
+    /// is as in the message, not converted to these kinds.
     pub fn raw_slot_value(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {

@@ -194,7 +194,7 @@ impl Explanation {
 }
 
 /// Formats the chosen handler with its arguments; `None` if no handler was chosen.
-fn headline_target(explanation: &Explanation, language: Language) -> Option<String> {
+fn format_handler_call(explanation: &Explanation, language: Language) -> Option<String> {
     let args = || render::format_arguments(&explanation.args, language);
     explanation.target.as_ref().map(|target| format!("{target}{}", args()))
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// A host function, which takes borrowed arguments and returns a JSON value or an error text.
 pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync>;
 
-/// A host function, bound to a rule set.
+/// A host function of the embedding program, with the data that a rule set needs to call it.
 #[derive(Clone)]
 pub struct Host {
     /// The function's name in the rules.
@@ -26,9 +26,8 @@ pub struct Host {
     pub result: KindSet,
     /// The function to call.
     pub function: HostFn,
-    /// Maximum work per byte of the analysed text, if the function belongs to the built-in analysis
-    /// of the message text. `None` for a function of the embedding program, which must limit its
-    /// own work.
+    /// For a built-in analysis of the message text: the maximum work per byte of text. `None` for a
+    /// function of the embedding program, which must limit its own work.
     pub work: Option<u64>,
 }
 
@@ -90,8 +89,8 @@ impl<'a> HostCalls<'a> {
         let hash = hash_call(id, args);
         let is_same_call = |(_, call): &(u64, CachedCall<'a>)| call.is_call_of(id, args);
         if let Some((_, call)) = self.cached_calls.find(hash, is_same_call) {
-            // Inside a quantifier the byte limit is lower than outside, so a result that was cached
-            // outside may exceed the limit here.
+            // Inside a quantifier, less memory may be used than outside. So a result that was
+            // cached outside may exceed the limit here.
             if !arena.allows_value_bytes(call.bytes) {
                 return Value::Missing;
             }
@@ -165,13 +164,15 @@ impl CachedCall<'_> {
     }
 }
 
-/// Hashes a call with a random key, because messages are untrusted input.
+/// Hashes a call. The key is random because a sender of messages could otherwise cause hash
+/// collisions.
 fn hash_call(id: ExternId, args: &[Value<'_>]) -> u64 {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
 }
 
-/// Hashes a value; [`is_identical`] values have equal hashes, except for decimals and texts.
+/// Hashes a value. The cache relies on equal hashes for [`is_identical`] values. Only a decimal and
+/// a text that equals it differ in hash, so such calls are made twice.
 fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     match value {
         Value::Missing => 0,
@@ -214,7 +215,8 @@ pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.unwrap_or("no message")
 }
 
-/// Copies a result of a host function into the decision's arena.
+/// Copies a result of a host function into the decision's arena, and returns the copy. Values in
+/// the arena live until the decision ends.
 fn copy_to_arena<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
     match json {
         Json::String(text) => Value::Str(bump.alloc_str(text)),

@@ -13,7 +13,8 @@ pub struct CodeAction {
     /// The effect of the edits, in a few words.
     pub title: Message,
     pub edits: Vec<Edit>,
-    /// Whether the edits certainly keep the author's meaning.
+    /// Whether the edits surely keep the meaning that the author intended. An editor may apply safe
+    /// actions without asking.
     pub safe: bool,
 }
 
@@ -48,7 +49,8 @@ pub fn for_diagnostic(diagnostic: &Diagnostic, sources: &SourceMap) -> Vec<CodeA
     actions
 }
 
-/// Returns the action that inserts a suppression comment before the statement of the finding.
+/// Returns the action that inserts a comment which suppresses the finding, before its statement.
+/// `None` if the finding cannot be suppressed.
 fn suppress_action(diagnostic: &Diagnostic, span: Span, sources: &SourceMap) -> Option<CodeAction> {
     let text = &sources.get(span.file)?.text;
     let start = statement_start(text, span.start as usize)?;

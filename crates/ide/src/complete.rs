@@ -60,8 +60,8 @@ impl Analysis {
         let is_in_string = token_at_offset.is_some_and(|token| is_string(token) && offset < token.end);
         let replaced = match token_at_offset {
             Some(token) if token.kind == TokenKind::Word || is_in_string => Some(token),
-            // A position directly after a comment is still inside the comment. A position directly
-            // after a closing quote is outside the string.
+            // A position directly after a comment is still inside the comment, so nothing is
+            // completed. Directly after a closing quote, the position is outside the string.
             Some(token)
                 if matches!(token.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::Number) =>
             {
@@ -206,7 +206,7 @@ impl<'a> CompletionContext<'a> {
             .map_or("", |index| self.tokens_before[index].text(text))
     }
 
-    /// True if the current statement contains `word` before the position.
+    /// True if the statement that contains the position has `word` before the position.
     fn statement_has_word(&self, word: &str) -> bool {
         let statement = self.tokens_before.iter().rev().map(|token| token.text(self.text));
         statement.take_while(|text| !parse::starts_statement(text)).any(|text| text == word)
@@ -231,8 +231,8 @@ impl<'a> CompletionContext<'a> {
         names
     }
 
-    /// Returns the fields that can follow a path whose first name is bound in the current
-    /// statement, such as the element name of a quantifier. `None` for any other path.
+    /// Returns the fields that can follow a path whose first name is a local name of the current
+    /// statement, such as a quantifier's variable. `None` for any other path.
     fn fields_of_bound_name(&self, path: &[&str]) -> Option<Vec<CompletionItem>> {
         let first_token = self.tokens_before.len().checked_sub(2 * path.len())?;
         let first = self.tokens_before.get(first_token)?;
@@ -274,7 +274,7 @@ impl<'a> CompletionContext<'a> {
         self.analysis.index.symbols_of_kinds(kinds).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
-    /// Converts a symbol to a completion item.
+    /// Converts a symbol (a declared name) to a completion item.
     fn symbol_item(&self, symbol: &super::Symbol) -> CompletionItem {
         CompletionItem {
             kind: match symbol.kind {
@@ -310,7 +310,7 @@ impl<'a> CompletionContext<'a> {
         ]);
         let fields = self.analysis.facts.fields_of_record(&[]).into_iter();
         items.extend(fields.map(|(name, ty)| new_item(CompletionKind::Field, &quote_name(&name), ty)));
-        // Names bound in the declaration that contains the position.
+        // Local names are offered only inside the declaration that contains them.
         let local = |symbol: &&super::Symbol| {
             let declaration_span = symbol.declared.as_ref().map(|declaration| declaration.whole);
             declaration_span.is_some_and(|span| {

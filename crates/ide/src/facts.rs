@@ -26,15 +26,15 @@ impl InputField {
 
 #[derive(Default)]
 pub struct TypeFacts {
-    /// The record type of the `input` statement. `None` if the rules have no `input` statement.
+    /// The record type that the `input` statement declares; `None` without such a statement.
     input: Option<RecordType>,
     /// The kinds of type (such as number or list) that each used field of the message may have, by
     /// path.
     fields: HashMap<Vec<Arc<str>>, KindSet>,
     /// The type of the value of each `let`, by the span of the name.
     lets: HashMap<Span, Ty>,
-    /// The routes of tables whose evaluation order differs from the source order. Each entry is the
-    /// span of a route and its position in the evaluation order, from 1.
+    /// Only for tables whose evaluation order differs from the source order: the span of each
+    /// route, and its position in the evaluation order, from 1.
     pub order: Vec<(Span, usize)>,
 }
 
@@ -91,8 +91,8 @@ impl TypeFacts {
         self.fields.get(&path).copied()
     }
 
-    /// Returns the texts that the message field at a path, or each of its elements, may be. `None`
-    /// unless the field is declared with an enumeration.
+    /// Returns the texts of the enumeration with which the field at a path is declared. If the
+    /// field is a list, the enumeration belongs to its elements. `None` without an enumeration.
     pub fn values(&self, path: &[&str]) -> Option<&Enumeration> {
         self.declared_type(path)?.values_or_element_values()
     }
@@ -103,8 +103,8 @@ impl TypeFacts {
         rest.iter().try_fold(first, |ty, name| Some(&ty.fields()?.get(name)?.ty))
     }
 
-    /// Returns the names and types of the fields of the record at a path. The empty path means the
-    /// input message itself.
+    /// Returns the name and the type of each field of the record at a path. The empty path means
+    /// the input message.
     pub fn fields_of_record(&self, path: &[&str]) -> Vec<(String, String)> {
         if let Some(input) = &self.input {
             let mut record = input;
@@ -135,7 +135,7 @@ impl TypeFacts {
         fields
     }
 
-    /// Returns the type of the `let` whose name has this span.
+    /// Returns the type of the `let` whose name has this span; `None` if the type is not known.
     pub fn type_of_let(&self, name: Span) -> Option<&Ty> {
         self.lets.get(&name)
     }

@@ -48,16 +48,16 @@ impl Analysis {
         Some(operator_hover(op.info(), token.span(file)))
     }
 
-    /// Returns code that describes a symbol: its name and type if the type is known, otherwise its
-    /// declaration.
+    /// Returns code that describes a symbol: its name and type if the type is known, otherwise the
+    /// text of its declaration.
     pub(super) fn symbol_signature(&self, symbol: &Symbol) -> String {
         match symbol.kind {
             DeclarationKind::Field => {
                 let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
                 match self.facts.input_field(&path) {
                     Some(field) => format!("{}{}: {}", path.join("."), field.optional_mark(), field.ty),
-                    // The type of a declared field may be unknown, for example the field of a list
-                    // element.
+                    // The type of a declared field may be unknown, as for a field of a list
+                    // element. The text of its declaration is shown instead.
                     None if symbol.declared.is_some() => self.declaration_text(symbol),
                     None => path.join(".").replace(".[]", "[]"),
                 }
@@ -88,7 +88,8 @@ impl Analysis {
         }
     }
 
-    /// Returns the explanation of a symbol: its doc comment and a note about its kind.
+    /// Returns the explanation of a symbol: its doc comment, and a sentence about its kind if there
+    /// is one.
     fn symbol_explanation(&self, symbol: &Symbol) -> Message {
         let docs = symbol.declared.as_ref().map(|declaration| declaration.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();

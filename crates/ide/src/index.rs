@@ -4,11 +4,11 @@
 //! the type checker resolves them.
 
 mod expr;
-mod home;
+mod fields_source;
 mod payload;
 mod statement;
 
-use home::FieldsSource;
+use fields_source::FieldsSource;
 use rulec_base::span::{FileId, Span};
 use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
@@ -56,7 +56,7 @@ pub enum DeclarationKind {
 }
 
 impl DeclarationKind {
-    /// Returns the word for this kind in messages.
+    /// Returns the word by which messages name a symbol of this kind.
     pub fn word(self) -> &'static str {
         match self {
             DeclarationKind::Let => "let",
@@ -107,12 +107,13 @@ pub type SymbolId = usize;
 pub struct Symbol {
     pub kind: DeclarationKind,
     pub name: String,
-    /// The path of the symbol from the top level, including the symbol's own name. For the field
-    /// `ctx.n`, the path is `ctx`, `n`. Only fields and nested names have several path elements.
+    /// The path from the top level to the symbol; its last element is the symbol's own name. For
+    /// the field `ctx.n`, the path is `ctx`, `n`. Only fields and nested names have more than one
+    /// element.
     pub path: Vec<String>,
     pub declared: Option<Declaration>,
-    /// For a name that is bound to a record, the kind and path of the declaration that contains the
-    /// record's fields.
+    /// If the name's value is a record with known fields: the kind and path of the symbol that
+    /// contains these fields.
     pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
@@ -120,7 +121,7 @@ pub struct Symbol {
 #[derive(Clone, Debug)]
 pub struct Declaration {
     pub name: Span,
-    /// The span of the whole declaration, not only of the name.
+    /// The span of the whole declaration; the span of the name is separate.
     pub whole: Span,
     /// The doc comment of the declaration; may be empty.
     pub docs: String,
@@ -205,7 +206,7 @@ impl SymbolIndex {
             symbol.kind == *kind
                 && symbol.path.len() == path.len() + 1
                 && symbol.path.starts_with(path)
-                && symbol.name != home::ELEMENT_SEGMENT
+                && symbol.name != fields_source::ELEMENT_SEGMENT
         })
     }
 
@@ -228,24 +229,24 @@ impl SymbolIndex {
 struct IndexBuilder<'a> {
     index: SymbolIndex,
     by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
-    /// The fields that the `input` statement declares.
+    /// The fields that the `input` statement declares; `None` without such a statement.
     input: Option<&'a [Field]>,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,
     /// For each router, the names of the workflows that use it.
     workflows_by_router: HashMap<&'a str, Vec<&'a str>>,
-    /// The names that are bound at the current expression, innermost last, and where the fields of
-    /// their values are declared. Names that the language itself binds have no symbol.
+    /// The local names in scope at the current expression, innermost last. Each has its symbol
+    /// (`None` for a name of the language itself), and where the fields of its value are declared.
     scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
     /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,
-    /// The name of the payload or group that is being resolved. In its body, the name `payload`
-    /// refers to its fields.
+    /// The name of the payload or group whose body is being resolved; `None` outside such a body.
+    /// Inside it, the name `payload` refers to its fields.
     current_payload: Option<&'a str>,
 }
 
 impl<'a> IndexBuilder<'a> {
-    /// Returns the symbol with this kind and path. Creates the symbol if it does not exist.
+    /// Returns the id of the symbol with this kind and path. Adds the symbol if it does not exist.
     fn find_or_add_symbol(&mut self, kind: DeclarationKind, path: &[&str]) -> SymbolId {
         let key = (kind.namespace(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         if let Some(existing_id) = self.by_path.get(&key) {
@@ -262,7 +263,8 @@ impl<'a> IndexBuilder<'a> {
         self.by_path.get(&(kind.namespace(), path)).copied()
     }
 
-    /// Declares a symbol. If a name is declared several times, the first declaration is kept.
+    /// Adds the declaration of a symbol, and returns the symbol's id. If the name is declared
+    /// several times, the first declaration is kept.
     fn declare_symbol(
         &mut self,
         kind: DeclarationKind,
@@ -281,8 +283,8 @@ impl<'a> IndexBuilder<'a> {
         id
     }
 
-    /// Declares a name that is visible only in a part of a statement. Other statements may declare
-    /// the same name again.
+    /// Adds the declaration of a name that is visible only in a part of a statement. Other
+    /// statements may declare the same name again, so each declaration is a symbol of its own.
     fn declare_local(&mut self, kind: DeclarationKind, name: &'a Ident, declaration_span: Span) -> SymbolId {
         let declared = Some(Declaration { name: name.span, whole: declaration_span, docs: String::new() });
         let path = vec![name.node.clone()];
@@ -321,8 +323,8 @@ fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntr
     OutlineEntry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// Returns the path prefix of a group's parameters. A function may have the same name as the group.
-/// The backquotes in the prefix distinguish them, because no name contains backquotes.
+/// Returns the path prefix for the symbols of a group's parameters. The prefix contains backquotes,
+/// because a function may have the same name as the group, but no name contains backquotes.
 fn group_params_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

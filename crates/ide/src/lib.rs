@@ -53,8 +53,8 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Loads and compiles the file `path` and its imports. Functions that an embedding program
-    /// registers may be missing.
+    /// Loads and compiles the file `path` and its imports. The rules may call host functions that
+    /// are not registered, because an editor does not know the embedding program.
     pub fn new(loader: &dyn Loader, path: &str) -> Analysis {
         let compiler = Compiler::new().allow_missing_functions();
         let (compiled, (index, facts)) = compiler.compile_and_inspect(loader, path, |loaded, program| {
@@ -84,7 +84,7 @@ impl Analysis {
         self.rules.as_ref().map(|rules| rules.analyse_with(options)).unwrap_or_default()
     }
 
-    /// Returns the file with this name.
+    /// Returns the id of the file with this name; `None` for an unknown name.
     pub fn file(&self, name: &str) -> Option<FileId> {
         self.sources.iter().find(|(_, file)| file.name == name).map(|(id, _)| id)
     }

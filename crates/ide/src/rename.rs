@@ -107,8 +107,8 @@ fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
     a == b || (is_value(a) && is_value(b)) || (is_table(a) && is_table(b)) || (is_type(a) && is_type(b))
 }
 
-/// Returns a name as it is written in rules, in backquotes if necessary. Returns an error if no
-/// spelling makes it a valid name.
+/// Returns a new name as it is written in rules, in backquotes if necessary. Fails if the name is
+/// not valid even in backquotes.
 pub(super) fn check_new_name(new: &str) -> Result<String, RenameError> {
     let name = new.trim();
     let bare = without_backquotes(name);

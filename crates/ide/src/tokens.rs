@@ -36,7 +36,7 @@ pub enum TokenClass {
 pub struct ColouredToken {
     pub span: Span,
     pub class: TokenClass,
-    /// Whether the token is the name in its declaration, not in a use.
+    /// Whether the token is a name at the place where it is declared. False for a use of the name.
     pub declares: bool,
 }
 
@@ -77,7 +77,7 @@ fn class_of_symbol(kind: DeclarationKind) -> TokenClass {
     }
 }
 
-/// Returns the class of a token that is not a name in the index.
+/// Returns the class of a token that is not a name in the index. `None` if the token has no colour.
 fn class_of_token(text: &str, tokens: &[Token], token_index: usize) -> Option<TokenClass> {
     let token = tokens[token_index];
     Some(match token.kind {
@@ -151,7 +151,7 @@ pub fn fold_ranges(text: &str) -> Vec<FoldRange> {
                 continue;
             }
             TokenKind::White => continue,
-            // A blank line ends a comment of several lines.
+            // A blank line separates two comments, so each can be folded alone.
             TokenKind::Newline if comment.is_none_or(|run| is_next_line(run.end, token.end)) => continue,
             TokenKind::Newline => {}
             kind if kind.opens_bracket() => open_brackets.push(token.start),

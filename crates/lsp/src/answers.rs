@@ -14,7 +14,7 @@ use rulec_syntax::format;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The reason why a request cannot be answered, as a message for the user.
+/// The reason why a request cannot be answered, shown to the user.
 pub struct RequestRefusal(pub Message);
 
 pub type Answer<T> = Result<T, RequestRefusal>;
@@ -80,8 +80,8 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
     Ok(Some(CompletionResponse::Array(items.collect())))
 }
 
-/// Returns the symbol at the position of a request. Also returns the position as a byte offset in
-/// an analysed file.
+/// Returns the symbol (declared name) at the position of a request, with the position as a byte
+/// offset in an analysed file. `None` if there is no name.
 fn symbol_at(
     workspace: &Workspace,
     params: &TextDocumentPositionParams,
@@ -401,7 +401,8 @@ pub fn diagnostics(
     Ok(DocumentDiagnosticReportResult::Report(DocumentDiagnosticReport::Full(report)))
 }
 
-/// Formats the document. Returns one edit that covers the part in which the formatted text differs.
+/// Formats the document. Returns one edit, which covers the range between the first and the last
+/// difference. The list of edits is empty if the document is already formatted.
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let original = analyzed_file.analysis.text(file);

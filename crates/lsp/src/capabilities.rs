@@ -25,8 +25,8 @@ fn token_types() -> Vec<SemanticTokenType> {
     ]
 }
 
-/// Returns the protocol's number of a token class, and the bit set of the token's modifiers.
-/// `declares` is true for a token that declares a name.
+/// Returns the semantic token type of a token class as the protocol numbers it, and the bit set of
+/// modifiers. `declares` is true for a token that declares a name.
 pub fn token_type(class: TokenClass, declares: bool) -> (u32, u32) {
     let is_documentation = class == TokenClass::Documentation;
     (class as u32, u32::from(declares) | u32::from(is_documentation) << 1)
@@ -70,8 +70,8 @@ pub fn capabilities() -> ServerCapabilities {
                 ..SemanticTokensOptions::default()
             },
         )),
-        // The server pushes diagnostics. If it also reported that diagnostics can be pulled, some
-        // editors would show each diagnostic twice. Pull requests are answered anyway.
+        // The server pushes diagnostics itself. If this field were set, some editors would also
+        // pull them and show each one twice. Pull requests are answered nevertheless.
         diagnostic_provider: None,
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {

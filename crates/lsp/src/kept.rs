@@ -10,12 +10,11 @@ pub struct KeptFindings {
     findings: Vec<Diagnostic>,
 }
 
-/// The equal lines at the start and at the end of two versions of a text.
+/// The lines that two versions of a text have in common at the start and at the end.
 struct CommonLines {
     /// Number of equal lines at the start.
     prefix_len: u32,
-    /// Number of the first of the equal lines at the end. The number counts lines of the earlier
-    /// version, from 0.
+    /// Line number (from 0, in the earlier version) of the first common line at the end.
     suffix_start: u32,
     /// Number of lines in the later version minus number of lines in the earlier version.
     line_delta: i64,
@@ -36,8 +35,8 @@ impl CommonLines {
         }
     }
 
-    /// Moves a range of the earlier version to its position in the later version. Returns false if
-    /// lines of the range have changed.
+    /// Moves `range` from its position in the earlier version to its position in the later one.
+    /// Returns false, without a change, if its lines differ.
     fn shift(&self, range: &mut ls_types::Range) -> bool {
         if range.end.line < self.prefix_len {
             return true;

@@ -22,7 +22,7 @@ impl<'t> Lines<'t> {
         Lines::with_starts(text, line_starts(text))
     }
 
-    /// Creates the lines of a text from line starts that the caller has computed.
+    /// Creates a view of a text whose line starts, as returned by `line_starts`, are already known.
     pub fn with_starts(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
         Lines { text, starts }
     }

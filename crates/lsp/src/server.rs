@@ -34,7 +34,8 @@ const ANALYSIS_DELAY: Duration = Duration::from_millis(250);
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The editor violated the protocol, or the connection was lost.
+    /// The editor sent a message that the protocol does not allow, or closed the connection too
+    /// early.
     Protocol(#[from] ProtocolError),
     /// Reading standard input or writing standard output failed.
     Io(#[from] io::Error),
@@ -137,7 +138,8 @@ enum UnsentDiagnostics {
     All,
 }
 
-/// Diagnostics that were sent, and the version of the open document to which they belong.
+/// The diagnostics that were last sent for a file, with the version of the open document that they
+/// describe.
 type SentDiagnostics = (Option<i32>, Vec<ls_types::Diagnostic>);
 
 struct Server<'c> {
@@ -205,7 +207,8 @@ impl Server<'_> {
         let _ = self.connection.sender.send(message);
     }
 
-    /// Answers a request. If the handler panics, only this request fails.
+    /// Calls the handler for a request and returns its answer. A panic in the handler becomes an
+    /// error response.
     fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
@@ -313,8 +316,8 @@ impl Server<'_> {
         }
     }
 
-    /// Sends the diagnostics of open documents, and of other files in the same rule sets. Unchanged
-    /// diagnostics are not sent again.
+    /// Sends the diagnostics of all open documents, and of other files of the same rule sets. Omits
+    /// diagnostics that have not changed.
     fn publish(&mut self) {
         let runs_analysis = self.unsent == UnsentDiagnostics::Analysis;
         self.unsent = if runs_analysis { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };
@@ -348,8 +351,8 @@ impl Server<'_> {
             let method = notification::PublishDiagnostics::METHOD.to_owned();
             self.send(Message::Notification(Notification::new(method, params)));
         }
-        // A code lens can show which route hides another route. An edit of another file may change
-        // which route hides the other.
+        // A code lens shows which route hides another one. This can change through an edit of
+        // another file, so lenses are requested again after an analysis.
         if runs_analysis && self.refreshes_lenses {
             self.refresh_count += 1;
             let method = request::CodeLensRefresh::METHOD.to_owned();

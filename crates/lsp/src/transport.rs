@@ -49,8 +49,7 @@ pub(super) fn connect(language: Language) -> (Connection, StdioThreads) {
                 Frame::End => return Ok(()),
                 Frame::Message(message) => message,
                 Frame::Unreadable { why, needs_resync } => {
-                    // While the reader searches for the next header, further errors are not
-                    // reported.
+                    // While the reader skips to the next header, only the first error is reported.
                     if !resyncing {
                         let _ = reports.send(error_notification(&why, language));
                     }
@@ -95,8 +94,7 @@ fn read_message(input: &mut impl BufRead, resyncing: bool) -> io::Result<Frame> 
         Ok(length) => length,
         Err(why) => return Ok(Frame::Unreadable { why, needs_resync: true }),
     };
-    // The buffer grows with the bytes that arrive. So a header with a wrong length allocates no
-    // memory.
+    // The buffer grows only as bytes arrive, because the length in the header may be wrong.
     let mut text = Vec::new();
     if input.take(length).read_to_end(&mut text)? as u64 != length {
         return Ok(Frame::End);
@@ -117,7 +115,8 @@ fn read_length(input: &mut impl BufRead, resyncing: bool) -> io::Result<Option<R
             return Ok(None);
         }
         let is_complete_line = line.ends_with(b"\r\n");
-        // The rest of the unreadable message may be on the same line, before the header.
+        // The next header may begin in the middle of a line, after the rest of an unreadable
+        // message.
         let start = if resyncing && length.is_none() { find_length_field(&line) } else { Some(0) };
         let Some(field) = start.and_then(|start| line.get(start..)).map(<[u8]>::trim_ascii) else { continue };
         match (field, length) {
@@ -140,7 +139,7 @@ fn read_length(input: &mut impl BufRead, resyncing: bool) -> io::Result<Option<R
     }
 }
 
-/// Returns the byte offset of the last `Content-Length` field in a line.
+/// Returns the byte offset of the last `Content-Length` field in a line. `None` if there is none.
 fn find_length_field(line: &[u8]) -> Option<usize> {
     (0..line.len()).rev().find(|&at| strip_length_field(&line[at..]).is_some())
 }

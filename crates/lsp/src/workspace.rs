@@ -52,8 +52,8 @@ pub struct AnalyzedFile {
     findings: OnceCell<Vec<Finding>>,
     /// The line starts of each file, computed on first use.
     lines: Vec<OnceCell<Rc<[u32]>>>,
-    /// The URI of each file. An open document keeps the exact spelling of the URI that the editor
-    /// sent.
+    /// The URI of each file; `None` if its path cannot be written as a URI. For an open document,
+    /// the exact spelling that the editor sent.
     uris: Vec<Option<Uri>>,
 }
 
@@ -78,7 +78,7 @@ impl AnalyzedFile {
         self.analysis.file(&relative_name(&self.root, path)?)
     }
 
-    /// Returns the path of a file of this analysis.
+    /// Returns the absolute path of a file of this analysis.
     pub fn path(&self, file: FileId) -> PathBuf {
         self.root.join(self.analysis.sources.get(file).map_or("", |file| &file.name))
     }
@@ -147,8 +147,8 @@ impl Workspace {
         self.discard_cached();
     }
 
-    /// Applies changes to an open document. Discards the cached analyses that contain the document,
-    /// and no others.
+    /// Applies changes to an open document. Discards the cached analyses that include the document,
+    /// and keeps all others.
     pub fn change(&mut self, uri: &Uri, version: i32, changes: &[TextDocumentContentChangeEvent]) {
         let path = path_of(uri);
         let Some(document) = self.open.get_mut(&path) else { return };
@@ -185,7 +185,8 @@ impl Workspace {
         Some((own_analysis, file))
     }
 
-    /// Resolves the position of a request in a document.
+    /// Converts the position of a request to a byte offset in the analysis that contains the
+    /// document. `None` if no analysis contains it.
     pub fn resolve_position(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
         let (analyzed_file, file) = self.find_analysis(&path_of(uri))?;
         let offset = analyzed_file.lines(file).offset(position);
@@ -326,7 +327,7 @@ fn imported_paths(text: &str, path: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns a path without `.` and `..` components.
+/// Resolves `.` and `..` in a path without access to the disk.
 fn normalise_path(path: &Path) -> PathBuf {
     let mut normalised = PathBuf::new();
     for part in path.components() {
@@ -346,8 +347,8 @@ fn relative_name(root: &Path, path: &Path) -> Option<String> {
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))
 }
 
-/// Returns the path of a document. A document without a file, such as an unsaved document, gets a
-/// unique path.
+/// Returns the path of a document. A document without a file, such as an unsaved one, gets a path
+/// that no other document has.
 pub fn path_of(uri: &Uri) -> PathBuf {
     match uri.to_file_path() {
         Some(path) if uri.as_str().starts_with("file:") => normalise_path(&path),
@@ -355,7 +356,7 @@ pub fn path_of(uri: &Uri) -> PathBuf {
     }
 }
 
-/// True for every error, and for a warning unless the settings allow it.
+/// True if a diagnostic is shown: every error, and each warning that the settings do not allow.
 fn is_shown(settings: &Settings, diagnostic: &Diagnostic) -> bool {
     diagnostic.is_error() || settings.level(diagnostic.code) != WarningLevel::Allow
 }

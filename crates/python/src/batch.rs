@@ -28,7 +28,7 @@ type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> +
 
 struct Workers {
     create_worker: Box<dyn Fn() -> Worker + Send + Sync>,
-    /// Workers that are currently idle.
+    /// Workers that no thread uses now; the next call takes one of them.
     idle: Mutex<Vec<Worker>>,
 }
 

@@ -30,7 +30,7 @@ impl Judge {
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
-    /// Returns the JSON Schema of the payload kind.
+    /// Returns the JSON Schema of the payloads that this object checks.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.schema())?)
     }

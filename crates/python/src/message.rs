@@ -27,14 +27,14 @@ pub struct DirectValue<'a, 'py> {
 }
 
 impl<'a, 'py> DirectValue<'a, 'py> {
-    /// Creates the root of a message.
+    /// Wraps the outermost value of a message, whose nesting depth is 0.
     pub fn new(value: &'a Bound<'py, PyAny>) -> Self {
         DirectValue { value, depth: 0 }
     }
 }
 
 /// Returns the error for a value that cannot be read directly. The caller then converts the value
-/// to a JSON tree, and that conversion reports an error if the value is invalid.
+/// to JSON, and that conversion reports an error if the value is invalid.
 fn not_direct_error<E: Error>() -> E {
     E::custom("not plain")
 }
@@ -93,8 +93,7 @@ impl Serialize for DirectValue<'_, '_> {
 }
 
 impl DirectValue<'_, '_> {
-    /// Returns the nesting depth of the values inside this list or dict; an error if the depth
-    /// exceeds the limit.
+    /// Returns the nesting depth inside this list or dict. Fails if the depth exceeds the limit.
     fn enter<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(not_direct_error()) } else { Ok(self.depth + 1) }
     }
@@ -119,13 +118,14 @@ fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// Converts a Python value to a JSON tree; `value_name` names the value in error messages.
+/// Converts a Python value to JSON (a `serde_json` value); `value_name` names the Python value in
+/// error messages.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
     TreeConverter { what: value_name, path: Vec::new(), places: DecimalPaths::none() }.value(value)
 }
 
-/// Converts a message to a JSON tree; a value that is not an object is an error. At the given
-/// places, a `decimal.Decimal` keeps its digits; elsewhere it becomes the nearest float.
+/// Converts a message to JSON; a value that is not an object is an error. At the given paths, a
+/// `decimal.Decimal` keeps its digits; elsewhere it becomes the nearest float.
 pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     let converted = TreeConverter { what: "the message", path: Vec::new(), places }.value(value);
     match converted? {
@@ -192,11 +192,12 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// Converts Python values to a JSON tree. Keeps the path of the current value for error messages.
+/// Converts Python values to JSON. Keeps the path of the current value for error messages.
 struct TreeConverter<'w> {
     what: &'w str,
     path: Vec<String>,
-    /// The places at and inside the current value where numbers keep their digits.
+    /// The paths, at or inside the current value, where the rules read decimals, so that numbers
+    /// keep their digits.
     places: &'w DecimalPaths,
 }
 

@@ -7,7 +7,7 @@ use super::decision::json_text;
 use super::error::{RulecError, exception_class, exception_text};
 use super::message::{args_to_python, as_dict, mapping_entries, object, tree};
 use super::rules::Rules;
-use super::shutdown::{attached, start_future, without_gil};
+use super::shutdown::{start_future, with_gil, without_gil};
 use pyo3::create_exception;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -68,12 +68,12 @@ impl Policy {
     }
 }
 
-/// A message that is being routed. Contains the original Python object, and the event loop that
-/// runs the handlers of the message.
+/// A message that is being routed: the original Python object, and the event loop on which its
+/// handlers run.
 struct RoutedMessage {
     locals: TaskLocals,
     message: Py<PyAny>,
-    /// The exception of the handler that raised most recently.
+    /// The exception of the handler that raised most recently; `None` if no handler raised.
     raised: Mutex<Option<Py<PyAny>>>,
 }
 
@@ -112,11 +112,11 @@ fn address(message: &Arc<Json>) -> usize {
     Arc::as_ptr(message) as usize
 }
 
-/// Guard that removes a message from [`RoutedMessages`] on drop, even if the caller has stopped
+/// Removes a message from [`RoutedMessages`] when it is dropped, even if the caller has stopped
 /// waiting.
 struct RoutingGuard {
     calls: RoutedMessages,
-    /// The message's JSON tree; kept alive so that its address stays unique.
+    /// The parsed JSON message. Kept alive because its address is the key of the message.
     message: Arc<Json>,
 }
 
@@ -169,7 +169,7 @@ async fn call_python(
         }
         Err(error) => Err(error),
     };
-    attached(|py| {
+    with_gil(|py| {
         let reply = result.and_then(|reply| tree(reply.bind(py), "the reply"));
         reply.map_err(|error| {
             let (text, class) = (exception_text(py, &error), exception_class(py, &error));

@@ -27,9 +27,11 @@ const UNNAMED_TEXT: &str = "<text>";
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The host functions that the rules call; kept because pickling the rules includes them.
+    /// The host functions that the rules call; `None` without such functions. Kept so that pickled
+    /// rules can include them.
     functions: Option<Py<PyMapping>>,
-    /// The JSON document from which the rules were loaded, with the report on it.
+    /// The JSON document from which the rules were loaded, with the report on it; `None` for other
+    /// rules.
     imported: Option<Imported>,
 }
 
@@ -49,12 +51,13 @@ fn compile_rules(
 }
 
 impl Rules {
-    /// Creates the rules of a JSON document.
+    /// Creates rules that were loaded from a JSON document of another system.
     pub fn from_imported(imported: Imported) -> Rules {
         Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
     }
 
-    /// Returns the payload context that was loaded with the rules.
+    /// Returns the payload context (the object that payload rules read as `context`) that was
+    /// loaded with the rules; `None` for other rules.
     fn loaded_context(&self) -> Option<&Json> {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }
@@ -181,7 +184,7 @@ impl Rules {
     }
 
     /// Writes the rules as a document of another system: `routes`, `choice` or `flows`. Returns the
-    /// document and the report, which names the rules that the document cannot say.
+    /// document and the report, which names the rules that the document cannot express.
     fn export<'py>(&self, py: Python<'py>, system: &str) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
         export_document(py, &self.rules, system)
     }

@@ -10,11 +10,11 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// Id of the thread that ends the interpreter; unset before shutdown.
-static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
+static SHUTDOWN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 /// Number of running calls of this module's functions. The number changes only while the GIL is
 /// held or while shutdown waits.
 static RUNNING_CALLS: AtomicUsize = AtomicUsize::new(0);
-/// Whether a future was started, so that the tokio runtime exists.
+/// Whether a future was ever started. Only then does the tokio runtime exist.
 static FUTURE_STARTED: AtomicBool = AtomicBool::new(false);
 /// Maximum time that shutdown waits for running calls.
 const MAX_CALL_WAIT: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const MAX_TASK_WAIT: Duration = Duration::from_millis(250);
 /// acquire the GIL once. The tokio runtime does not report the thread as a task.
 const RESULT_DELIVERY_TIME: Duration = Duration::from_millis(50);
 
-/// Guard of a running call; dropping the guard decrements [`RUNNING_CALLS`].
+/// Counts a running call: dropping the guard decrements [`RUNNING_CALLS`].
 struct CallGuard;
 
 impl Drop for CallGuard {
@@ -35,7 +35,7 @@ impl Drop for CallGuard {
 }
 
 fn begin_call(py: Python<'_>) -> CallGuard {
-    if ENDED_BY.get().is_some_and(|ender| *ender != thread::current().id()) {
+    if SHUTDOWN_THREAD.get().is_some_and(|ender| *ender != thread::current().id()) {
         py.detach(|| {
             loop {
                 thread::park();
@@ -53,7 +53,7 @@ pub fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> 
 }
 
 /// Runs work with the GIL on a thread of the tokio runtime, and counts the work as a running call.
-pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
+pub fn with_gil<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(|py| {
         let _busy = begin_call(py);
         work(py)
@@ -84,7 +84,7 @@ fn wait_while(condition: impl Fn() -> bool, limit: Duration) {
 /// `atexit`.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
-    if ENDED_BY.set(thread::current().id()).is_ok() {
+    if SHUTDOWN_THREAD.set(thread::current().id()).is_ok() {
         py.detach(|| {
             wait_while(|| RUNNING_CALLS.load(Ordering::Acquire) > 0, MAX_CALL_WAIT);
             if FUTURE_STARTED.load(Ordering::Relaxed) {

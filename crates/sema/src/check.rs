@@ -61,7 +61,7 @@ use serde_json::{Map, Value as Json};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// An error that was already reported as a diagnostic, so that callers only need to stop.
+/// Error marker: the cause was already reported as a diagnostic, so the caller only has to stop.
 pub struct AlreadyReported;
 
 pub type Checked<T> = Result<T, AlreadyReported>;
@@ -72,10 +72,10 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// Checks all files. Also returns the fields of the message, and the fields that each route uses.
+/// Checks all files. Also returns the message's fields, and the fields that each route uses.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
-        check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
+        check_fields(loaded, true, |fields| fields.counted_uses = Some(CountedUses::default()));
     (program, diagnostics, fields.into_known())
 }
 
@@ -91,7 +91,7 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
     (program, diagnostics, fields.last_route_uses)
 }
 
-/// Checks all files. Before the check, `prepare_fields` may change the message fields.
+/// Checks all files. `prepare_fields` is called before the check to change the message fields.
 fn check_fields(
     loaded: &Loaded,
     is_whole_program: bool,
@@ -136,7 +136,7 @@ fn check_fields(
     (checker.program, checker.diagnostics, checker.fields)
 }
 
-/// The checked form of a definition that expressions use by name.
+/// The checked form of a definition, stored by name. An expression that uses the name refers to it.
 #[derive(Clone)]
 enum CheckedDefinition {
     Let(hir::LetId),
@@ -145,13 +145,13 @@ enum CheckedDefinition {
     Extern(hir::ExternId),
 }
 
-/// A `def` whose parameters are not substituted yet.
+/// The checked body of a `def`. Each call copies the body and substitutes the arguments.
 struct DefBody {
     params: Vec<(Arc<str>, Ty)>,
     body: Term,
 }
 
-/// Joins names for a help text, at most [`MAX_LISTED_NAMES`] of them.
+/// Joins names for a help text. Lists at most [`MAX_LISTED_NAMES`] names.
 fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut names: Vec<&str> = names.take(MAX_LISTED_NAMES + 1).collect();
     if names.len() > MAX_LISTED_NAMES {
@@ -178,29 +178,31 @@ struct Checker<'a> {
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
     used: HashSet<&'a str>,
-    /// Names bound around the current expression, innermost last.
+    /// The local names in scope, such as quantifier variables; the innermost name is last.
     scope: Scope,
     vars: u32,
-    /// Names of routes with errors. A test that expects such a route gets no further error.
+    /// Names of routes with errors. A test that expects such a route is not reported as wrong too.
     failed_routes: HashSet<&'a str>,
-    /// The tables with which a decision can start (entry points), by name.
+    /// The entry points by name: the tables with which a decision can start, such as choices.
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The remaining budget of name comparisons for suggestions.
     remaining_comparisons: Cell<usize>,
-    /// For each `goto`, the index of the source table, the index of the target table, and the span.
+    /// All `goto`s. Each has the index of the table that contains it, the index of its target
+    /// table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
-    /// True while a choice is checked. Operands that cannot be compared then cause only a warning.
+    /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
-    /// In a router: the author's name for the output of the node, and the message field that holds
-    /// it.
+    /// Only in a router: the name that the author gave to a node's output, and the message field
+    /// that contains this output.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
-    /// Conditions which test that the names in the current payload rule have their declared types.
+    /// Conditions that will be added to the current payload rule. Each tests that a name used in
+    /// the rule has a value of its declared type.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
-    /// For each message path that was read: its slot (field id), its type, and whether it is
-    /// optional.
+    /// For each message path that was read: the id of its slot (a field read as certain kinds), its
+    /// type, and whether it is optional.
     cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
     /// The handler names so far; rules with the same handler share one allocation.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
@@ -263,8 +265,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a diagnostic with a label on the declaration that determines the type of `value`.
-    fn report_type<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
-        let diagnostic = self.with_origin(diagnostic, value);
+    fn report_with_type_origin<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
+        let diagnostic = self.with_type_origin(diagnostic, value);
         self.report(diagnostic)
     }
 
@@ -329,7 +331,7 @@ impl<'a> Checker<'a> {
         unique
     }
 
-    /// Adds a value that is computed outside a condition to the program; returns its id.
+    /// Adds a value outside any condition, such as a handler argument, to the program.
     fn add_value(&mut self, value: hir::Expr) -> hir::ValueId {
         let id = hir::ValueId(self.program.values.len() as u32);
         self.program.values.push(value);
@@ -403,7 +405,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a `let` to the program.
+    /// Adds a `let` to the program, and returns its id.
     fn add_let(&mut self, name: &ast::Ident, body: Term, let_span: Span) -> Checked<hir::LetId> {
         let measure = self.measure_checked(body.part(), let_span)?;
         let id = hir::LetId(self.program.lets.len() as u32);
@@ -472,7 +474,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Measures a term in which every `let` is expanded; reports an error if the term is too large.
+    /// Measures a term with every `let` expanded; reports an error if it exceeds the limits.
     fn measure_checked(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
         let measure = Measure::new(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {

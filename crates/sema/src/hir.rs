@@ -54,7 +54,7 @@ macro_rules! define_ids {
 pub(crate) use define_ids;
 
 define_ids! {
-    /// Index into [`Program::slots`]: a field that conditions or arguments read.
+    /// Index into [`Program::slots`]: a field that expressions read as certain kinds.
     SlotId;
     /// Index into [`Program::lets`].
     LetId;
@@ -62,9 +62,9 @@ define_ids! {
     ExternId;
     /// Index into [`Program::tables`].
     TableId;
-    /// Index into [`Program::rules`]: a condition with an outcome.
+    /// Index into [`Program::rules`]: a condition with its outcome, such as a handler call.
     RuleId;
-    /// Id of the element variable of a quantifier, unique in the program.
+    /// Id of the variable of a quantifier, such as `x` in `any x in L`. Unique in the program.
     VarId;
     /// Index into [`Program::flows`]: a task that an assistant can do.
     FlowId;
@@ -75,8 +75,8 @@ define_ids! {
 /// A whole checked program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields that conditions, arguments and other values read. Each is a field of the message
-    /// or of a binding.
+    /// The fields that expressions read. Each is a field of the message or of a binding (a named
+    /// value in payload rules).
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
@@ -127,7 +127,7 @@ pub struct Program {
 
 /// The name of the table that contains the routes outside any `table`.
 pub const ROUTES_TABLE: &str = "routes";
-/// The longest allowed chain of `goto`s. Engines evaluate the target table of a `goto` recursively.
+/// The longest allowed chain of `goto`s. Limited because engines follow `goto`s recursively.
 pub const MAX_JUMPS: usize = 64;
 /// The name of the table that contains the patterns of all keyword flows.
 pub const FLOWS_TABLE: &str = "flows";
@@ -153,29 +153,30 @@ pub enum UnusedDeclaration {
 /// binding (a named value in payload rules).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The binding whose value contains the field; `None` for a field of the message.
+    /// The named value that contains the field; `None` for a field of the message.
     pub root: Option<BindingRoot>,
-    /// The keys that lead from the top of the message or binding to the field.
+    /// The keys that lead from the message, or from the named value, to the field.
     pub path: Vec<Arc<str>>,
     /// The accepted kinds; a value of another kind counts as missing.
     pub kinds: KindSet,
-    /// The only texts that the field may have; another text counts as missing.
+    /// The texts that the field may have, others count as missing; `None` allows every text.
     pub values: Option<Enumeration>,
     pub private: bool,
 }
 
 impl Slot {
-    /// Reads the field from a message. Returns [`Value::Missing`] for a field of a binding.
+    /// Reads the field from a message. Missing for a field of a named value (`root` is set).
     pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
         if self.root.is_some() { Value::Missing } else { self.load_from(Value::from_json(message)) }
     }
 
-    /// Reads the field from `root`, the value of the field's binding.
+    /// Reads the field from `root`, the value of the binding (named value) that contains the field.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
         self.read(self.path.iter().fold(root, |value, key| value.field(key)))
     }
 
-    /// Reads a value of the field as the type of the field. A value of another type is missing.
+    /// Converts a value of the field to the accepted kinds. Returns [`Value::Missing`] if the value
+    /// has another kind.
     pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
         value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
@@ -228,7 +229,7 @@ pub struct Table {
     /// The enabled rules in evaluation order: priority descending, then source order.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
-    /// Whether the table is a choice whose outcome is shown to the user.
+    /// Whether the table is a `choice` marked `to_user`, whose outcome is shown to the user.
     pub to_user: bool,
     /// Span of the declared name; `None` for the table of routes outside any `table`.
     pub span: Option<Span>,
@@ -279,7 +280,7 @@ pub struct Rule {
     pub docs: Arc<str>,
 }
 
-/// The outcome of a decision.
+/// The outcome of a decision that selects a rule, such as a handler call.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Handler {
@@ -306,7 +307,7 @@ pub enum Outcome {
         destinations: Vec<Destination>,
         /// The expression that reads the ids of all next nodes from the message.
         next: ValueId,
-        /// Whether the edge to these nodes is a back edge (a loop in the workflow).
+        /// Whether the edge to these nodes is a back edge, that is, forms a loop in the workflow.
         loopback: bool,
     },
 }
@@ -378,7 +379,7 @@ pub struct Question {
 }
 
 impl Outcome {
-    /// True if the outcome has values that are evaluated after the rule was selected.
+    /// True if the outcome has values, such as arguments, to evaluate after the selection.
     pub fn has_values(&self) -> bool {
         match self {
             Outcome::Handler { args, .. } => !args.is_empty(),
@@ -409,8 +410,8 @@ pub struct Test {
     pub span: Span,
 }
 
-/// The parts of a decision's outcome that a test checks. A part that the test does not check is
-/// `None` or empty.
+/// The further expectations of a test about the outcome, such as the handler. An expectation that
+/// the test does not mention is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Then {
     /// The expected handler.
@@ -434,16 +435,16 @@ pub enum Expect {
     Default(TableId),
     /// The decision selects no rule and no default.
     Nothing,
-    /// The decision may have any outcome of the table; only [`Then`] restricts the outcome.
+    /// Any rule of the table may be chosen; only [`Then`] restricts the outcome.
     Any,
-    /// An intent flow that the built-in classifier should select.
+    /// A flow that the built-in classifier should select by meaning.
     Flow(FlowId),
     Judgement {
         kind: Arc<str>,
         /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
-        /// The expected violations, sorted. Each has a rule name and a field path; the path `None`
-        /// matches any path. An empty list accepts all violations.
+        /// The expected violations, sorted. Each has the id of a payload rule, and a field path or
+        /// `None` for any path. An empty list accepts all violations.
         breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }

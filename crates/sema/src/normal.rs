@@ -23,11 +23,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 define_ids! {
-    /// Index into [`Normal::conds`].
+    /// Id of a condition: its index in [`Normal::conds`].
     CondId;
-    /// Index into [`Normal::preds`].
+    /// Id of a predicate: its index in [`Normal::preds`].
     PredId;
-    /// Index into [`Normal::exprs`].
+    /// Id of a value: its index in [`Normal::exprs`].
     ExprId;
 }
 
@@ -80,7 +80,8 @@ pub enum NCond {
     },
 }
 
-/// How a quantifier of the normal form depends on the quantifiers around it.
+/// How a quantifier depends on the quantifiers that enclose it; used to estimate and limit its
+/// cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierNesting {
     /// The length of the longest chain of dependent quantifiers that contains this quantifier.
@@ -150,7 +151,7 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message or of a binding (a named value), read as the kinds of the slot.
+    /// A field of the message or of a named value in payload rules, read as certain kinds.
     Slot(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),

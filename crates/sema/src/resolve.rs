@@ -8,7 +8,7 @@ use rulec_base::span::{FileId, Span, Spanned};
 use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
 
-/// The statement that defines a name.
+/// A statement that defines a name for expressions.
 #[derive(Clone, Copy, Debug)]
 pub enum Definition<'a> {
     Let { value: &'a Expr },
@@ -62,7 +62,7 @@ impl<'a, T> DeclaredNames<'a, T> {
         self.symbols.push(Symbol { node, name });
     }
 
-    /// Returns the symbol with this name, from any file.
+    /// Returns the symbol (declared name) with this name, from any file; `None` if there is none.
     pub fn get(&self, name: &str) -> Option<&Symbol<'a, T>> {
         self.by_name.get(name).map(|index| &self.symbols[*index])
     }
@@ -235,8 +235,8 @@ impl<'a> Symbols<'a> {
         self.definitions.get(name).filter(|symbol| self.is_visible(file, symbol.name.span))
     }
 
-    /// Returns the definitions in dependency order: each comes after the definitions that it uses.
-    /// Cycles are reported, and their members are left out.
+    /// Sorts the definitions so that each comes after the definitions that it uses. Reports cycles
+    /// in `diagnostics`, and leaves their members out.
     pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
         let uses = |symbol: &Symbol<'a, Definition<'a>>| -> Vec<usize> {
             let (expr, params): (_, &[ast::Field]) = match symbol.node {

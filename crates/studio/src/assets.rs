@@ -4,7 +4,8 @@
 #[cfg(feature = "assets")]
 static PAGE_FILES: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/dist");
 
-/// Returns a file of the studio's page by its path, such as `assets/index.js`.
+/// Returns a file of the studio's page by its path, such as `assets/index.js`; `None` for an
+/// unknown path.
 #[cfg(feature = "assets")]
 pub(crate) fn page_file(path: &str) -> Option<&'static [u8]> {
     PAGE_FILES.get_file(path).map(include_dir::File::contents)

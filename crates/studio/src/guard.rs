@@ -22,7 +22,7 @@ pub(crate) const TOKEN_HEADER: &str = "x-rulec-token";
 const SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Access control of a studio that listens on a port.
+/// Decides which requests may use a studio: those with its token, host and origin.
 #[derive(Clone)]
 pub(crate) struct AccessGate {
     pub studio: Arc<Studio>,
@@ -71,8 +71,8 @@ impl AccessGate {
         let headers = request.headers();
         let forbidden =
             |kind, message: Message| Some(RequestError::new(StatusCode::FORBIDDEN, kind, message));
-        // Each header must occur exactly once. If a header occurred twice, another HTTP parser
-        // might use the other value.
+        // Each header must occur exactly once. Of two values, another HTTP parser might read a
+        // different one.
         let hosts: Vec<&str> = header_values(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_own_host(host)) {
             let message = message!("the studio answers at 127.0.0.1 only; open the address that it printed");
@@ -111,8 +111,8 @@ fn header_values<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
 }
 
-/// Compares two tokens in constant time, so that the duration does not reveal the position of a
-/// difference.
+/// True if both tokens are equal. The comparison takes constant time, because its duration must not
+/// reveal the position of a difference.
 fn is_same_token(sent: &str, expected: &str) -> bool {
     let difference = sent.bytes().zip(expected.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b));
     sent.len() == expected.len() && difference == 0

@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// Runs work that may be slow on a blocking thread. If the work panics, returns an error of kind
-/// `broken`.
+/// Runs `work`, which may be slow, on a thread for blocking work. If `work` panics, returns an
+/// error of kind `broken`.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {

@@ -9,11 +9,12 @@ use std::collections::HashMap;
 
 /// Name in the key of a decision that chose no statement, as in `routes/none`.
 pub(crate) const NO_STATEMENT: &str = "none";
-/// Outcomes of validating a payload. The key of a validation consists of the payload kind and one
-/// of these outcomes, as in `order/reject`.
+/// The results of validating a payload. The key of a result is the name of the `payload` statement
+/// and one of these words, as in `order/reject`.
 pub(crate) const PAYLOAD_OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
-/// Builds the key of a statement from the name of its table and its own name.
+/// Builds the key of a statement from the name of its table and its own name, as in
+/// `routes/refunds`.
 pub(crate) fn key(table: &str, name: &str) -> String {
     format!("{table}/{name}")
 }
@@ -26,8 +27,8 @@ pub(crate) struct Statement {
     pub name: String,
     /// Text that names the statement's target, such as a handler.
     pub target: String,
-    /// Whether the statement can be the outcome of a decision; false for a `goto` and for a
-    /// disabled rule.
+    /// Whether a decision can end with this statement. False for a `goto`, which leads to another
+    /// table, and for a disabled rule.
     pub can_be_chosen: bool,
 }
 
@@ -87,7 +88,7 @@ impl StatementKeys {
         self.statements.len() - 1
     }
 
-    /// Returns the statement for a rule; `None` for a rule of a payload kind.
+    /// Returns the statement for a rule; `None` for a rule of a payload, which is not a statement.
     pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
         self.rules.get(id.index()).copied().flatten().map(|index| &self.statements[index])
     }

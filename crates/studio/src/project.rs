@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 pub(crate) struct Project {
     pub id: usize,
-    /// Name of the rule set as the user gave it.
+    /// Name of the rule set as the user entered it.
     pub name: String,
     origin: TextOrigin,
     state: Mutex<ProjectState>,
@@ -68,7 +68,7 @@ impl Project {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the name of the main file, as used in the source map.
+    /// Returns the name of the main file, as diagnostics and file lists show it.
     pub fn main_file(&self) -> &str {
         match &self.origin {
             TextOrigin::Disk { main, .. } => main,
@@ -144,16 +144,16 @@ impl Project {
         names.into_iter().map(file_stamp).collect()
     }
 
-    /// Sets the unsaved text of a file; `None` discards the unsaved text. Returns the analysis with
-    /// all unsaved texts.
+    /// Sets the editor's unsaved text of a file; `None` discards it. Returns the analysis of the
+    /// texts with all unsaved changes.
     pub fn set_draft(&self, file: &str, text: Option<String>) -> Answer<Arc<ProjectSnapshot>> {
         let saved = self.snapshot(false);
         let id = saved.find_file(file);
         let mut state = self.lock_state();
         if id.is_err() && !state.drafts.contains_key(file) {
             drop(state);
-            // The file is not part of the rule set on disk. So it must be part of the rule set with
-            // the drafts, otherwise the request is refused.
+            // A file that is missing in the rule set on disk must at least be imported by the
+            // unsaved texts. Otherwise the request is refused.
             self.snapshot(true).find_file(file)?;
             state = self.lock_state();
         }
@@ -175,7 +175,8 @@ impl Project {
         Ok(self.snapshot(true))
     }
 
-    /// Analyses the rule set with a different text for one file. The result is not cached.
+    /// Returns the analysis of the rule set with a different text for one file. The result is not
+    /// cached.
     pub fn snapshot_with_text(&self, file: &str, text: &str, draft: bool) -> ProjectSnapshot {
         let mut texts = if draft { self.lock_state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
@@ -210,8 +211,8 @@ impl Project {
         String::from_utf8(bytes).map_err(|_| RequestError::invalid(message!("`{file}` is not UTF-8")))
     }
 
-    /// Writes a text to its file. If the file has changed since the client read its text, nothing
-    /// is written.
+    /// Writes the editor's text to the file on disk. Writes nothing, and returns an error, if the
+    /// file has changed since the client read it.
     pub fn save(&self, save: Save) -> Answer<Saved> {
         let not_on_disk =
             || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));

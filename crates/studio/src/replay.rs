@@ -37,13 +37,15 @@ pub(crate) struct Replay {
     pub source: Arc<MessageFile>,
     /// Rules that decide the messages.
     pub snapshot: Arc<ProjectSnapshot>,
-    /// Older rules whose results are compared with the results of the current rules.
+    /// Older rules whose results are compared with the results of the current rules; `None` for a
+    /// replay without comparison.
     pub older_snapshot: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
     started: Instant,
     cancelled: AtomicBool,
     results: Mutex<ReplayResults>,
-    /// Result of the last row query. The page requests the rows of one query in several parts.
+    /// Result of the last row query, `None` before the first one. Kept because the page requests
+    /// the rows of one query in several parts.
     last_query: Mutex<Option<CachedQuery>>,
     progress: watch::Sender<Progress>,
 }
@@ -75,7 +77,8 @@ const UNKNOWN_NUMBER: u32 = u32::MAX;
 #[derive(Default)]
 struct ReplayResults {
     rows: Vec<Row>,
-    /// Statement keys and entry names, without duplicates. Rows refer to them by index.
+    /// Keys of statements, and names of tables and other entry points, without duplicates. Rows
+    /// refer to them by index.
     names: Vec<String>,
     index_by_name: HashMap<String, u32>,
     invalid_lines: usize,

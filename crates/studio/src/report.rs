@@ -121,8 +121,8 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     let snapshot = project.snapshot(request.version.draft);
     let rules = snapshot.rules()?;
     let map = map::build(&snapshot)?;
-    // The counts of the replay explain unused statements by findings. The findings must therefore
-    // be computed first.
+    // The replay's counts explain unused statements by the analysis findings, so these are computed
+    // first.
     snapshot.findings();
     let replay = request.replay.map(|id| studio.replay(id)).transpose()?;
     let sums = replay.as_ref().map(|replay| replay.sums());

@@ -47,7 +47,8 @@ impl ProjectSnapshot {
         self.analysis.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
     }
 
-    /// Returns the first compile error as text, with its file and line.
+    /// Returns the first compile error as text, with its file and line; `None` if the rules
+    /// compile.
     pub fn first_error(&self) -> Option<String> {
         let error = localized_diagnostic(self.analysis.diagnostics.iter().find(|error| error.is_error())?);
         let location = error.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
@@ -59,13 +60,14 @@ impl ProjectSnapshot {
         })
     }
 
-    /// Returns the findings of the analysis of how rules interact; empty if the rules do not
-    /// compile.
+    /// Returns the findings of the analysis of how rules interact, computed on the first call.
+    /// Empty if the rules do not compile.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| self.analysis.findings(rulec::AnalysisOptions::default()))
     }
 
-    /// Returns the analysis findings if they are already computed, otherwise an empty slice.
+    /// Returns the findings of the rule analysis if they are already computed, otherwise an empty
+    /// slice. Never waits.
     pub fn findings_so_far(&self) -> &[Finding] {
         self.findings.get().map_or(&[], Vec::as_slice)
     }
@@ -75,8 +77,8 @@ impl ProjectSnapshot {
         self.keys.get_or_init(|| StatementKeys::new(rules.program()))
     }
 
-    /// Returns the classifier of intent flows. `None` if there are no intent flows, or if the
-    /// classifier cannot be trained.
+    /// Returns the classifier of intent flows (flows chosen by meaning). `None` if there are no
+    /// such flows, or if the classifier cannot be trained.
     pub fn intent_matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
         let train = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         self.matcher.get_or_init(train).as_ref()

@@ -19,9 +19,9 @@ use tempfile::TempDir;
 pub struct Options {
     /// Main files of the rule sets; at least one.
     pub rules: Vec<RulesFile>,
-    /// Path of a decision log to open.
+    /// Path of a decision log to open, if any.
     pub log: Option<PathBuf>,
-    /// Path of a file of messages to open, one JSON object per line.
+    /// Path of a file of messages to open, if any; it contains one JSON object per line.
     pub input: Option<PathBuf>,
     /// Port to listen on; 0 selects a free port.
     pub port: u16,
@@ -123,7 +123,7 @@ impl Studio {
         project
     }
 
-    /// Adds a rule set whose text was uploaded.
+    /// Adds a rule set whose text was uploaded, and returns it.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded_count = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
         if uploaded_count >= MAX_UPLOADED {
@@ -185,8 +185,8 @@ impl Studio {
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(not_found)
     }
 
-    /// Registers a slow request as the newest one. Returns a function that reports whether the
-    /// request is still the newest one.
+    /// Registers a slow request as the newest one. Returns a function that returns true until a
+    /// newer request is registered.
     pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
         let number = self.newest_request.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest_request.load(Ordering::Relaxed) == number

@@ -28,7 +28,7 @@ pub struct Statement {
     /// The documentation of the statement: the text of the `##` lines before it, without the `##`,
     /// joined by line feeds.
     pub docs: String,
-    /// The `# rulec: allow CODE reason` comments before the statement.
+    /// The `# rulec: allow CODE reason` comments before the statement. Each suppresses a warning.
     pub allows: Vec<Allow>,
 }
 
@@ -59,7 +59,8 @@ pub enum StatementKind {
     Extern { name: Ident, params: Vec<Field>, result: TypeExpr },
     /// Syntax: `settings { case: insensitive, normalize: nfkc }`.
     Settings {
-        /// The settings as pairs of a name and a value. The value is an identifier or a literal.
+        /// The settings as pairs of a name and a value. A value is an identifier or a literal
+        /// expression.
         entries: Vec<(Ident, Expr)>,
     },
     /// Syntax: `type Order = { total: number }`.
@@ -96,9 +97,9 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// Returns the keyword of the statement and its name. Editing tools find a statement by this
-    /// pair. The name of an import is its path. The name is empty for statement kinds without a
-    /// name; a file or table contains at most one statement of each such kind.
+    /// Returns the keyword and the name of the statement, by which editing tools find it. The name
+    /// of an import is its path. Statements without a name have an empty one; a file or table
+    /// contains at most one of each such kind.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
@@ -144,7 +145,7 @@ pub struct Branch {
     /// The id that the decision returns if this branch is chosen.
     pub id: Ident,
     pub default: Option<Span>,
-    /// The description of the branch for a language model.
+    /// The description of the branch for a language model, if the author wrote one.
     pub meaning: Option<Spanned<String>>,
     /// Whether one true condition is enough to choose the branch. Otherwise all of its conditions
     /// must be true.
@@ -158,7 +159,7 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     pub name: Ident,
-    /// The description of the flow for a language model.
+    /// The description of the flow for a language model, if the author wrote one.
     pub description: Option<Spanned<String>>,
     pub trigger: Trigger,
     /// The id that the decision returns if this flow is chosen.
@@ -170,7 +171,7 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTool {
     pub name: Ident,
-    /// The description of the tool for a language model.
+    /// The description of the tool for a language model, if the author wrote one.
     pub description: Option<Spanned<String>>,
     /// Constant settings, such as the endpoint and the description of the tool's parameter.
     pub entries: Vec<(Ident, Expr)>,
@@ -187,7 +188,8 @@ pub enum Trigger {
         /// `ignoring case` or `matching case`. Without either, the settings of the file decide.
         case: Option<Case>,
     },
-    /// A trigger by example sentences and keywords: `intent [ examples ] keywords [ … ]`.
+    /// A trigger by meaning: the intent classifier compares the message with example sentences and
+    /// keywords: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
@@ -228,7 +230,7 @@ pub struct Node {
     /// The kind of the node: the name under which its processor is registered, or `parallel`.
     pub kind: Ident,
     pub config: Vec<(Ident, Expr)>,
-    /// The time limit of the node, in seconds.
+    /// The time limit of the node in seconds; `None` means no limit.
     pub within: Option<Spanned<Literal>>,
     /// How the inputs are merged if several edges lead to the node: `merge latest`. The name of
     /// `merge by node` is `by node`.
@@ -296,14 +298,16 @@ pub struct Test {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// The expected outcome: `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`.
-    /// Empty if only a target or a score is expected.
+    /// Empty if the test expects only a target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element is a rule id and an optional path.
     pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
-    /// The expected handler, or the expected next nodes, after `->`.
+    /// The expected handler, or the expected next nodes, after `->`; `None` if no target is
+    /// expected.
     pub then: Option<ExpectedThen>,
-    /// The expected score as an operator and a number, such as `score >= 0.6`.
+    /// The expected score as an operator and a number, such as `score >= 0.6`; `None` if no score
+    /// is expected.
     pub score: Option<(Spanned<String>, Spanned<Literal>)>,
     /// The values of this case for the `columns` of the test, after `for`.
     pub values: Vec<Expr>,

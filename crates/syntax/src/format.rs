@@ -37,13 +37,13 @@ const MAX_LINE_WIDTH: usize = 100;
 /// Number of columns by which each level is indented.
 const INDENT_WIDTH: usize = 2;
 
-/// The result of formatting a text.
+/// The formatted text of a rules file, and the statements that were left as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Formatted {
     /// The formatted text.
     pub text: String,
-    /// Line numbers (from 1) in the old text at which statements with errors begin. These
-    /// statements keep their text.
+    /// Line numbers (from 1) in the old text of the statements that were left unchanged because of
+    /// errors.
     pub left: Vec<usize>,
 }
 
@@ -96,8 +96,8 @@ fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..end]).count() + 1
 }
 
-/// Compares the tokens, comments and statements of the original and the formatted text. Returns the
-/// index of a token near the first difference; `None` if there is no difference.
+/// Compares the original and the formatted text by tokens, comments and statements. Returns the
+/// index of a token near the first difference, or `None` if both mean the same.
 fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<usize> {
     let formatted_outline = outline(formatted);
     let (old, new) = (&original.tokens, &formatted_outline.tokens);
@@ -130,8 +130,8 @@ struct FileFormatter<'a> {
 }
 
 impl FileFormatter<'_> {
-    /// Writes consecutive statements, and the tokens between the statements that belong to no
-    /// statement. `next` is the first token that has not been written. Returns the index of the
+    /// Writes consecutive statements, and the loose tokens between them (tokens that belong to no
+    /// statement). `next` is the first token that is not yet written. Returns the index of the
     /// first token after the statements.
     fn write_statements(
         &mut self,
@@ -145,8 +145,8 @@ impl FileFormatter<'_> {
             next = self.write_loose_tokens(next..statement.tokens.start, indent, writer);
             let start = statement.tokens.start;
             if !statement.is_sound && start > 0 && self.gaps.line_breaks_before(start) == 0 {
-                // The statement follows other tokens on its line. It could parse differently at the
-                // start of a line.
+                // The statement follows other tokens on its line. Moved to the start of a line, it
+                // could parse differently, so the text before it stays unchanged.
                 writer.write_gap_unchanged(&self.gaps, start);
             } else {
                 let break_kind = if next == first_token && indent > 0 {
@@ -200,8 +200,8 @@ impl FileFormatter<'_> {
         end
     }
 
-    /// Writes tokens that belong to no statement, and returns the end of `tokens`. A token stays on
-    /// the line of the previous token, unless the author began a line with it.
+    /// Writes tokens that belong to no statement, and returns the index after them. A token stays
+    /// on the line of the previous token, unless the author began a line with it.
     fn write_loose_tokens(
         &self,
         tokens: Range<usize>,

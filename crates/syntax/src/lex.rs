@@ -104,7 +104,8 @@ fn lex_raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
         }
         search_start = after_quote;
     }
-    // For recovery, an unclosed raw string ends at the end of the line.
+    // An unclosed raw string ends at the end of its line, so that the following lines can still be
+    // read.
     lexer.bump(rest.find(['\n', '\r']).unwrap_or(rest.len()));
     Err(())
 }
@@ -132,7 +133,7 @@ impl TokenKind {
         matches!(self, TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace)
     }
 
-    /// True if an operand may end with this token.
+    /// True if the token can be the last token of an operand, such as a name or a closing bracket.
     pub fn ends_operand(self) -> bool {
         use TokenKind::{Number, Quoted, RawString, String, Word};
         matches!(self, Word | Quoted | Number | String | RawString) || self.closes_bracket()

@@ -62,7 +62,7 @@ impl LoadError {
         }
     }
 
-    /// Returns the diagnostic code for a file that cannot be read.
+    /// Returns the code of the diagnostic that reports this error.
     fn code(&self) -> Code {
         match self {
             LoadError::TooLarge(_) => Code::FileTooLarge,
@@ -70,7 +70,7 @@ impl LoadError {
         }
     }
 
-    /// Adds a help text to a diagnostic about this error.
+    /// Adds a help text with a remedy for this error to a diagnostic, if there is a remedy.
     fn add_remedy(&self, diagnostic: Diagnostic) -> Diagnostic {
         match self {
             LoadError::NotRegular => {
@@ -117,7 +117,8 @@ pub struct ParsedFile {
     pub imports: Vec<FileId>,
     /// The statements of the file, in source order.
     pub statements: Vec<Statement>,
-    /// The names that the file's statements with errors would have declared.
+    /// The names of statements with errors. The checker does not report uses of these names as
+    /// unknown.
     pub broken: Vec<Ident>,
     /// The elements of each `list NAME = from "…"` statement, keyed by `NAME`.
     pub lists: HashMap<String, Vec<String>>,
@@ -202,8 +203,8 @@ impl ImportLoader<'_> {
                     }
                     false => message!("save the file as UTF-8"),
                 };
-                // The text before the error is unchanged by the lossy conversion, so the offset is
-                // still right.
+                // The text before the invalid byte is unchanged by the lossy conversion, so the
+                // offset is still right.
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let file = self.loaded.sources.add(path, text);
                 let span = Span::new(file, at, at + '\u{fffd}'.len_utf8());

@@ -119,7 +119,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     // Statements are independent: the statements of a large file are parsed on several threads.
     let chunk_size = statements.len().div_ceil(threads.count_for_statements(statements.len())).max(1);
     for part in parallel::map_in_parallel(statements.chunks(chunk_size), parse_chunk) {
-        // The first part is large, so it is moved rather than copied.
+        // The result of the first thread is usually large, so it is moved rather than copied.
         match parsed.statements.is_empty() {
             true => parsed.statements = part.statements,
             false => parsed.statements.extend(part.statements),
@@ -142,7 +142,7 @@ struct FileParser<'a> {
     parsed: Parsed,
 }
 
-/// Statements that were parsed together in one pest call.
+/// Statements that one call of pest parsed together, before the parser reached them.
 #[derive(Default)]
 struct ParsedAhead {
     tree: ParseTree,
@@ -184,8 +184,8 @@ impl ParsedAhead {
         };
         let ahead_end =
             following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
-        // If no other statement can be parsed together with this one, only its own rule is used. A
-        // search for more statements would cost as much as parsing some tokens.
+        // If only this statement is parsed, its own grammar rule is used instead of the rule for
+        // several statements. Trying that rule would cost as much as parsing some tokens.
         let (root_rule, first) = if ahead_end == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
         self.tree = ParseTree::parse(root_rule, &reader.codes[tokens.start..ahead_end]).unwrap_or_default();
         (self.base, self.next) = (tokens.start, first);
@@ -205,7 +205,8 @@ impl<'a> FileParser<'a> {
         statements
     }
 
-    /// Parses a statement. `following` are the statements after it in the file or table.
+    /// Parses a statement; `following` are the statements after it in the file or table. Returns
+    /// `None` after an error, which is reported.
     fn parse_statement(
         &mut self,
         raw: &RawStatement,
@@ -231,7 +232,8 @@ impl<'a> FileParser<'a> {
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
-    /// Parses a statement, but not the doc comments before it, and reports errors.
+    /// Parses a statement, but not the doc comments before it. Returns `None` after an error, which
+    /// is reported.
     fn parse_statement_kind(
         &mut self,
         raw: &RawStatement,
@@ -240,9 +242,10 @@ impl<'a> FileParser<'a> {
     ) -> Option<StatementKind> {
         let head = self.sigs[raw.tokens.start].token;
         let sigs = &self.sigs[raw.tokens.clone()];
-        // Unreadable characters and strings were already reported.
+        // Invalid characters and strings were already reported, so the grammar must not report them
+        // again.
         let codes = self.codes[raw.tokens.clone()].as_bytes();
-        let is_damaged = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
+        let is_damaged = raw.reported || memchr::memchr(terminals::UNREADABLE, codes).is_some();
         let Some((word, rule)) = raw.word.and_then(|word| Some((word, word.statement?))) else {
             if !is_damaged {
                 self.parsed.diagnostics.push(splitter::unknown_statement_error(self.file, self.text, head));
@@ -250,7 +253,7 @@ impl<'a> FileParser<'a> {
             return None;
         };
         let head_span = head.span(self.file);
-        if in_table && !word.is_in_table() {
+        if in_table && !word.is_allowed_in_table() {
             let message = message!("`{}` is not allowed in a table", word.text);
             self.parsed
                 .diagnostics
@@ -283,10 +286,11 @@ impl<'a> FileParser<'a> {
             self.parsed.diagnostics.push(unexpected_token(last_span, message, help));
             return None;
         }
-        kind.filter(|_| !in_table || word.is_in_table())
+        kind.filter(|_| !in_table || word.is_allowed_in_table())
     }
 
-    /// Parses a statement with the grammar and builds its syntax tree. Errors are reported.
+    /// Parses a statement with the grammar and builds its syntax tree. Returns `None` after an
+    /// error, which is reported.
     fn parse_with_grammar(
         &mut self,
         rule: Rule,
@@ -298,15 +302,15 @@ impl<'a> FileParser<'a> {
             Some((base, pair)) => {
                 build::build_statement(&mut StatementContext::new(self, tokens, base), pair).ok()
             }
-            // The statement is parsed alone, so that the error certainly belongs to it.
+            // The statement is parsed again alone, so that the error certainly belongs to it.
             None => self.parse_alone(rule, tokens, build::build_statement),
         };
         self.ahead = ahead;
         kind
     }
 
-    /// Parses tokens with a grammar rule, and builds their syntax tree with `build`. Errors are
-    /// reported.
+    /// Parses tokens with a grammar rule, and builds their syntax tree with `build`. Returns `None`
+    /// after an error, which is reported.
     fn parse_alone<T>(
         &mut self,
         rule: Rule,

@@ -5,8 +5,7 @@ use super::parse::is_reserved;
 use rulec_base::text::printable::{escape_char, has_hidden_chars, hidden_chars};
 use serde_json::Value as Json;
 
-/// True if the text can be written without backquotes as a name that follows a dot or precedes a
-/// colon.
+/// True if the text needs no backquotes as a name after a dot or before a colon.
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
@@ -18,8 +17,8 @@ pub fn quote_name(name: &str) -> String {
     if is_name(name) && !is_reserved(name) { name.to_owned() } else { format!("`{name}`") }
 }
 
-/// Returns the path of a message field, such as `steps.parse["a b"]`, from its first name `root`
-/// and the keys after it.
+/// Returns the path of a message field as it is written in rules, such as `steps.parse["a b"]`.
+/// `root` is its first name; `keys` are the keys after it.
 pub fn format_path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> String {
     let mut path = root.to_owned();
     for key in keys {

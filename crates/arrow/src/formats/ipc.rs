@@ -27,14 +27,14 @@ const FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 /// claim many rows.
 const MAX_PART_ROWS: usize = 1 << 16;
 
-/// The first bytes of the input, which were already inspected, followed by the rest of the input.
+/// The input after its first bytes were inspected: these bytes, followed by the rest.
 type PrefixedInput = std::io::Chain<Cursor<Vec<u8>>, CountingReader>;
 
 pub(super) struct IpcSource {
     input: BufReader<PrefixedInput>,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// Rows of the last batch that are not yet returned.
+    /// Rows of the last batch that are not yet returned; `None` if all are returned.
     pending: Option<RecordBatch>,
 }
 
@@ -51,7 +51,8 @@ impl IpcSource {
         Ok(IpcSource { input, schema, dictionaries: HashMap::new(), pending: None })
     }
 
-    /// Reads messages up to and including the next record batch; `None` at the end of the input.
+    /// Reads messages until a record batch is complete, and returns this batch. `None` at the end
+    /// of the input.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Message> {
         while let Some(message) = EncapsulatedMessage::read(&mut self.input)? {
             let head = message.header();

@@ -54,7 +54,7 @@ pub(super) struct ParquetSource {
     cut: Option<Message>,
 }
 
-/// The first `length` bytes of a file, treated as a complete file.
+/// The first `length` bytes of a file, read as if they were a complete file.
 struct FilePrefix {
     file: File,
     length: u64,
@@ -90,8 +90,8 @@ impl ChunkReader for FilePrefix {
     type T = CheckedHeader;
 
     fn get_read(&self, start: u64) -> ParquetResult<CheckedHeader> {
-        // After each page header, the library requests the bytes that follow, but never uses them.
-        // So a page header is read only when the library reads from the returned `CheckedHeader`.
+        // After each page header, the library requests the following bytes without ever using them.
+        // So a page header is only read when the library reads from the returned `CheckedHeader`.
         let is_end = start.checked_add(FOOTER_TAIL_BYTES) == Some(self.length);
         let bytes = if is_end { self.get_bytes(start, FOOTER_TAIL_BYTES as usize)? } else { Bytes::new() };
         let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
@@ -106,7 +106,7 @@ impl ChunkReader for FilePrefix {
 /// Reader that the library uses for a page header or for the end of a file. A page header is
 /// checked before the library receives it.
 struct CheckedHeader {
-    /// File and offset of a page header that is not yet read.
+    /// File and offset of the page header, until it is read; then `None`.
     head: Option<(File, u64)>,
     bytes: Cursor<Bytes>,
 }

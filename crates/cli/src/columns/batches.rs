@@ -23,41 +23,41 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Selects how the results of messages are computed: as plain decisions directly on columns, or by
-/// workers. Also creates the output columns.
+/// How the results of messages are computed: as plain decisions directly on columns, or by workers
+/// from JSON. Also creates the output columns.
 pub struct AnswerMode<'a> {
-    /// The rules and the entry (a table or router), if each result is a plain decision (without
-    /// explanation, intent flow or payload). Plain decisions are made directly on columns, without
-    /// conversion to JSON. `None` if workers compute the results.
+    /// The rules and the entry (a table or router), if each message only needs a plain decision,
+    /// which is made directly on columns. `None` if workers compute the results from JSON messages,
+    /// for example to explain decisions.
     decisions: Option<(&'a Rules, Entry<'a>)>,
     /// Whether a result also lists all matching routes.
     matched: bool,
-    /// Creates the output columns for the results that a worker computes.
+    /// Creates the builder of output columns for results that workers compute.
     answers: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
 impl<'a> AnswerMode<'a> {
-    /// Creates a value for which workers compute all results. `answers` creates the output columns
-    /// for the results.
+    /// Returns a mode in which workers compute all results. `answers` creates the builder of output
+    /// columns.
     pub fn new(answers: &'a (dyn Fn() -> AnswerColumns + 'a)) -> AnswerMode<'a> {
         AnswerMode { decisions: None, matched: false, answers }
     }
 
-    /// Switches to plain decisions by `entry`, without workers. With `matched`, a result also lists
-    /// all matching routes.
+    /// Returns this mode with decisions by `entry` (a table or router) directly on columns, without
+    /// workers. If `matched`, each result also lists all matching routes.
     pub fn with_plain_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> AnswerMode<'a> {
         AnswerMode { decisions: Some((rules, entry)), matched, ..self }
     }
 }
 
-/// Result of a whole run: the workers, the summary of decisions made directly on columns, and the
-/// number of rejected messages.
+/// The outcome of a whole run: the workers, a summary of decisions made directly on columns, and
+/// the number of rejected messages.
 pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
 /// The input of one job of a worker thread: a batch of lines or a batch of rows.
 enum InputBatch {
     Lines(LineChunk),
-    /// A batch of rows. The number is the position of its first row in the input.
+    /// A batch of rows, and the position of its first row in the input.
     Rows(Part, u64),
 }
 
@@ -102,7 +102,7 @@ impl ResultOutput<'_> {
             (OutputForm::Columns(sink, _), OutputBatch::Columns(batch)) => {
                 sink.write(batch).map_err(write_error)
             }
-            // Each thread produces results in the format of the output, so no other combination
+            // Worker threads produce results in the format of the output, so no other combination
             // occurs.
             _ => Ok(()),
         };
@@ -382,7 +382,7 @@ impl ProgressSource {
     fn next_batch(&mut self) -> Result<Option<InputBatch>, CliError> {
         let read_error = |error: FormatError| CliError::usage(error.with_file_name(&self.name).to_message());
         let part = match self.source.next() {
-            // A signal ends reading, even within a batch.
+            // After a signal, reading stops at once, even within a batch.
             _ if signals::caught_signal().is_some() => return Ok(None),
             part => part.map_err(read_error)?,
         };

@@ -117,7 +117,7 @@ fn edge_curve(from: &PlacedNode, to: &PlacedNode) -> (String, usize, usize) {
         let path = format!("M{} {start}C{} {middle} {} {middle} {} {end}", from.x, from.x, to.x, to.x);
         return (path, (from.x + to.x) / 2, middle.saturating_sub(3));
     }
-    // An edge to the same row or a higher one goes around the right side of both nodes.
+    // An edge to the same row or a higher row is drawn around the right side of both nodes.
     let (start, end) = (from.x + from.width / 2, to.x + to.width / 2);
     let side = start.max(end) + NODE_GAP;
     let path = format!("M{start} {}C{side} {} {side} {} {end} {}", from.y, from.y, to.y, to.y);
@@ -157,7 +157,7 @@ fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
         }
         top += height + ROW_GAP;
     }
-    // Edges that bend around the side need space there.
+    // Space for the edges that bend around the right side.
     (placed, max_row_width + 3 * NODE_GAP, top)
 }
 

@@ -8,7 +8,7 @@ use crate::term::{Format, Out, Term};
 use crate::{CliError, Status};
 use rulec::{Message, Rules, bundled};
 use rulec_base::diag::comma_list;
-use rulec_base::json::ExactPlaces;
+use rulec_base::json::DecimalPaths;
 use rulec_base::message;
 use rulec_runtime::payload::{
     Attempt, Coordinator, CoordinatorBuilder, DecisionEvent, Judges, Proposal, Rejected, RunReport, RunStatus,
@@ -70,7 +70,7 @@ pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
 }
 
 fn read_object(path: &Path) -> Result<Map<String, Json>, CliError> {
-    files::read_json_object(path, ExactPlaces::none(), |name, error| {
+    files::read_json_object(path, DecimalPaths::none(), |name, error| {
         CliError::usage(message!("`{name}` is not a JSON object: {}", error.to_message()))
     })
 }
@@ -96,7 +96,7 @@ pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) 
     let saved = args.resume.as_deref().map(|path| read_saved(path, &plan)).transpose()?;
     let is_resumed = saved.is_some();
     let input = match args.input.as_deref() {
-        Some(text) => files::parse_input_object(text, ExactPlaces::none(), super::invalid_input_error)?,
+        Some(text) => files::parse_input_object(text, DecimalPaths::none(), super::invalid_input_error)?,
         None => Map::new(),
     };
     let progress = saved.unwrap_or_else(|| json!({"input": input}));

@@ -12,8 +12,8 @@ use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 pub enum EvalStep<'a> {
     /// The search through the rules of a table.
     Table(TableId),
-    /// A `goto` to a table that was already searched in this decision. The table is not searched
-    /// again and chooses nothing.
+    /// A `goto` to a table that was already searched in this decision. The search of such a table
+    /// is not repeated; its result is that nothing is chosen.
     SearchedBefore(TableId),
     /// The trial of a rule: the evaluation of its condition and, if the condition is true, the
     /// search of its `goto` target.
@@ -31,7 +31,7 @@ pub enum EvalStep<'a> {
     Element(&'a Var, Value<'a>),
 }
 
-/// The result of a step.
+/// The result of a step; its variant depends on the kind of step.
 #[derive(Clone, Copy, Debug)]
 pub enum StepResult<'a> {
     /// The statement that a table, rule or default chose; `None` if nothing was chosen.
@@ -42,7 +42,7 @@ pub enum StepResult<'a> {
     Value(Value<'a>),
 }
 
-/// An observer of evaluation steps. An observer may call the evaluator, which then reports further
+/// Receives the steps of an evaluation. It may call the evaluator, which then reports further
 /// steps.
 pub trait Observer<'a>: Sized {
     /// Called when a step starts.
@@ -68,7 +68,7 @@ pub trait Observer<'a>: Sized {
     }
 }
 
-/// The unit type as an observer that ignores all steps.
+/// The unit type ignores all steps; for evaluations that need no observer.
 impl Observer<'_> for () {}
 
 impl From<Option<Chosen>> for StepResult<'_> {

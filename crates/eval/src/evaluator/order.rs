@@ -6,7 +6,7 @@ use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
-/// Caches which conditions and values of a program call host functions.
+/// Caches for each `let` of a program whether its evaluation calls host functions.
 #[derive(Debug)]
 pub struct HostCallFacts {
     /// Whether the program declares any host function.
@@ -23,7 +23,8 @@ impl HostCallFacts {
         }
     }
 
-    /// True if the evaluation of the node may call a host function.
+    /// True if the evaluation of the node may call a host function. Stores the answers for the
+    /// `let`s that it finds.
     fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
         match part {
             Part::Let(id) => {

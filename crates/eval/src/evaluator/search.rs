@@ -8,7 +8,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId};
 use smallvec::SmallVec;
 
-/// The state of the search for a decision.
+/// The progress of the search for one decision.
 struct SearchState {
     /// Rules whose `goto` led to the current table, outermost first.
     path: SmallVec<[RuleId; 4]>,

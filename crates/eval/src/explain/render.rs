@@ -4,7 +4,7 @@
 
 use super::paint::Painter;
 use super::show::{escape_and_truncate, format_operand, format_thousands, format_value};
-use super::{Explanation, IntentTrace, headline_target};
+use super::{Explanation, IntentTrace, format_handler_call};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
 use rulec_base::diag::{Language, Message};
 use rulec_base::message;
@@ -33,21 +33,23 @@ impl Default for RenderOptions {
     }
 }
 
-/// Width in columns of a title above the tree (such as `metadata`) and of the gap after the title.
+/// Width in columns of the titles above the tree, such as `metadata`, including the space after
+/// them.
 const TITLE_WIDTH: usize = 10;
 
-/// Maximum width, in terminal columns, of a line whose notes are aligned in the right column. In a
-/// wider line, the notes follow directly after the text.
+/// Maximum width, in terminal columns, of a line whose notes (the values that a test used) are
+/// aligned in the right column. In a wider line, the notes follow directly after the text.
 const MAX_ALIGNED_WIDTH: usize = 52;
 
-/// A line of the tree, before its notes are aligned with the notes of other lines.
+/// A line of the tree. Its notes (values and reasons) are later aligned with the notes of other
+/// lines.
 struct TreeLine {
     depth: usize,
     /// The result that is shown before the text; `None` for a line without a result.
     result_mark: Option<Mark>,
     text: String,
     is_bold: bool,
-    /// The dimmed text after the main text.
+    /// Text after the main text, shown in a dim colour.
     dim_suffix: String,
     /// The notes in the right column.
     notes: Vec<String>,
@@ -98,7 +100,7 @@ fn write_headline(explanation: &Explanation, paint: Painter, language: Language,
         Some(chosen) => chosen.clone(),
         None => localized(&message!("nothing was chosen")),
     });
-    steps.extend(headline_target(explanation, language));
+    steps.extend(format_handler_call(explanation, language));
     let steps = paint.bold(&to_one_line(&steps.join(" → ")));
     let _ = writeln!(out, "{}", localized(&message!("why: {steps}")));
     let mut write_entry = |title: &Message, text: &str| {
@@ -221,7 +223,8 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the scores of the intent flows, which are evaluated if no keyword pattern matches.
+    /// Adds the scores of the intent flows (flows chosen by meaning), which are evaluated if no
+    /// keyword pattern matches.
     fn push_intents(&mut self, intents: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = intents;
         let text = message!("intent flows, by score (threshold {threshold}, margin {margin})");
@@ -322,7 +325,8 @@ impl TreeRenderer {
                     [child] if child.kind == NodeKind::Test => Some(child),
                     _ => None,
                 };
-                // The source text of an exception does not include `unless`.
+                // The source text of a condition after `unless` does not contain the word `unless`,
+                // so it is added here.
                 let title = match (node.kind, single_test) {
                     (NodeKind::Unless, None) => "unless".to_owned(),
                     (NodeKind::Unless, Some(_)) => format!("unless {text}"),
@@ -354,7 +358,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the list elements that the `count` operands in `operands` evaluated.
+    /// Adds the list elements on which a `count` in `operands` evaluated its condition.
     fn push_counted_elements(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
             self.push_elements(elements, depth);
@@ -396,8 +400,8 @@ fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item =
     node.because.iter().map(move |sentence| escape_and_truncate(&sentence.localized(language), 200))
 }
 
-/// Adds the values that a test used as notes to the test's line. If the test is unknown, the line
-/// shows the reason instead of missing values.
+/// Adds the values that a test used to the notes of the test's line. If the result is unknown, the
+/// line shows the reason in place of the missing values.
 fn add_value_notes(line: &mut TreeLine, node: &TraceNode, shown_name: Option<&str>, language: Language) {
     let is_not_shown =
         |operand: &&Operand| Some(operand.text.as_str()) != shown_name && operand.text != node.text;
@@ -465,7 +469,8 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
             let _ = write!(out, "  {}", paint.dim(&line.dim_suffix));
         }
         let text_end = left_width(line);
-        // Notes are packed into rows: the first row after the text if it fits, the others below.
+        // Notes are packed into rows. The first row follows the text if it fits; further rows are
+        // below it.
         let first_row_start = column.max(text_end + 2);
         let later_row_start = (3 * line.depth + 6).min(column);
         let mut rows: Vec<String> = Vec::new();

@@ -33,7 +33,7 @@ pub(super) fn format_value(json: &Json, language: Language) -> String {
     printer.text
 }
 
-/// Printer of a value; generated words are in `language`.
+/// Writes a value as short text. Words such as `missing` are in `language`.
 struct ValuePrinter {
     text: String,
     language: Language,

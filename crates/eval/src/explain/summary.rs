@@ -3,7 +3,7 @@
 //! shows the details.
 
 use super::show::{escape_and_truncate, format_operand};
-use super::{Explanation, headline_target};
+use super::{Explanation, format_handler_call};
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
 use rulec_base::diag::{Language, Message, comma_list};
 use rulec_base::message;
@@ -59,7 +59,7 @@ pub(super) fn summarize(explanation: &Explanation, language: Language) -> String
 }
 
 fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
-    let target = headline_target(explanation, language);
+    let target = format_handler_call(explanation, language);
     let target = target.map_or_else(String::new, |target| format!(" → {target}"));
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let Some(name) = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name)) else {
@@ -105,8 +105,8 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
     }
 }
 
-/// Describes the conditions that a choice skipped in the chosen branch. If they had been evaluated,
-/// the branch might not have been chosen.
+/// Describes the conditions of the chosen branch that the choice skipped because of missing values.
+/// With these conditions, the branch might not have been chosen. `None` if none was skipped.
 fn skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message> {
     let chosen = chosen_routes(trace);
     let nodes = chosen.iter().flat_map(|route| &route.when.children);
@@ -146,7 +146,8 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
         let (mut true_conditions, mut failed_conditions) = (Vec::new(), Vec::new());
         collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
         collect_conditions_with_result(&route.when, Mark::False, &mut failed_conditions);
-        // If every condition of a branch reads a missing value, the skipped conditions decided.
+        // If every condition of a branch reads a missing value, all are skipped. The skipped
+        // conditions are then the reason why the branch was not chosen.
         let has_only_skipped = failed_conditions.is_empty();
         let skipped = route.when.children.iter().filter(|node| node.note == Some(Note::LeftOut));
         failed_conditions.extend(skipped.filter(|_| has_only_skipped));
@@ -161,8 +162,8 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
     }
 }
 
-/// Adds to `conditions` the parts of a condition that have the result `expected_result`, which is
-/// true or false. An unknown part counts as false. A part that uses a `let` is not divided further.
+/// Adds to `conditions` the parts of a condition whose result is `expected_result` (true or false).
+/// An unknown part counts as false. A part that uses a `let` is added as a whole.
 fn collect_conditions_with_result<'a>(
     node: &'a TraceNode,
     expected_result: Mark,
@@ -190,7 +191,7 @@ fn collect_conditions_with_result<'a>(
     }
 }
 
-/// Returns the source text of a test, with `unless` before an exception.
+/// Returns the source text of a test; a condition after `unless` gets the word `unless` back.
 fn test_text(node: &TraceNode) -> String {
     let text = escape_and_truncate(&node.text, 72);
     if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
@@ -244,7 +245,8 @@ fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// Returns the first reason why a node, or a part of it, is unknown.
+/// Returns the first reason why a node, or a part of it, is unknown; `None` if it has no unknown
+/// part.
 fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
     node.because.first().or_else(|| node.children.iter().find_map(first_unknown_reason))
 }

@@ -53,7 +53,7 @@ enum RunKind {
     Unspaced,
 }
 
-/// Returns the kind of run that a character belongs to; `None` for a separator such as a space.
+/// Returns the kind of run that a character can belong to. `None` for a separator such as a space.
 fn run_kind(c: char) -> Option<RunKind> {
     match c {
         c if is_word_char(c) || is_hangul(c) => Some(RunKind::Word),
@@ -62,8 +62,8 @@ fn run_kind(c: char) -> Option<RunKind> {
     }
 }
 
-/// True for a Korean character. Korean separates words by spaces, so such a character belongs to a
-/// `Word`. The `word` modifier of the language excludes Korean, because particles follow the noun
+/// True for a Korean character. Korean separates words by spaces, so its characters form a `Word`.
+/// The language's `word` modifier does not treat Korean this way, because particles follow nouns
 /// without a space.
 fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')

@@ -102,7 +102,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         quote_on_one_line(&self.observer.source.text(span))
     }
 
-    /// Builds the node of an operand that was short-circuited.
+    /// Builds the node of an operand that was not evaluated, because an earlier operand decided the
+    /// result.
     fn short_circuited_node(&self, part: &Cond) -> TraceNode {
         TraceNode { note: Some(Note::Decided), ..self.skipped_node(part) }
     }

@@ -27,29 +27,29 @@ impl<'a> TracedEvaluator<'a, '_> {
         listed: &mut Vec<Operand>,
     ) {
         match &expr.kind {
-            ExprKind::Slot(_) | ExprKind::Var(_) => self.add_leaf(expr, listed),
+            ExprKind::Slot(_) | ExprKind::Var(_) => self.add_read_value(expr, listed),
             ExprKind::Const(_) => {
                 let text = self.source_text(expr.span);
                 if is_name(&text) {
                     push_distinct(self.observer.privacy.to_operand(text, value, false, &Ty::ANY), listed);
                 }
             }
-            ExprKind::List(_) | ExprKind::Param(_) => self.add_leaves(Part::Expr(expr), listed),
+            ExprKind::List(_) | ExprKind::Param(_) => self.add_read_values(Part::Expr(expr), listed),
             ExprKind::Read(inner, _) if matches!(inner.kind, ExprKind::Slot(_) | ExprKind::Var(_)) => {
-                self.add_leaf(inner, listed);
+                self.add_read_value(inner, listed);
             }
             _ => {
                 let mut operand =
                     self.observer.privacy.masked_operand(self.source_text(expr.span), value, expr);
                 operand.elements = elements.filter(|_| !value.is_missing());
                 push_distinct(operand, listed);
-                self.add_leaves(Part::Expr(expr), listed);
+                self.add_read_values(Part::Expr(expr), listed);
             }
         }
     }
 
     /// Adds the value of a message field or of a quantifier's element to `listed`.
-    fn add_leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
+    fn add_read_value(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
         let text = match &expr.kind {
             ExprKind::Slot(id) => {
                 self.record_slot_read(*id);
@@ -71,21 +71,21 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Adds to `listed` the fields and elements that a condition or value reads, even those that
     /// were not evaluated.
-    fn add_leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
+    fn add_read_values(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
         let has_body = match part {
             Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
-                return self.add_leaf(expr, listed);
+                return self.add_read_value(expr, listed);
             }
-            Part::Let(id) => return self.add_leaves(self.program().let_body(id).part(), listed),
-            // Limits the number of values that one operand lists; conditions used as values are
-            // usually small.
+            Part::Let(id) => return self.add_read_values(self.program().let_body(id).part(), listed),
+            // Conditions used as values are usually small. A large one stops here, so that an
+            // operand lists few values.
             Part::Cond(_) if listed.len() >= 20 => return,
             Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
             Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
         };
-        // For a quantifier, only the list is visited; the elements are shown separately.
+        // For a quantifier, only the list is visited, because its elements are shown separately.
         let parts = part.parts().into_iter().take(if has_body { 1 } else { usize::MAX });
-        parts.for_each(|part| self.add_leaves(part, listed));
+        parts.for_each(|part| self.add_read_values(part, listed));
     }
 
     /// Adds to `because` the reasons why a predicate is unknown.
@@ -138,8 +138,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns the limit that the evaluation of a predicate exceeded, so that the predicate is
-    /// unknown although its operands are present.
+    /// Returns the limit that the evaluation of a predicate exceeded, which makes the predicate
+    /// unknown although its operands are present. `None` if no limit was exceeded.
     fn limit_exceeded_by_predicate(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
         let (&left, &right) = (values.first()?, values.get(1)?);
         let arena = self.arena();
@@ -333,8 +333,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains why `parent` has no value. The sentence is about the first operand in `parts` that
-    /// is missing or of a wrong kind. If all operands are correct, the sentence is about `parent`.
+    /// Explains why `parent` has no value. Looks for the first operand in `parts` that is missing
+    /// or not of the paired kinds, and explains this operand. If there is none, explains `parent`
+    /// itself.
     fn explain_missing_part(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,
@@ -353,7 +354,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains why a function whose arguments have the right kinds returned no value.
+    /// Explains why a function returned no value although its arguments have the right kinds.
+    /// `text` is the source text of the call.
     fn explain_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.eval_unrecorded(arg);
@@ -433,7 +435,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns the name of an expression in a sentence: the path of a field, otherwise the source
+    /// Returns how sentences name an expression: by the path of a field, otherwise by the source
     /// text.
     fn expr_name(&self, expr: &Expr) -> String {
         match &expr.kind {

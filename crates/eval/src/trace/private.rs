@@ -21,7 +21,7 @@ pub(super) struct PrivacyMask<'a> {
     program: &'a Program,
     pub(super) show_private: bool,
     reads: PrivateReads<'a>,
-    /// Whether the values of all bindings (named values) of payload rules count as private.
+    /// Whether all named values of payload rules (bindings) count as private.
     bindings_are_private: bool,
 }
 
@@ -30,7 +30,7 @@ impl<'a> PrivacyMask<'a> {
         PrivacyMask { program, show_private, reads: program.private_reads(), bindings_are_private: false }
     }
 
-    /// Treats the values of all bindings (named values) of payload rules as private.
+    /// From now on, treats all named values of payload rules (bindings) as private.
     pub(super) fn hide_bindings(&mut self) {
         self.bindings_are_private = true;
     }
@@ -54,7 +54,8 @@ impl<'a> PrivacyMask<'a> {
                 .any(|(slot, _)| self.program.slots[slot.index()].root.is_some())
     }
 
-    /// Adds a quantifier variable to the scope.
+    /// Adds a quantifier variable to the scope. The list decides whether the variable's elements
+    /// are private.
     pub(super) fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
         self.reads.enter_quantifier(var, list);
     }
@@ -78,7 +79,7 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(text, value, private, &ty)
     }
 
-    /// Masks the private parts of a handler's arguments. Nothing is truncated.
+    /// Returns a handler's arguments with the private parts masked. Nothing is truncated.
     pub(super) fn mask_arguments(
         &mut self,
         outcome: &Outcome,
@@ -93,7 +94,8 @@ impl<'a> PrivacyMask<'a> {
                 Some(expr) if value.is_null() || !self.is_private(expr) => {
                     Privacy::of_type(&self.expr_type(expr)).mask(value.clone())
                 }
-                // The argument is private, or no argument of this name exists.
+                // A private argument is masked, and so is an argument that the outcome does not
+                // declare.
                 _ => Json::from(MASK),
             };
             (name.clone(), masked)

@@ -22,13 +22,14 @@ pub(super) type TracedEvaluator<'a, 's> = Evaluator<'a, TraceRecorder<'a, 's>>;
 pub(super) struct TraceRecorder<'a, 's> {
     pub(super) source: &'s dyn Source,
     pub(super) privacy: PrivacyMask<'a>,
-    /// The innermost open step. When no step is open, this frame contains the finished trace.
+    /// The innermost open step and its results so far. When no step is open, this frame contains
+    /// the finished trace.
     pub(super) frame: StepFrame<'a>,
     /// The frames of the steps that enclose the innermost open step, outermost first.
     outer_frames: Vec<StepFrame<'a>>,
-    /// Number of open steps that are not recorded: the steps inside an operand, and the steps of
-    /// values that are evaluated only to be shown.
-    muted: usize,
+    /// If above 0, steps are not recorded. Counts the open steps inside operands, and the open
+    /// evaluations of values that are only shown.
+    unrecorded_steps: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts the trace already shows under the current route.
@@ -61,13 +62,13 @@ pub(super) struct StepFrame<'a> {
     pub(super) table: Option<TableTrace>,
 }
 
-/// The parts of a quantifier or `count`: the list, the condition on an element, and the result that
-/// ends the loop early (`None` for `count`).
+/// What a step needs to know about its quantifier or `count`: the list, and the condition on an
+/// element. The third item is the result that ends the loop early (`None` for `count`).
 type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
-    /// Returns the parts of the quantifier or `count` that this step evaluates, if `element` is the
-    /// variable of that quantifier or `count`.
+    /// Returns list, condition and ending result of the quantifier or `count` that this step
+    /// evaluates. `None` unless `element` is its variable.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
@@ -93,7 +94,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
             privacy,
             frame: StepFrame::default(),
             outer_frames: Vec::new(),
-            muted: 0,
+            unrecorded_steps: 0,
             slots: Vec::new(),
             shown_lets: Vec::new(),
             private_failures: Vec::new(),
@@ -101,7 +102,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
     }
 
     /// True if a step and all steps inside it are not recorded.
-    fn is_muted_step(&self, step: EvalStep<'a>) -> bool {
+    fn is_unrecorded_step(&self, step: EvalStep<'a>) -> bool {
         match step {
             EvalStep::Element(var, _) => {
                 let is_element = |frame: &StepFrame<'_>| matches!(frame.step, Some(EvalStep::Element(..)));
@@ -143,23 +144,23 @@ impl<'a, 's> TraceRecorder<'a, 's> {
 impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
         let recorder = &mut eval.observer;
-        if recorder.muted > 0 || recorder.is_muted_step(step) {
-            recorder.muted += 1;
+        if recorder.unrecorded_steps > 0 || recorder.is_unrecorded_step(step) {
+            recorder.unrecorded_steps += 1;
         } else {
             recorder.push_frame(step);
         }
     }
 
     fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
-        let frame = match eval.observer.muted {
+        let frame = match eval.observer.unrecorded_steps {
             0 => Some(eval.observer.pop_frame()),
             1 => None,
             _ => {
-                eval.observer.muted -= 1;
+                eval.observer.unrecorded_steps -= 1;
                 return;
             }
         };
-        eval.observer.muted = 0;
+        eval.observer.unrecorded_steps = 0;
         match (step, result) {
             (EvalStep::Operand(expr), StepResult::Value(value)) => {
                 eval.record_operand(expr, value, frame.map(|frame| frame.elements));
@@ -183,20 +184,20 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     }
 
     fn reevaluates_lets(&self) -> bool {
-        self.muted == 0 && self.frame.shows_let
+        self.unrecorded_steps == 0 && self.frame.shows_let
     }
 
     fn reevaluates_invariants(&self) -> bool {
-        self.muted == 0
+        self.unrecorded_steps == 0
     }
 }
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Runs an evaluation whose steps are not recorded.
     pub(super) fn run_unrecorded<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
-        self.observer.muted += 1;
+        self.observer.unrecorded_steps += 1;
         let result = evaluate(self);
-        self.observer.muted -= 1;
+        self.observer.unrecorded_steps -= 1;
         result
     }
 
@@ -205,8 +206,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         self.run_unrecorded(|eval| eval.eval_expr(expr))
     }
 
-    /// Records whether the error texts of host calls may contain a private value. Applies to the
-    /// calls that failed since the last call of this function.
+    /// Records, for the host calls that failed since the last call of this function, whether their
+    /// error texts may contain a private value.
     fn record_failure_privacy(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder
@@ -325,8 +326,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 }
 
-/// Replaces the text of a flow's condition, which the compiler generated, by the pattern that the
-/// author wrote. Keeps only message fields as operands.
+/// A flow's condition is generated by the compiler. In its trace node, replaces the text by the
+/// pattern that the author wrote, and keeps only message fields as operands.
 fn replace_text_by_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Test(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {

@@ -15,7 +15,7 @@ pub struct ResultCounts {
     pub yes: usize,
     /// Number of times the condition was false.
     pub no: usize,
-    /// Number of times the condition was unknown.
+    /// Number of times the condition was unknown, because a value was missing or had a wrong type.
     pub unknown: usize,
     /// Number of times a choice left the condition out because a value was missing.
     pub left_out: usize,
@@ -98,8 +98,8 @@ impl<'a> Observer<'a> for CoverageObserver<'_> {
                     observer.coverage.0.entry(condition.cond.span).or_default().left_out += 1;
                 }
             }
-            // A combination of conditions may have the same span as one of its parts, so only
-            // leaves count.
+            // A condition that combines others may have the same span as one of them, so only
+            // leaves are counted.
             (EvalStep::Cond(cond), StepResult::Truth(truth))
                 if observer.open_guards == 0 && is_leaf(cond) =>
             {

@@ -1,6 +1,6 @@
 //! Resolves the names in expressions and types.
 
-use super::home::FieldsSource;
+use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder};
 use rulec_lang::builtins::Function;
 use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, TypeExpr, TypeKind};
@@ -88,8 +88,7 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Resolves the type names in the types of fields. The field names themselves are declared
-    /// elsewhere.
+    /// Resolves the type names in the declared types of fields. Does not add the fields themselves.
     pub(super) fn resolve_field_types(&mut self, fields: &'a [Field]) {
         fields.iter().for_each(|field| self.resolve_type_names(&field.ty));
     }

@@ -1,13 +1,13 @@
 //! Resolves the names in `payload` and `group` statements.
 
-use super::home::FieldsSource;
+use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_prefix, outline_entry};
 use rulec_syntax::ast::{
     Correction, EachItem, Field, FieldItem, Ident, IncludeItem, Item, ItemKind, Notice, PathExpr, RuleTest,
 };
 
 impl<'a> IndexBuilder<'a> {
-    /// Declares the fields of a payload or group.
+    /// Adds symbols for the fields of the payload or group `owner`.
     pub(super) fn declare_items(&mut self, owner: &str, items: &'a [Item]) {
         for item in items {
             if let ItemKind::Field(field) = &item.kind {

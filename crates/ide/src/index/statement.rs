@@ -1,6 +1,6 @@
 //! Resolves the names in statements, and builds the outline of the file.
 
-use super::home::{FieldsSource, MAX_DEFINITION_DEPTH};
+use super::fields_source::{FieldsSource, MAX_DEFINITION_DEPTH};
 use super::{DeclarationKind, IndexBuilder, OutlineEntry, SymbolId, group_params_prefix, outline_entry};
 use rulec_base::span::Span;
 use rulec_sema::hir::ROUTES_TABLE;
@@ -111,9 +111,10 @@ impl<'a> IndexBuilder<'a> {
         OutlineEntry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
     }
 
-    /// Resolves the names in a statement. Returns the statement's kind and name for the outline,
-    /// and adds nested outline entries to `inner`. Calls [`Self::resolve_deciding`] for statements
-    /// that choose or check results, such as `route`, `workflow` or `test`.
+    /// Resolves the names in a statement, and adds nested outline entries to `inner`. Returns the
+    /// statement's kind, and its name if it has one, for the outline. Calls
+    /// [`Self::resolve_deciding`] for statements that choose or check results, such as `route`,
+    /// `workflow` or `test`.
     fn resolve_declaration(
         &mut self,
         kind: &'a StatementKind,
@@ -157,8 +158,8 @@ impl<'a> IndexBuilder<'a> {
             }
             StatementKind::Settings { entries } => {
                 for (_, value) in entries {
-                    // A word such as `insensitive` is not a name. However, the name of a list of
-                    // stop words is.
+                    // Most values of settings are words such as `insensitive`, not names. Only the
+                    // value of `stop_words` can be the name of a list.
                     if let ExprKind::Name(name) = &value.kind
                         && let Some(id) = self.find_symbol(DeclarationKind::Let, &[name])
                     {
@@ -182,8 +183,8 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Resolves the names in a statement that chooses or checks results, such as `route`,
-    /// `workflow` or `test`. Returns its kind and its name, and adds nested outline entries to
-    /// `inner`.
+    /// `workflow` or `test`. Adds nested outline entries to `inner`. Returns the statement's kind,
+    /// and its name if it has one.
     fn resolve_deciding(
         &mut self,
         kind: &'a StatementKind,
@@ -377,14 +378,15 @@ impl<'a> IndexBuilder<'a> {
         self.resolve_entries(&then.metadata);
     }
 
-    /// Returns the node called `name` in a workflow that uses the router.
+    /// Returns the node called `name` in a workflow that uses the router; `None` if there is no
+    /// such node.
     fn find_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
         let mut workflows = self.workflows_by_router.get(router?)?.iter();
         workflows.find_map(|workflow| self.find_symbol(DeclarationKind::Node, &[workflow, name]))
     }
 
-    /// Returns the route, flow or branch with this name. A route outside any table is preferred to
-    /// routes in tables.
+    /// Returns the route, flow or branch with this name; `None` if there is none. A route outside
+    /// any table is preferred to routes in tables.
     fn find_route(&self, name: &str) -> Option<SymbolId> {
         let main_route = self.find_symbol(DeclarationKind::Route, &[ROUTES_TABLE, name]);
         main_route.or_else(|| self.find_symbol(DeclarationKind::Flow, &[name])).or_else(|| {

@@ -280,9 +280,8 @@ impl<'a> Checker<'a> {
         Ok(args)
     }
 
-    /// Checks that an argument has the type of its parameter. A value that may also be of another
-    /// kind is wrapped in a typed read. The typed read turns a value of another kind into a missing
-    /// value.
+    /// Checks that an argument has the type of its parameter. If the value may also be of another
+    /// kind, wraps it in a typed read, which makes a value of another kind missing.
     pub(super) fn check_argument(
         &mut self,
         function: &str,
@@ -315,9 +314,9 @@ impl<'a> Checker<'a> {
                 }
                 _ => diagnostic,
             };
-            let diagnostic = self.with_origin(diagnostic.label_declaration(declared), &arg);
-            // In a choice this is a warning, and the result of the call is missing. The argument
-            // keeps its type, so that the argument's value counts as used.
+            let diagnostic = self.with_type_origin(diagnostic.label_declaration(declared), &arg);
+            // In a choice, a wrong type is only a warning, and the call then has no result. The
+            // argument keeps its type so that the field which it reads counts as used.
             if self.is_in_choice && declared.is_none() {
                 self.warn_never_holds(diagnostic);
                 return Ok(arg);
@@ -328,8 +327,8 @@ impl<'a> Checker<'a> {
             let reason = NarrowingReason::Argument(param_type.clone(), param.into(), function.into());
             self.narrow_field(&arg, accepted, &reason);
         }
-        // A function on all numbers reads a value of unknown type as an int or float, not a
-        // decimal.
+        // A function on numbers of all kinds reads a value of unknown type as an int or float, but
+        // not as a decimal.
         let reads_decimals = arg.ty.kinds.overlaps(KindSet::DECIMAL) || param_type.kinds == KindSet::DECIMAL;
         let wanted_kinds = match reads_decimals {
             true => param_type.kinds,

@@ -41,8 +41,8 @@ impl Checker<'_> {
         }
     }
 
-    /// If one operand of a comparison is a date or a time of day, converts the other operand in the
-    /// same way.
+    /// If one operand of a comparison is a call of `date` or `time`, converts the other operand by
+    /// the same function and time zone. Returns both operands.
     pub(super) fn fit_clock_operands(&mut self, op: Op, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         if !matches!(op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::In) {
             return Ok((left, right));
@@ -68,8 +68,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Converts a value to a date or a time of day. A constant is converted at compile time; for
-    /// any other value, a call is built.
+    /// Converts a value to a date or a time of day in the way that `read` describes. A constant is
+    /// converted at compile time; for any other value, a call is built.
     pub(super) fn convert_like(&mut self, read: &ClockConversion, value: Expr) -> Checked<Expr> {
         let (function, span) = (read.function, value.span);
         if self.clock_conversion(&value).is_some() {
@@ -115,7 +115,8 @@ impl Checker<'_> {
         file.and_then(|file| file.text.get(span.range())).unwrap_or("x")
     }
 
-    /// Checks a constant date or time of day, and returns it in the form that the function returns.
+    /// Checks a constant date or time of day. Returns it in the notation in which `function`
+    /// (`date` or `time`) writes its results.
     pub(super) fn check_clock_text(&mut self, function: Function, text: &str, span: Span) -> Checked<String> {
         if let Some(canonical) = canonical_clock_text(function, text) {
             return Ok(canonical);

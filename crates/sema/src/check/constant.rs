@@ -143,8 +143,8 @@ pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
 }
 
 /// Counts the values in the nested lists and records of a constant. The count stops soon after it
-/// exceeds `limit`. Elements of the outermost list do not count, because the source text bounds
-/// their number.
+/// exceeds `limit`. Elements of the outermost list are not counted, because the length of the
+/// source text limits them.
 pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     let parts: &mut dyn Iterator<Item = &Json> = match json {
         Json::Array(items) => &mut items.iter(),

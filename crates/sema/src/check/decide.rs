@@ -18,7 +18,8 @@ use rulec_syntax::ast::{self, Branch, Choice, Ident, Literal, Router, Statement,
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks every choice and router of the main file and its imports.
+    /// Checks every choice and router of the main file and its imports, and adds their tables to
+    /// the program.
     pub(super) fn lower_choices_and_routers(&mut self) {
         for statement in self.statements() {
             match &statement.kind {
@@ -29,8 +30,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a table for a statement that decides, such as a `choice`; reports duplicate and
-    /// reserved names.
+    /// Adds an empty table of rules for a statement such as a `choice`. Reports an error if the
+    /// name is already used or reserved.
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
         let existing_span = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = existing_span {
@@ -193,8 +194,9 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Lowers a choice that a language model makes. Its table compares the model's answer with the
-    /// branch ids. Any other answer selects the default, whatever the position of the default is.
+    /// Lowers a choice that a language model makes (`ask`). Each rule of its table compares the
+    /// model's answer with the id of a branch. If no id is equal, the default is chosen, whatever
+    /// its position.
     fn lower_question(&mut self, choice: &Choice, question: &Spanned<String>, table: TableId) {
         let mut branches = Vec::new();
         let mut default: Option<&Branch> = None;
@@ -343,8 +345,8 @@ pub(super) fn always_true(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
-/// Builds the condition that tests whether all values that `cond` reads are present. The operand of
-/// a presence test may be missing. For `a ?? b`, only the result must be present.
+/// Builds the condition that `cond` is usable: all values that `cond` reads are present. The
+/// operand of a presence test may be missing. For `a ?? b`, only the result must be present.
 fn usable_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     collect_values_read(Part::Cond(cond), &mut reads);

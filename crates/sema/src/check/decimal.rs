@@ -14,8 +14,8 @@ use rulec_lang::value::Value;
 use serde_json::Value as Json;
 
 impl Checker<'_> {
-    /// Converts the numeric constants of each operand to decimals if the other operand is a
-    /// decimal, or a list of decimals.
+    /// If one operand is a decimal or a list of decimals, converts the numeric constants of the
+    /// other operand to decimals. Returns both operands.
     pub(super) fn constants_as_decimals(&mut self, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let (left_kinds, right_kinds) = (number_kinds(&left.ty), number_kinds(&right.ty));
         Ok((self.constants_for_kinds(left, right_kinds)?, self.constants_for_kinds(right, left_kinds)?))
@@ -125,12 +125,12 @@ impl Checker<'_> {
             ExprKind::Slot(_) => message!("declare the field as `decimal` in `input`"),
             _ => message!("read the value as a decimal, with `x as decimal`"),
         };
-        Some(self.with_origin(diagnostic.help(help), float))
+        Some(self.with_type_origin(diagnostic.help(help), float))
     }
 
-    /// Converts the arguments of a function on numbers. If one argument of `min` or `max` is a
-    /// decimal, the constants among the others become decimals. The elements of a sum become
-    /// decimals if the element type of the list includes decimals.
+    /// Converts arguments of functions on numbers. If one argument of `min` or `max` is a decimal,
+    /// the constants among the others become decimals. For `sum`, the list's elements become
+    /// decimals if the list may contain decimals.
     pub(super) fn convert_to_decimals(
         &mut self,
         function: Function,
@@ -149,7 +149,8 @@ impl Checker<'_> {
                     let message = message!("only a decimal is rounded to a number of places");
                     let help = message!("write `round(decimal(x), 2)`, or declare the field as `decimal`");
                     let diagnostic = Diagnostic::new(Code::ArgumentType, number.span, message);
-                    return self.report_type(diagnostic.here(number.ty.to_message()).help(help), number);
+                    return self
+                        .report_with_type_origin(diagnostic.here(number.ty.to_message()).help(help), number);
                 }
             }
             (Function::Sum, [Some(list)]) if element_kinds(&list.ty).overlaps(KindSet::DECIMAL) => {
@@ -238,14 +239,14 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the kinds of a value; for a list, the kinds of its elements.
+/// Returns the kinds of a value. For a list, returns the kinds of its elements.
 pub(super) fn number_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { element_kinds(ty) } else { ty.kinds }
 }
 
-/// Converts the elements of a list of decimals to decimals. In the message, the elements are
-/// numbers and texts, which are equal to a decimal, but not to each other. Other values, and
-/// constants, are returned unchanged.
+/// Makes the elements of a list be read as decimals. In a message, decimals are written as numbers
+/// or texts. A number and a text are never equal, but each can equal a decimal. A constant, or a
+/// value that is no list of decimals, is returned unchanged.
 pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     let is_decimals = list.ty.kinds == KindSet::LIST && element_kinds(&list.ty).overlaps(KindSet::DECIMAL);
     if !is_decimals || list.as_const().is_some() {

@@ -152,7 +152,7 @@ impl<'a> Checker<'a> {
                     ))
             }
         };
-        let diagnostic = self.with_origin(diagnostic, field);
+        let diagnostic = self.with_type_origin(diagnostic, field);
         if self.is_in_choice {
             self.warn_never_holds(diagnostic);
             return Ok(());

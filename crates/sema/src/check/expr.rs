@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
                 _ => message!("compare it with a value, or write `x is present`"),
             };
             let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
-            return self.report_type(diagnostic.here(value.ty.to_message()).help(help), &value);
+            return self.report_with_type_origin(diagnostic.here(value.ty.to_message()).help(help), &value);
         }
         self.narrow_field(&value, KindSet::BOOL, &NarrowingReason::Fixed(message!("a condition")));
         Ok(Predicate::without_modifiers(None, value, Operand::Nothing).into_cond(span))
@@ -205,7 +205,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True if a condition may be unknown even if the message satisfies the `input` contract.
+    /// True if a condition may be unknown for some message that satisfies the `input` declaration.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
@@ -274,7 +274,7 @@ impl<'a> Checker<'a> {
         if !list.ty.kinds.overlaps(KindSet::LIST) {
             let message = message!("expected a list, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report_type(diagnostic.here(list.ty.to_message()), &list);
+            return self.report_with_type_origin(diagnostic.here(list.ty.to_message()), &list);
         }
         self.narrow_field(
             &list,
@@ -307,7 +307,8 @@ impl<'a> Checker<'a> {
         Var { id, name: name.into(), kinds }
     }
 
-    /// Narrows the type of the undeclared field that an expression reads to these kinds of value.
+    /// Narrows the type of the undeclared field that `expr` reads to `kinds`. Does nothing if
+    /// `expr` reads no such field.
     pub(super) fn narrow_field(&mut self, expr: &Expr, kinds: KindSet, reason: &NarrowingReason) {
         if !self.fields.is_narrowing_pass() {
             return;
@@ -315,8 +316,8 @@ impl<'a> Checker<'a> {
         match &expr.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.slot(*id).clone();
-                // The type of a read with `as` and of a payload field is declared, so other uses do
-                // not narrow it.
+                // A payload field and a read with `as` have a declared type, so other uses do not
+                // narrow this type.
                 if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
                     self.fields.narrow_kinds(&slot.path, kinds, expr.span, reason);
                 }
@@ -342,7 +343,7 @@ impl<'a> Checker<'a> {
 
     /// Adds a label to the diagnostic, on the declaration or use that determines the type of
     /// `expr`.
-    pub(super) fn with_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
+    pub(super) fn with_type_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
         match &expr.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.slot(*id);
@@ -380,13 +381,13 @@ impl<'a> Checker<'a> {
                     None => diagnostic,
                 }
             }
-            ExprKind::Read(inner, _) => self.with_origin(diagnostic, inner),
+            ExprKind::Read(inner, _) => self.with_type_origin(diagnostic, inner),
             _ => diagnostic,
         }
     }
 }
 
-/// Replaces the condition after `unless` by its complement. The complement is true if the condition
+/// Changes the condition after `unless` in place to its complement, which is true if the condition
 /// is false or unknown.
 fn into_exception(cond: &mut Cond) {
     let placeholder = Cond { kind: CondKind::Const(false), span: cond.span };

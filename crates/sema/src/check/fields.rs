@@ -37,7 +37,8 @@ pub(super) struct MessageFields {
     names: NameInterner,
     uses: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
-    /// The sequence number of the statement that is being checked.
+    /// The sequence number of the statement that is being checked. Uses of fields are stored with
+    /// this number.
     statement: u32,
     /// Undeclared names that were already compared with the names of definitions, to warn about a
     /// likely misspelling.
@@ -48,21 +49,21 @@ pub(super) struct MessageFields {
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
-    /// How the rules of an existing program use undeclared fields. Set only if a single new route
+    /// How the rules of an existing program use undeclared fields. `None` unless a single new route
     /// is checked against the existing program.
     pub(super) existing_uses: Option<Arc<FieldUses>>,
     /// How all rules use undeclared fields, with the number of routes for each use. `None` if the
     /// caller of the checker does not need these numbers.
-    pub(super) counted: Option<CountedUses>,
-    /// The fields that each route uses, by the route's span; empty unless `counted` is set.
+    pub(super) counted_uses: Option<CountedUses>,
+    /// The fields that each route uses, by the route's span; empty unless `counted_uses` is set.
     pub(super) by_route: UsesByRoute,
     /// The fields that the current route uses. `None` outside routes, or if the caller of the
     /// checker does not need the fields of each route.
-    route: Option<RouteUses>,
+    route_uses: Option<RouteUses>,
     /// The fields that the last checked route used; empty unless `existing_uses` is set.
     pub(super) last_route_uses: RouteUses,
     /// A field, such as `steps`, that the current statement may read although `input` does not
-    /// declare the field.
+    /// declare it. `None` for most statements.
     pub(super) implicit_field: Option<&'static str>,
 }
 
@@ -124,7 +125,7 @@ pub(super) struct NarrowedUse<'f> {
     pub(super) path: &'f OwnedPath,
     /// The kinds of value that the field may have after all uses have narrowed the field.
     pub(super) kinds: KindSet,
-    /// The use that accepts more kinds.
+    /// The use that accepts more kinds of value than the field may finally have.
     pub(super) narrowed_use: &'f FieldUseSite,
     /// The other statement's use, which narrows the field. `None` if this use belongs to a rule of
     /// the existing program.
@@ -145,9 +146,10 @@ impl InferredType {
         self.kinds = remaining_kinds;
     }
 
-    /// Returns the first use in `overloaded` that another statement narrows to kinds which are
-    /// comparable with each other. Also returns the narrowing use, or `None` if the existing
-    /// program narrows the field. `existing_kinds` are the kinds that the existing program accepts.
+    /// Searches `overloaded` for the first use that another statement narrows to kinds which are
+    /// comparable with each other. Returns it with the use that narrows it. That second use is
+    /// `None` if the existing program, whose accepted kinds are `existing_kinds`, narrows the
+    /// field.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -171,9 +173,8 @@ fn is_one_family(kinds: KindSet) -> bool {
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
 }
 
-/// Returns the kinds as which a field is read. `kinds` are the kinds that all uses accept. The
-/// field is read as a decimal only if some use excludes floats, such as a comparison with a
-/// decimal.
+/// Returns the kinds as which a field is read, given the kinds that all uses accept. The field is
+/// read as a decimal only if some use excludes floats, such as a comparison with a decimal.
 fn read_kinds(kinds: KindSet) -> KindSet {
     match kinds.has(Kind::Decimal) {
         true if kinds.has(Kind::Float) => kinds.without(KindSet::DECIMAL),
@@ -194,13 +195,13 @@ impl MessageFields {
         self.infers_types() && !self.done_inferring
     }
 
-    /// Returns the declared top-level fields of a message.
+    /// Returns the declared top-level fields of a message; `None` without a declared `input`.
     pub(super) fn declared_roots(&self) -> Option<&RecordType> {
         self.input.as_ref()?.ty.fields()
     }
 
-    /// True if this is the first check of an undeclared name for a misspelling in the current pass.
-    /// Marks the name as checked.
+    /// Returns true at the first call for a name in each pass, and false at later calls. The caller
+    /// then compares an undeclared name with similar names only once.
     pub(super) fn is_first_check_of_name(&mut self, name: &str) -> bool {
         !self.compared_names.contains(name) && self.compared_names.insert(name.into())
     }
@@ -262,13 +263,15 @@ impl MessageFields {
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
         let records_uses =
-            self.is_narrowing_pass() && (self.counted.is_some() || self.existing_uses.is_some());
-        self.route = records_uses.then(RouteUses::default);
+            self.is_narrowing_pass() && (self.counted_uses.is_some() || self.existing_uses.is_some());
+        self.route_uses = records_uses.then(RouteUses::default);
     }
 
     pub(super) fn end_route(&mut self, span: Span) {
-        match (self.route.take(), &mut self.counted) {
-            (Some(route), Some(counted)) => self.by_route.insert(span, counted.add_route(Arc::new(route))),
+        match (self.route_uses.take(), &mut self.counted_uses) {
+            (Some(route), Some(counted_uses)) => {
+                self.by_route.insert(span, counted_uses.add_route(Arc::new(route)))
+            }
             (Some(route), None) => self.last_route_uses = route,
             (None, _) => {}
         }
@@ -279,7 +282,7 @@ impl MessageFields {
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let counted_fields = match self.input {
             Some(input) => CountedFields::Input(input),
-            None => CountedFields::Uses(self.counted.unwrap_or_default()),
+            None => CountedFields::Uses(self.counted_uses.unwrap_or_default()),
         };
         (counted_fields, self.by_route)
     }
@@ -289,9 +292,9 @@ impl MessageFields {
         if !self.is_narrowing_pass() {
             return;
         }
-        match (&mut self.route, &mut self.counted) {
+        match (&mut self.route_uses, &mut self.counted_uses) {
             (Some(route), _) => route.add_use(path, kinds, &mut self.names),
-            (None, Some(counted)) => counted.add_permanent_use(path, kinds, &mut self.names),
+            (None, Some(counted_uses)) => counted_uses.add_permanent_use(path, kinds, &mut self.names),
             (None, None) => {}
         }
     }
@@ -358,7 +361,7 @@ impl MessageFields {
         }
     }
 
-    /// Ends the first pass, in which uses narrow types.
+    /// Marks the end of the checker's first pass. From now on, uses of fields do not narrow types.
     pub(super) fn end_inference(&mut self) {
         self.done_inferring = true;
         self.compared_names.clear();
@@ -366,8 +369,8 @@ impl MessageFields {
         self.slot_ids.clear();
     }
 
-    /// Returns the span and the reason of the first use that narrowed an undeclared field. An error
-    /// message shows both.
+    /// Returns the span and the reason of the first use that narrowed an undeclared field, for
+    /// error messages. `None` if no use narrowed it.
     pub(super) fn first_use(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
         self.uses.get(&PathRef(path))?.uses.first().map(|first| (first.use_span, &first.reason))
     }
@@ -429,7 +432,7 @@ impl MessageFields {
         &self.slots
     }
 
-    /// Returns the slot with this id.
+    /// Returns the slot (a field that is read as certain kinds) with this id.
     pub(super) fn slot(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }
@@ -445,6 +448,7 @@ fn with_function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagno
 }
 
 /// Returns the function that an author probably means by a field name, such as `len` for `length`.
+/// `None` if the name resembles no function.
 pub(super) fn function_for_property(field: &str) -> Option<&'static str> {
     Function::from_name(field)
         .map(|function| function.info().name)
@@ -470,7 +474,7 @@ pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<Res
     Ok(field)
 }
 
-/// Looks up a field in a type. The error contains the record type that lacks the field, or `None`
+/// Looks up a field in a type. On failure, returns the record type that lacks the field, or `None`
 /// if the type has no declared fields.
 pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
     let optional_field = |ty| ResolvedField { ty, optional: true, private: false };

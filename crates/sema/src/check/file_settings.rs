@@ -22,7 +22,7 @@ pub(super) struct FileSettings {
     /// Whether full case folding applies where case is ignored (`case: full`).
     pub full_case: bool,
     pub form: NormalizationForm,
-    /// The default time zone for clock functions that are called without one.
+    /// The time zone for clock functions that are called without one; `None` if the file sets none.
     pub zone: Option<Arc<str>>,
     /// Whether white space around a message and a pattern of a flow counts (`white_space: kept`).
     pub keeps_white_space: bool,
@@ -37,7 +37,7 @@ impl FileSettings {
     }
 }
 
-/// A set of settings, one bit for each.
+/// A set of settings (of [`SETTING_NAMES`]), one bit for each setting.
 type SettingSet = u8;
 pub(super) const CASE: SettingSet = 1;
 pub(super) const FORM: SettingSet = 2;
@@ -48,19 +48,21 @@ pub(super) const REGEX: SettingSet = 16;
 const SETTING_NAMES: [(SettingSet, &str); 5] =
     [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone"), (WHITE_SPACE, "white_space"), (REGEX, "regex")];
 
-/// Which settings each definition depends on.
+/// Which file settings each definition depends on, to warn about definitions that mean something
+/// else in another file.
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
-    /// The settings that the current definition depends on, as far as it has been checked.
+    /// The settings that the definition which is being checked depends on, as far as they are
+    /// known.
     current: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
     by_file: RefCell<HashMap<FileId, SettingSet>>,
     /// The settings that the files write, except limits.
     written: Vec<(FileId, &'static Setting, Span)>,
     by_definition: HashMap<&'a str, SettingSet>,
-    /// The definitions that were reported, with the file that uses them.
+    /// The definitions that a warning was already given for, each with the file that uses it.
     reported: HashSet<(FileId, &'a str)>,
-    /// The files in which a clock function without a time zone was reported.
+    /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
 }
 
@@ -84,8 +86,8 @@ impl<'a> Checker<'a> {
         self.settings.get(&file).cloned().unwrap_or_default()
     }
 
-    /// Runs `check`, which checks the definition `name`, and records the settings that it depends
-    /// on.
+    /// Calls `check`, which checks the definition `name`. Stores the settings that the definition
+    /// turned out to depend on.
     pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
         self.setting_uses.current.set(0);
         let checked = check(self);

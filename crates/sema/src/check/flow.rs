@@ -71,7 +71,8 @@ impl<'a> Checker<'a> {
         self.warn_patterns(&patterns);
     }
 
-    /// Checks the declaration of the flow tool. A language model calls this tool to run a flow.
+    /// Checks the declaration of the flow tool, a function that a language model calls to run a
+    /// flow.
     pub(super) fn check_flow_tool(&mut self) {
         for statement in self.statements() {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
@@ -112,8 +113,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Removes the entry `key` of a flow tool and returns the entry's value. Returns null if the
-    /// entry is absent. If the value has the wrong type, reports an error and returns null.
+    /// Removes the entry `key` from the declaration of the flow tool and returns its value. Returns
+    /// null if the entry is absent. If the value has a wrong type, reports an error and returns
+    /// null.
     fn take_tool_entry(
         &mut self,
         tool: &ast::FlowTool,

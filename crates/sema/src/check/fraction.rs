@@ -39,7 +39,8 @@ fn fraction_help(side: &Expr, fraction: f64) -> Message {
         ExprKind::Call(Function::Bucket, args) => args.len() <= 2,
         _ => false,
     };
-    // Finds buckets of 1/`parts` percent with which the fraction becomes a whole number of buckets.
+    // Finds a number of buckets, 100 × `parts`, for which the fraction becomes a whole number of
+    // buckets.
     let parts =
         [10, 100, 1000, 10_000].into_iter().find(|parts| (fraction * f64::from(*parts)).fract() == 0.0);
     match parts.filter(|_| is_percent_bucket) {

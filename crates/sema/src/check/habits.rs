@@ -12,8 +12,8 @@ use rulec_lang::operators::Op;
 use rulec_syntax::ast;
 
 impl<'a> Checker<'a> {
-    /// Returns the text around a span that looks like one name with hyphens, such as
-    /// `headers.X-Test`, and its span. `None` if the span does not touch a hyphen.
+    /// Returns text and span of what looks like a single name with hyphens around `span`, such as
+    /// `headers.X-Test`. `None` if no hyphen touches the span.
     fn hyphenated_text(&self, span: Span) -> Option<(Span, &'a str)> {
         let text = self.loaded.sources.get(span.file)?.text.as_str();
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');

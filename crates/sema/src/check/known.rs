@@ -13,8 +13,8 @@ use rulec_lang::value::{Value, parse_datetime};
 
 impl Checker<'_> {
     /// Checks a constant argument that must be a valid time zone, version, hash, date or time of
-    /// day. Returns true if such an argument is not constant, because then the text may be
-    /// invalid at run time. Returns false for all other parameters.
+    /// day. Returns true if the argument must be valid but is not constant, because it may then be
+    /// invalid at run time. Returns false for all other arguments.
     pub(super) fn check_known_argument(
         &mut self,
         function: Function,
@@ -92,8 +92,8 @@ impl Checker<'_> {
         self.fail(Code::BadNetwork, span, message, help)
     }
 
-    /// Checks the number of buckets. Returns true if the number is not constant, because it may
-    /// then be invalid at run time.
+    /// Checks a constant number of buckets. Returns true if the number is not constant, because it
+    /// may be invalid at run time.
     fn check_bucket_count(&mut self, count: &Expr) -> Checked<bool> {
         match count.as_const().map(Const::value) {
             None => Ok(true),

@@ -81,12 +81,12 @@ impl<'a> Checker<'a> {
             let message = pair_message(row, &written, quantity, left, right);
             diagnostic(Code::OperatorType, message, operand_pair_help(row, left, right))
         };
-        let diagnostic = self.with_origin(diagnostic, left);
-        self.with_origin(diagnostic, right)
+        let diagnostic = self.with_type_origin(diagnostic, left);
+        self.with_type_origin(diagnostic, right)
     }
 
-    /// Reports operand types that do not fit as a warning. In a choice such types are no error,
-    /// because the condition is then never true.
+    /// Reports operands of incomparable types as a warning that the condition is never true. Used
+    /// in choices, where such types are no error.
     pub(super) fn warn_never_holds(&mut self, mut mismatch: Diagnostic) {
         mismatch.code = Code::OtherFamily;
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
@@ -94,7 +94,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Builds the message for two operands that the operator accepts separately, but not together.
+/// Builds the message for two operands of types that the operator accepts, but not in this
+/// combination.
 fn pair_message(
     row: &OpInfo,
     written: &str,

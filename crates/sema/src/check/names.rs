@@ -11,7 +11,7 @@ pub(super) type OwnedPath = Vec<Arc<str>>;
 pub(super) trait PathSegment: AsRef<str> + Hash {}
 impl<T: AsRef<str> + Hash> PathSegment for T {}
 
-/// A borrowed path, for lookups in a map of owned paths.
+/// A borrowed path, with which a map keyed by owned paths can be searched without allocation.
 #[derive(Hash)]
 pub(super) struct PathRef<'p, N>(pub(super) &'p [N]);
 
@@ -26,7 +26,7 @@ pub(super) fn same_path(path: &[Arc<str>], names: &[impl PathSegment]) -> bool {
     path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
 }
 
-/// Interned names of stored paths. Most paths share names, so interning saves memory.
+/// A set of field names, so that equal names in stored paths share memory.
 #[derive(Default)]
 pub(super) struct NameInterner(HashSet<Arc<str>, foldhash::fast::FixedState>);
 

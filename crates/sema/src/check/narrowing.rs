@@ -10,8 +10,9 @@ use rulec_base::message;
 use rulec_lang::ty::{KindSet, Ty};
 
 impl Checker<'_> {
-    /// Warns about uses of fields that other statements narrow. Also stores the narrowed types in
-    /// the input contract.
+    /// Warns about uses of fields that other statements narrow to fewer kinds. Also stores the
+    /// narrowed types in the input contract (the types that the program requires of message
+    /// fields).
     pub(super) fn warn_narrowed_uses(&mut self) {
         for NarrowedUse { path, kinds, narrowed_use, narrowing_use } in self.fields.narrowed_uses() {
             let name = path.join(".");
@@ -24,8 +25,8 @@ impl Checker<'_> {
             let help = message!(
                 "declare `{name}` in an `input` block, or read it here as one type, as in `{name} as list`"
             );
-            // If a single route is added, the source of the other rules is not available. Then the
-            // contract is stored without a warning.
+            // If a single route is added, the source text of the other rules is unavailable. In
+            // this case, the type is stored without a warning.
             let Some((narrowing_use, file)) = narrowing_use.and_then(|narrowing_use| {
                 Some((narrowing_use, self.loaded.sources.get(narrowing_use.use_span.file)?))
             }) else {

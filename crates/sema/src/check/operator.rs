@@ -128,8 +128,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the mode in which the operator compares texts. The mode combines the modifiers that
-    /// the author wrote with the settings of the file.
+    /// Returns how the operator compares texts: the modifiers that the author wrote, such as
+    /// `ignoring case`, combined with the settings of the file.
     fn test_mode(
         &self,
         row: &OpInfo,
@@ -175,8 +175,8 @@ impl<'a> Checker<'a> {
         let (left, start) = self.fit_clock_operands(Op::Ge, left, start)?;
         let (left, end) = self.fit_clock_operands(Op::Lt, left, end)?;
         let read = self.clock_conversion(&left);
-        // If only `end` is a date or a time of day, `left` was converted after `start` was checked.
-        // So `start` is converted here.
+        // If only `end` is a date or a time of day, then `left` was converted after `start` was
+        // checked, so `start` must be converted too.
         let start = match &read {
             Some(read) => self.convert_like(read, start)?,
             None => start,
@@ -275,7 +275,8 @@ impl<'a> Checker<'a> {
                 &NarrowingReason::Side(right_kinds, message!("right"), operator),
             );
         }
-        // `in` compares an element only with values of the same family of kinds.
+        // `in` compares the left operand only with elements of the same family of kinds, such as
+        // numbers, so it is read as that family.
         let left = if row.op == Op::In { typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
         Ok((left, right))
     }
@@ -321,9 +322,10 @@ impl<'a> Checker<'a> {
                 Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.to_message());
             if let Some(right) = &right {
                 diagnostic.message = message!("{} and {}", diagnostic.message, right.ty.with_article());
-                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.to_message()), right);
+                diagnostic =
+                    self.with_type_origin(diagnostic.label(right.span, right.ty.to_message()), right);
             }
-            diagnostic = self.with_origin(diagnostic, &left);
+            diagnostic = self.with_type_origin(diagnostic, &left);
             if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
                 diagnostic = diagnostic.help(message!("to join texts, write `join([a, b], \"\")`"));
             } else if op.node == Op::Coalesce {
@@ -370,7 +372,8 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
         }
         OperatorResult::Number => {
             let operands = [Some(left), right];
-            // Decimals are left out: their result type comes from another form of the operator.
+            // Decimals are excluded because another form of the operator (a pair of operand kinds)
+            // computes their result type.
             let number_kinds = |ty: &Ty| ty.kinds.without(KindSet::DECIMAL);
             let all_within =
                 |kinds: KindSet| operands.iter().flatten().all(|ty| number_kinds(ty).is_subset(kinds));
@@ -384,8 +387,9 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
     }
 }
 
-/// Returns the kinds that the left and the right operand may have in this form of an operator.
-/// `None` if the type of the right operand does not fit.
+/// Returns the kinds that the left and right operand may have in this form of an operator. A form
+/// is a pair of operand kinds that the operator accepts. `None` if the right operand does not fit
+/// the form.
 fn kinds_in_form(
     form: &OperatorForm,
     left: &Ty,
@@ -420,7 +424,8 @@ fn kinds_in_form(
                 Some(_) => (right.kinds.overlaps(KindSet::LIST)
                     && element_kinds(right).overlaps(element_kinds_found))
                 .then_some((form.left, KindSet::LIST)),
-                // A list is an element only if the left operand is known to contain lists.
+                // The left operand is compared with elements as a list only if it is known that the
+                // elements of the right operand are lists.
                 None if right.kinds == KindSet::LIST && element_kinds_found == KindSet::ALL => None,
                 None => pair(form.left, element_kinds_found.intersect(right.kinds))
                     .map(|(left, _)| (left, element_kinds_found)),

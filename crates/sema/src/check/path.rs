@@ -75,7 +75,8 @@ impl<'a> Checker<'a> {
             return self.check_request_path(path, span);
         }
         let names = path.names.as_slice();
-        // The result can be cached if it depends only on the names.
+        // The result depends only on the names, so it is cached, if no type is being inferred and
+        // no field is implicitly readable.
         let is_cacheable = !self.fields.is_narrowing_pass() && self.fields.implicit_field.is_none();
         if let Some((slot, ty, optional)) = self.cached_reads.get(names).filter(|_| is_cacheable) {
             return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
@@ -238,7 +239,8 @@ impl<'a> Checker<'a> {
             }
             Err(None) => {
                 let message = message!("{} has no field `{}`", base.ty.with_article(), name.node);
-                return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
+                return self
+                    .report_with_type_origin(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
         self.narrow_field(&base, KindSet::DICT, &NarrowingReason::for_field(&name.node));
@@ -246,7 +248,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { optional, ..self.field_read(&base, &name.node, ty, span) })
     }
 
-    /// Builds an expression that reads the field `name` of the value `base` as the given type.
+    /// Builds an expression that reads the field `name` of the value of `base` as the type `ty`.
     pub(super) fn field_read(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
         if let Some(slot) = self.slot_of_member(base, name, &ty) {
             return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
@@ -264,9 +266,9 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted_type, optional, span }
     }
 
-    /// If `base` reads a slot of a binding (a named value), returns a slot for the field `key` of
-    /// this value; otherwise `None`. Reading one slot is faster than reading a slot and looking up
-    /// a field.
+    /// If `base` reads a slot of a binding (a named value in payload rules), returns a slot for the
+    /// field `key` of that slot's value. Otherwise returns `None`. Reading one slot is faster than
+    /// reading a slot and looking up a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
@@ -290,7 +292,7 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
                 .label(index.span, index.ty.to_message())
                 .help(message!("a list is indexed by an int, a dict by a string"));
-            return self.report_type(diagnostic, &base);
+            return self.report_with_type_origin(diagnostic, &base);
         }
         self.narrow_field(
             &base,
@@ -338,7 +340,8 @@ impl<'a> Checker<'a> {
                 matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.private);
             let slot = self.fields.intern_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
-            // The read node remains around the slot, so that other uses cannot narrow the type.
+            // The typed read (`as`) is kept around the field, so that other uses of the field
+            // cannot narrow the type that the author wrote.
             return Ok(read_typed(value, wanted));
         }
         let value = self.check_value(operand)?;
@@ -346,11 +349,12 @@ impl<'a> Checker<'a> {
             let message = message!("{} can never be read as {wanted}", value.ty.with_article());
             let diagnostic =
                 Diagnostic::new(Code::OperatorType, span, message).label(ty.span, message!("this type"));
-            return self.report_type(diagnostic, &value);
+            return self.report_with_type_origin(diagnostic, &value);
         }
         Ok(match value.kind {
-            // If a slot is read, the wanted type becomes the type of the slot. A payload field may
-            // be read as its actual kind instead of its declared type.
+            // If a slot (a message field read as certain kinds) is read, the slot itself gets the
+            // wanted type. A payload field may be read as its actual kind instead of its declared
+            // type.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
@@ -365,8 +369,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A path into the message that consists of constant names. `segment_spans` has the span of each
-/// name, and whether it is a plain name (true) or a key in brackets (false).
+/// A path into the message that consists of constant names. For each name, `segment_spans` has the
+/// span, and true for a plain name or false for a key in brackets.
 #[derive(Default)]
 pub(super) struct ConstantPath<'p> {
     pub(super) names: PathNames<'p>,
@@ -380,7 +384,7 @@ impl<'p> ConstantPath<'p> {
         path
     }
 
-    /// Returns the name at an index of the path, and the span of the name.
+    /// Returns the name at an index of the path and the span of the name; `None` past the end.
     pub(super) fn segment(&self, index: usize) -> Option<(&str, Span)> {
         self.names.get(index).zip(self.segment_spans.get(index)).map(|(name, (span, _))| (*name, *span))
     }

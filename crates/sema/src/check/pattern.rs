@@ -48,9 +48,9 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Rejects a regular expression that is not constant, except in a choice. In a choice, the
-    /// expression may come from the message and is compiled at run time. An invalid expression then
-    /// makes the condition unknown.
+    /// Reports an error for a regular expression that is not constant, except in a choice. In a
+    /// choice, the expression may come from the message and is compiled at run time. If it is
+    /// invalid, the condition is unknown.
     fn check_pattern_is_constant(&mut self, op: Op, right: &Expr) -> Checked<()> {
         if op.info().search != Some(Search::Regex) || self.is_in_choice || has_parameter(Part::Expr(right)) {
             return Ok(());

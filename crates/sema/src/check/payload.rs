@@ -24,19 +24,20 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The context in which the items of a payload (fields, rules and so on) are lowered. It contains
-/// the object that has the fields, and the settings for reports of violations.
+/// The object whose payload items (fields, rules and so on) are being lowered, with the settings
+/// for reports of violations.
 #[derive(Clone)]
 struct ItemSite {
-    /// The name of the payload or group, which prefixes the ids of field rules.
+    /// The name of the payload or group. It is the prefix of the ids of the rules that fields
+    /// imply.
     owner: Arc<str>,
     object: Expr,
     place: ObjectPath,
-    /// Whether the value of `object` may be something other than an object. A separate rule reports
-    /// such a value.
+    /// Whether the value of `object` may be something other than an object, such as a number. A
+    /// separate rule then reports it.
     may_be_non_object: bool,
-    /// The id after `include … as`, which replaces the ids of all rules in reports. If it is set,
-    /// the rules suggest no corrections.
+    /// The id after `include … as`, if it was written. Reports then show it instead of the rules'
+    /// own ids, and the rules suggest no corrections.
     reported_id: Option<Arc<str>>,
     /// The names of all declared fields of the object.
     declared_names: Arc<[Arc<str>]>,
@@ -46,8 +47,8 @@ struct ItemSite {
 #[derive(Default)]
 pub(super) struct PayloadState {
     bindings: u32,
-    /// The block (rules that share bindings, which are named values) to which rules are added: the
-    /// payload's block, or the block of the innermost `each`.
+    /// The block that receives the rules: the payload's block, or the block of the innermost
+    /// `each`. The rules of a block are evaluated for the same value.
     block: Block,
     /// Conditions that must be true for each rule to apply, such as the `when` condition of an
     /// enclosing `include`.
@@ -57,12 +58,12 @@ pub(super) struct PayloadState {
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,
     /// The number of enclosing `each` blocks.
-    each: usize,
+    each_depth: usize,
     /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
     /// count each time that the group is inlined.
     items: usize,
-    /// The number of items of groups that were inlined so far, in all payloads. Each copy of an
-    /// item takes memory of its own.
+    /// The number of inlined items of groups in all payloads so far. Limited, because each copy
+    /// takes memory.
     copies: usize,
     /// Whether the payload was already reported as too large.
     too_large: bool,
@@ -77,10 +78,10 @@ impl PayloadState {
 /// Maximum nesting depth of groups and `each` blocks. The limit is needed because they are lowered
 /// recursively.
 const MAX_ITEM_DEPTH: usize = 64;
-/// Maximum number of items of a payload with its groups inlined.
+/// Maximum number of items (fields, rules and so on) of a payload, with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
-/// The greatest number of copies of the items of groups in all payloads of a program. Both passes
-/// over a payload count.
+/// The greatest number of copies of group items in all payloads of a program. Every payload is
+/// lowered in two passes, and the copies of both passes count.
 const MAX_COPIES: usize = 100_000;
 
 /// The data with which a violation of a requirement is reported.
@@ -89,12 +90,13 @@ struct ViolationReport<'a> {
     /// The span of the violated condition or clause.
     span: Span,
     message: Message,
-    /// The suggested repair. If it is empty, the correction or the message is shown as the repair.
+    /// The suggested repair. If it is empty, reports show the correction or the message instead.
     repair: Message,
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
-    /// Whether a violation only applies the correction and is not reported, as for a default value.
+    /// Whether a violation is not reported but only corrected. An example is a missing field that
+    /// gets its default.
     completes: bool,
 }
 
@@ -108,7 +110,7 @@ enum ItemOwner {
 }
 
 impl<'a> Checker<'a> {
-    /// Lowers every payload kind, and checks groups that no payload includes.
+    /// Lowers every `payload` statement. Also checks groups that no payload includes.
     pub(super) fn lower_payloads(&mut self) {
         let symbols = self.symbols;
         let mut ranks: HashMap<i64, Span> = HashMap::new();
@@ -213,14 +215,13 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Adds a binding (a named value) to the scope. `place` is the path of the value in the
-    /// validated object.
+    /// Brings a named value into scope. `place` is the path of the value in the validated object.
     fn bind_path(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
 
-    /// Allocates a binding (a named value); returns its id and the expression that reads the
-    /// binding. `private` means that the values of the binding come from private fields.
+    /// Allocates an id for a binding (a named value). Returns the id and the expression that reads
+    /// the binding. `private` is true if the value comes from private fields.
     fn new_binding(&mut self, name: &str, ty: Ty, private: bool, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;
@@ -234,7 +235,7 @@ impl<'a> Checker<'a> {
         PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_roots())
     }
 
-    /// Returns a block with a new, empty table.
+    /// Returns a block (rules that are evaluated for the same value) with a new, empty table.
     fn new_block(&mut self, name: &str, span: Span) -> Block {
         let table = self.push_table(TableKind::Requirements, name, Some(span), "");
         Block { lets: Vec::new(), table, each: Vec::new() }
@@ -361,7 +362,7 @@ impl<'a> Checker<'a> {
         }))
     }
 
-    /// Adds a requirement: a rule that is violated if all `parts` are true.
+    /// Adds a requirement, which is violated if all conditions in `parts` are true.
     fn add_requirement(
         &mut self,
         id: &str,
@@ -413,8 +414,8 @@ impl<'a> Checker<'a> {
     fn lower_local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.pending_type_tests.clear();
         let Ok(expr) = self.check_value(value) else {
-            // The name is bound in spite of the error, so that uses of the name are not reported as
-            // unknown.
+            // The name is brought into scope in spite of the error, so that its uses are not
+            // reported as unknown.
             let (_, expr) = self.new_binding(&name.node, Ty::ANY, false, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));
             return Err(AlreadyReported);
@@ -426,15 +427,16 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns the condition that the names that were used since the last call have values of their
-    /// declared types. `None` if no name needs the test.
+    /// Returns one condition for the pending type tests, and clears them. The condition is true if
+    /// the names used since the last call have values of their declared types. `None` if no test is
+    /// pending.
     fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
         let pending_type_tests = std::mem::take(&mut self.pending_type_tests);
         (!pending_type_tests.is_empty()).then(|| all_of(pending_type_tests, span))
     }
 
-    /// Binds a value to a name, so that the value is computed only once. Returns the expression
-    /// that reads the binding. A slot or a constant needs no binding and is returned unchanged.
+    /// Stores a value under a name so that it is computed only once, and returns the expression
+    /// that reads it. A constant or a direct read of a field is cheap, so it is returned unchanged.
     fn bind_once(&mut self, name: &str, value: Expr, span: Span) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;

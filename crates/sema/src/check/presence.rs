@@ -27,18 +27,19 @@ impl Checker<'_> {
     /// True if a value may be missing although the message satisfies the `input` contract and
     /// `condition` is true.
     pub(super) fn may_be_missing(&self, value: &Expr, condition: Option<&Cond>) -> bool {
-        let known = condition.into_iter().collect();
-        let mut proof = PresenceProof { program: &self.program, fields: &self.fields, known, steps: 0 };
+        let known_conditions = condition.into_iter().collect();
+        let mut proof =
+            PresenceProof { program: &self.program, fields: &self.fields, known_conditions, steps: 0 };
         proof.may_be_missing(value)
     }
 }
 
-/// A search for a proof that values are present.
+/// A proof that values are present wherever some known conditions are true.
 struct PresenceProof<'p> {
     program: &'p Program,
     fields: &'p MessageFields,
     /// The conditions that are true where the value is computed.
-    known: Vec<&'p Cond>,
+    known_conditions: Vec<&'p Cond>,
     steps: u64,
 }
 
@@ -112,9 +113,9 @@ impl<'p> PresenceProof<'p> {
             ExprKind::Count { list, .. } => self.may_be_missing(list),
             ExprKind::Cond(cond) => self.may_be_unknown(cond),
             ExprKind::If { cond, then, other } => {
-                self.known.push(cond);
+                self.known_conditions.push(cond);
                 let then_may_be_missing = self.may_be_missing(then);
-                self.known.pop();
+                self.known_conditions.pop();
                 then_may_be_missing || self.may_be_missing(other)
             }
             _ => true,
@@ -130,7 +131,8 @@ impl<'p> PresenceProof<'p> {
         always_captures(pattern, group) && self.is_proven(Goal::Match(text, pattern))
     }
 
-    /// Counts a step; false if the proof has taken too many steps.
+    /// Counts one step of the proof. Returns false when the limit is exceeded; the proof then
+    /// fails.
     fn count_step(&mut self) -> bool {
         self.steps += 1;
         self.steps <= MAX_STEPS
@@ -160,7 +162,8 @@ impl<'p> PresenceProof<'p> {
             let Ok(field) = field_of_type(&ty, &path[length - 1]) else { return true };
             ty = field.ty;
             let is_last = length == path.len();
-            // The contract promises the declared kinds. Only a read as fewer kinds needs a proof.
+            // If the declared type only has kinds that the read accepts, the contract guarantees
+            // the field. Otherwise a known condition must prove the kind.
             let has_read_kinds = ty.kinds.is_subset(kinds.with_accepted_kinds());
             let wanted = if is_last && !has_read_kinds { kinds } else { KindSet::EVERY_KIND };
             let needs_proof = field.optional || wanted != KindSet::EVERY_KIND;
@@ -172,7 +175,7 @@ impl<'p> PresenceProof<'p> {
     }
 
     fn is_proven(&mut self, goal: Goal<'_>) -> bool {
-        (0..self.known.len()).any(|index| self.proves(self.known[index], true, goal))
+        (0..self.known_conditions.len()).any(|index| self.proves(self.known_conditions[index], true, goal))
     }
 
     /// True if the goal (the value to prove present) is present whenever the condition has the
@@ -205,8 +208,8 @@ impl<'p> PresenceProof<'p> {
                 Some(Op::Matches) if matches!(goal, Goal::Match(..)) => {
                     truth != test.negated && is_match_test(test, goal)
                 }
-                // A range is false if one of its bounds excludes the value, so only a true range
-                // has both bounds.
+                // A range is false as soon as one bound excludes the value; the other bound may be
+                // missing. So only a true range proves that both bounds are present.
                 Some(Op::In) if truth == test.negated => self.presence_proves(&test.left, goal),
                 _ => test.operands().any(|operand| self.presence_proves(operand, goal)),
             },
@@ -313,7 +316,8 @@ fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
         .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
 }
 
-/// True if the goal is a match, and the predicate tests this match by the operator `matches`.
+/// True if the goal (the value to prove present) is a regular-expression match, and the predicate
+/// tests this match by the operator `matches`.
 fn is_match_test(test: &Predicate, goal: Goal<'_>) -> bool {
     let (Goal::Match(text, pattern), Operand::Value(written)) = (goal, &test.right) else { return false };
     let written = written.as_const().and_then(|written| written.value().as_str());

@@ -30,13 +30,15 @@ const TEXT_FIELD: &str = "text";
 /// The name of the `let` that defines `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
-/// The state of the request analysis in one pass of the checker.
+/// What the checker knows about the message-text analysis (`request.…`) in one pass over the rules.
 pub(super) struct AnalysisState<'a> {
-    /// The span of each setting that was read, by the name of the setting.
+    /// The span of each `settings` entry of the text analysis that was read, by its name; used to
+    /// report duplicates.
     pub(super) settings: HashMap<&'static str, Span>,
-    /// The list of additional stop words.
+    /// The list of additional stop words; `None` if the settings give none.
     pub(super) stop_words: Option<&'a ast::Expr>,
-    /// The built-in functions that are used.
+    /// For each built-in analysis function in use, its id in the program's list of external
+    /// functions.
     externs: HashMap<Feature, ExternId>,
     /// Whether the checker has already reported that the field `text` is missing or no string.
     no_text: bool,
@@ -61,7 +63,8 @@ impl<'a> Checker<'a> {
     pub(super) fn declare_analysis(&mut self) {
         self.check_request_is_free();
         for symbol in self.symbols.entities.iter() {
-            // An invalid entity keeps its index and finds nothing.
+            // An invalid entity is kept, so that the indexes of later entities stay right; at run
+            // time it finds nothing.
             let entity = self.lower_entity(symbol.node);
             self.program.analysis.entities.push(entity);
         }

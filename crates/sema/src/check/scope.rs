@@ -6,7 +6,7 @@ use rulec_base::span::Span;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A name bound by a quantifier, a `def` or a payload.
+/// A name that expressions can use, introduced by a quantifier, a `def` or a payload.
 #[derive(Clone)]
 pub(super) struct Binding {
     pub(super) name: Arc<str>,
@@ -15,7 +15,8 @@ pub(super) struct Binding {
     /// The path of the value in the validated object; `None` if the value is not part of this
     /// object.
     pub(super) place: Option<ObjectPath>,
-    /// A condition that tests whether the value has its declared type; `None` if no test is needed.
+    /// A condition that tests whether the value has its declared type. It is added to each rule
+    /// that uses the name. `None` if no test is needed.
     pub(super) guard: Option<Cond>,
     /// Whether an expression has used the name.
     pub(super) used: Cell<bool>,
@@ -33,23 +34,24 @@ impl Binding {
 #[derive(Default)]
 pub(super) struct Scope {
     bindings: Vec<Binding>,
-    /// For each name, the indexes of the bindings with this name, innermost last.
+    /// For each name, the indexes in `bindings` of the named values with this name, innermost last.
     by_name: HashMap<Arc<str>, Vec<usize>>,
 }
 
 impl Scope {
-    /// Returns the innermost binding with this name.
+    /// Returns the innermost named value with this name; `None` if the name is not in scope.
     pub(super) fn get(&self, name: &str) -> Option<&Binding> {
         let index = self.by_name.get(name)?.last()?;
         self.bindings.get(*index)
     }
 
-    /// Returns all bindings, outermost first.
+    /// Returns all named values in scope, outermost first.
     pub(super) fn bindings(&self) -> &[Binding] {
         &self.bindings
     }
 
-    /// Returns the name of the innermost binding whose type has this field.
+    /// Returns the name of the innermost value in scope whose type has this field; `None` if there
+    /// is none.
     pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
         let has_field =
             |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());
@@ -69,7 +71,7 @@ impl Scope {
         self.truncate(self.len().saturating_sub(1));
     }
 
-    /// Removes all bindings except the `kept_len` outermost bindings.
+    /// Removes all named values from the scope except the `kept_len` outermost ones.
     pub(super) fn truncate(&mut self, kept_len: usize) {
         for binding in self.bindings.drain(kept_len.min(self.bindings.len())..).rev() {
             if let Some(indices) = self.by_name.get_mut(&binding.name) {

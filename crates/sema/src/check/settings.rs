@@ -20,8 +20,8 @@ pub struct Setting {
     pub values: Message,
     /// The default value of the setting in words.
     pub default: &'static str,
-    /// Whether the setting applies only to the file that contains it. If false, it applies to all
-    /// rules.
+    /// Whether the setting affects only the file that contains it. If false, it affects all files
+    /// of the rules.
     pub of_file: bool,
     /// What the setting applies to, in words.
     pub applies_to: Message,

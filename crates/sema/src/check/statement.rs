@@ -102,7 +102,8 @@ impl<'a> Checker<'a> {
         self.fields.begin_route();
         let condition_and_outcome = self.with_locals(&route.locals, |this| {
             let condition = this.check_rule_cond(&route.condition);
-            // After an error in the condition, no argument is reported as possibly missing.
+            // After an error in the condition, the condition counts as false. Then no argument is
+            // reported as possibly missing.
             let never = Cond { kind: CondKind::Const(false), span: statement.span };
             let outcome = this.lower_target(&route.target, table, Some(condition.as_ref().unwrap_or(&never)));
             Ok((condition?, outcome?))
@@ -168,8 +169,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the keyword of the choice, router or other entry point with this name; `None` for a
-    /// table or an unknown name.
+    /// Returns the keyword of the choice, router, workflow, flow or payload with this name. `None`
+    /// for a table or an unknown name.
     fn other_entry_keyword(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),
@@ -273,7 +274,7 @@ impl<'a> Checker<'a> {
                 .here(message!("may be missing"))
                 .label(*declared, message!("declared here as required"))
                 .help(help);
-            return self.report_type(diagnostic, &value);
+            return self.report_with_type_origin(diagnostic, &value);
         }
         let value = self.add_value(value);
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })

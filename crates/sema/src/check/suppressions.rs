@@ -13,10 +13,10 @@ pub struct Suppressions {
     all: Vec<(ast::Allow, Span)>,
     /// Indexes in `all` of the suppressions at top-level statements, sorted by the start of the
     /// statement. No statement in this list contains another one.
-    outer: Vec<usize>,
+    top_level: Vec<usize>,
     /// Indexes in `all` of the suppressions at statements inside a table. The list is sorted by the
     /// start of the statement. No statement in this list contains another one.
-    inner: Vec<usize>,
+    inside_tables: Vec<usize>,
     /// For each suppression, whether it suppressed a diagnostic.
     used: Vec<bool>,
     /// The suppressed warnings.
@@ -28,17 +28,17 @@ impl Suppressions {
     pub fn new(loaded: &Loaded) -> Suppressions {
         let mut allows = Suppressions::default();
         for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
-            allows.outer.extend(collect_allows(&mut allows.all, outer));
+            allows.top_level.extend(collect_allows(&mut allows.all, outer));
             if let StatementKind::Table { statements, .. } = &outer.kind {
                 for inner in statements {
-                    allows.inner.extend(collect_allows(&mut allows.all, inner));
+                    allows.inside_tables.extend(collect_allows(&mut allows.all, inner));
                 }
             }
         }
-        let Suppressions { all, outer, inner, used, .. } = &mut allows;
+        let Suppressions { all, top_level, inside_tables, used, .. } = &mut allows;
         used.resize(all.len(), false);
-        outer.sort_by_key(|index| start_of(all[*index].1));
-        inner.sort_by_key(|index| start_of(all[*index].1));
+        top_level.sort_by_key(|index| start_of(all[*index].1));
+        inside_tables.sort_by_key(|index| start_of(all[*index].1));
         allows
     }
 
@@ -54,16 +54,17 @@ impl Suppressions {
         &self.suppressed
     }
 
-    /// True if a suppression applies to the diagnostic; marks the suppression as used.
+    /// True if a suppression (`# rulec: allow`) applies to the diagnostic. Also marks this
+    /// suppression as used.
     pub fn suppresses(&mut self, diagnostic: &Diagnostic) -> bool {
         let warning_span = diagnostic.span().filter(|_| !self.all.is_empty() && !diagnostic.is_error());
         let suppression =
-            warning_span.and_then(|warning_span| self.first_covering(diagnostic.code, warning_span));
+            warning_span.and_then(|warning_span| self.first_containing(diagnostic.code, warning_span));
         suppression.inspect(|index| self.used[*index] = true).is_some()
     }
 
-    /// Returns warnings about unused suppressions. If `is_analysed` is true, only for codes that
-    /// the rule analysis reports. If false, only for all other codes.
+    /// Returns a warning for each suppression that suppressed nothing. If `is_analysed`, checks
+    /// suppressions of codes that only the rule analysis reports; otherwise all others.
     pub fn unused_suppressions(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);
@@ -80,8 +81,9 @@ impl Suppressions {
         })
     }
 
-    /// Returns the index of the first suppression of this code whose statement contains `span`.
-    fn first_covering(&self, code: Code, span: Span) -> Option<usize> {
+    /// Returns the index of the first suppression of this code whose statement contains `span`;
+    /// `None` if there is none.
+    fn first_containing(&self, code: Code, span: Span) -> Option<usize> {
         let covering_suppression = |list: &[usize]| {
             let end_index = list.partition_point(|index| start_of(self.all[*index].1) <= start_of(span));
             let (_, statement) = self.all[*list.get(end_index.checked_sub(1)?)?];
@@ -90,7 +92,10 @@ impl Suppressions {
             let mut candidates = list[begin_index..end_index].iter().copied();
             candidates.find(|index| self.all[*index].0.code == Some(code) && statement.contains(span))
         };
-        covering_suppression(&self.outer).into_iter().chain(covering_suppression(&self.inner)).min()
+        covering_suppression(&self.top_level)
+            .into_iter()
+            .chain(covering_suppression(&self.inside_tables))
+            .min()
     }
 }
 

@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
                 return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
-        let then = self.read_then(entry, &expected, expect)?;
+        let then = self.read_further_expectations(entry, &expected, expect)?;
         Ok((entry, expected, then))
     }
 
@@ -377,10 +377,10 @@ fn count_phrase(count: usize, thing: &str) -> Message {
     message!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Names that tests may contain. Each map is filled when a test first needs it.
+/// Names of rules that tests may mention. Each map is filled when a test first needs it.
 #[derive(Default)]
 struct NameTables {
-    /// The rules by name.
+    /// The ids of the rules by rule name; `None` until the map is first needed.
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.

@@ -12,12 +12,12 @@ use rulec_lang::ty::{Field, InnerType, RecordType, Ty};
 use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
-/// Maximum number of fields of an `input` or another record, with named types expanded. Each field
-/// takes memory of its own where messages are read and rules are analysed.
+/// Maximum number of fields of an `input` or another record, with named types expanded. It limits
+/// memory, because message reader and rule analysis store each field.
 const MAX_EXPANDED_FIELDS: usize = MAX_NODES as usize;
 
-/// Returns `left` minus the number of fields inside a type; `None` if the type has more than `left`
-/// fields.
+/// Returns `left` minus the number of fields in a type and in its nested types. `None` if the type
+/// has more than `left` fields.
 fn subtract_field_count(ty: &Ty, left: usize) -> Option<usize> {
     match &ty.inner {
         InnerType::Unknown | InnerType::Values(_) => Some(left),
@@ -33,8 +33,8 @@ impl<'a> Checker<'a> {
     pub(super) fn declare_types(&mut self) {
         let symbols: Vec<_> = self.symbols.types.iter().collect();
         let mut uses: Vec<Vec<usize>> = Vec::new();
-        // The size of each type. At first a named type counts as one node; the last loop adds the
-        // sizes of the named types.
+        // The size of each type. A named type inside it counts as one node at first; the last loop
+        // adds the size of the named type.
         let mut sizes: Vec<Measure> = Vec::new();
         for symbol in &symbols {
             let mut names = Vec::new();
@@ -70,7 +70,8 @@ impl<'a> Checker<'a> {
             let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
                 true => self.resolve_type(node).ok(),
                 false => {
-                    // The size is reset, so that types that use this type are not reported too.
+                    // The size becomes zero, so that no type that contains this type is reported as
+                    // too large too.
                     sizes[index] = Measure::default();
                     self.report_too_large(name.span, nodes > MAX_NODES).ok()
                 }

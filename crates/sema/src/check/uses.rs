@@ -11,16 +11,16 @@ use rulec_lang::ty::KindSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The fields of the message: the declared input, or the types inferred from how rules use the
-/// fields.
+/// The message fields that a program knows: the declared input, or types inferred from how the
+/// rules use the fields.
 #[derive(Clone)]
 pub enum KnownFields {
     Input(Arc<DeclaredInput>),
     Uses(Arc<FieldUses>),
 }
 
-/// The message's fields, like [`KnownFields`]. Inferred types are stored with counts, so that
-/// routes can be added and removed.
+/// The fields of the message, in a form that can change. Inferred types are stored with counts, so
+/// that routes can be added and removed.
 pub enum CountedFields {
     Input(Arc<DeclaredInput>),
     Uses(CountedUses),
@@ -59,8 +59,8 @@ impl UsesByRoute {
         self.0.insert(route, uses);
     }
 
-    /// Returns the fields that the route with this span uses; `None` if the checker did not count
-    /// the uses of fields.
+    /// Returns the fields that the route with this span uses. `None` if the checker did not record
+    /// the fields of routes.
     pub fn get(&self, route: Span) -> Option<Arc<RouteUses>> {
         self.0.get(&route).cloned()
     }
@@ -80,7 +80,7 @@ impl CountedUses {
         &self.fields
     }
 
-    /// Adds a use of a field by a statement that is not a route. Such a use is never removed.
+    /// Records how a statement that is not a route uses a field. Such a use is never removed.
     pub(super) fn add_permanent_use(
         &mut self,
         path: &[impl PathSegment],
@@ -102,9 +102,9 @@ impl CountedUses {
         uses
     }
 
-    /// Removes the fields that a route uses. Returns false if the remaining rules now accept more
-    /// kinds of value for some field. Without the route, those rules then have a different meaning
-    /// than when they were compiled.
+    /// Removes the fields that a route uses. Returns false if some field now accepts more kinds of
+    /// value. The remaining rules must then be compiled again, because they were compiled for fewer
+    /// kinds.
     pub fn remove_route(&mut self, uses: &Arc<RouteUses>) -> bool {
         match self.routes.get_mut(uses) {
             Some(count) if *count > 1 => *count -= 1,
@@ -128,8 +128,8 @@ pub struct FieldUses {
 struct FieldUse {
     /// The kinds of value that all uses outside routes accept; `None` if there are no such uses.
     permanent_kinds: Option<KindSet>,
-    /// Each set of kinds that routes accept for this field, with the number of distinct
-    /// [`RouteUses`] that contain the set.
+    /// Sets of kinds that routes accept for this field. The count says in how many distinct
+    /// [`RouteUses`] (the fields of one route) the set occurs.
     routes: SmallVec<[(KindSet, u32); 2]>,
 }
 

@@ -131,7 +131,7 @@ enum ForeignPattern {
     Alternatives,
 }
 
-/// A replacement that expresses the author's probable intention; `None` if it is not unique.
+/// A replacement that expresses the author's probable intention.
 enum Remedy {
     None,
     /// Replaces only the text; the operator stays.

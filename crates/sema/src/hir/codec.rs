@@ -29,9 +29,9 @@ impl_codec_for_ids! {
     BindingId u32::read;
 }
 
-/// Implements the encoding of a program. The reader must know the length of each table before it
-/// reads an id. The lengths can be confirmed only after the whole program is read, so no id is
-/// dereferenced before that.
+/// Implements the binary encoding of a program. The reader needs the length of each vector before
+/// it reads an id. The stored lengths are confirmed only after the whole program is read. Until
+/// then, no id is used as an index.
 macro_rules! impl_codec_for_program {
     ($($part:ident)*) => {
         impl Codec for Program {
@@ -52,8 +52,8 @@ impl_codec_for_program!(
     requirements analysis limits zones
 );
 
-/// The reader counts a `let` only after it has read the `let`, so the body may refer only to
-/// earlier `let`s. A cycle of `let`s would make evaluators loop forever.
+/// While the body of a `let` is read, only the earlier `let`s are counted. So the body can refer
+/// only to earlier `let`s, and no cycle can make evaluators loop forever.
 impl Codec for Let {
     fn write(&self, to: &mut Writer) {
         let Let { name, body, span } = self;
@@ -70,8 +70,8 @@ impl Codec for Let {
     }
 }
 
-/// Encodes a table without the order of its rules. The caller computes the order when all rules
-/// have been read.
+/// Encodes a table without the field `order`. The caller computes `order` when all rules have been
+/// read.
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
         let Table { name, kind, order: _, default, to_user, span, docs } = self;

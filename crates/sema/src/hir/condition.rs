@@ -7,17 +7,18 @@ use rulec_base::span::{FileId, Span};
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
-/// A rule's condition, which dereferences to a [`Cond`].
+/// A rule's condition, decoded on first use. It dereferences to a [`Cond`].
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// The encoded conditions of the program, and the byte range of this condition among them.
+    /// The buffer with all encoded conditions of the program, and the byte range of this condition.
     /// `None` if the condition exists only as a tree.
     packed: Option<(Arc<EncodedParts>, Range<u32>)>,
 }
 
 impl Condition {
-    /// Decodes the condition and caches the tree.
+    /// Decodes the condition unless it is already decoded, and stores the tree in `self`. Fails if
+    /// the bytes are invalid.
     pub(super) fn unpack(&self) -> Result<&Cond, DecodeError> {
         if let (None, Some((parts, byte_range))) = (self.tree.get(), &self.packed) {
             let tree = Box::new(parts.decode_part(byte_range)?);
@@ -47,8 +48,8 @@ impl Deref for Condition {
     }
 }
 
-/// The condition is written into a separate part of the file, so that a reader can decode it
-/// without the rest of the file.
+/// The condition is written to a separate section of the file. A reader can decode it without the
+/// rest of the file.
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
         match &self.packed {
@@ -63,8 +64,8 @@ impl Codec for Condition {
 }
 
 impl Program {
-    /// Returns the lengths of the program's vectors. A reader checks ids against these lengths.
-    /// `files` is the number of source files.
+    /// Returns the lengths of the program's vectors, with which a reader checks ids. `files` is the
+    /// number of source files.
     pub fn table_counts(&self, files: usize) -> TableCounts {
         TableCounts::default()
             .with_count(IndexedTable::File, files)

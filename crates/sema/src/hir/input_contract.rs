@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct InferredField {
     pub path: Vec<Arc<str>>,
     pub kinds: KindSet,
-    /// The statement that determined the type, in words.
+    /// A description of the statement that determined the type, for messages.
     pub hint: Arc<str>,
 }
 
@@ -67,7 +67,8 @@ impl Program {
         places
     }
 
-    /// Returns how a message violates the input contract.
+    /// Returns how a message violates the input contract (the declared or inferred types of its
+    /// fields).
     pub fn contract_violations(&self, message: &Json) -> Vec<InputViolation> {
         let Some(contract) = self.input_contract() else { return Vec::new() };
         let mut violations = schema::find_input_violations(&contract, message);

@@ -9,8 +9,8 @@ use super::{
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A cache of the quantifiers on which each node of a program depends, keyed by the address of the
-/// node.
+/// Cached answers to the question on which enclosing quantifiers a node depends. The key is the
+/// address of the node.
 #[derive(Debug, Default)]
 pub struct QuantifierFacts {
     facts_by_address: HashMap<(usize, bool), NodeFacts>,
@@ -27,7 +27,8 @@ struct NodeFacts {
 }
 
 impl QuantifierFacts {
-    /// True if a node reads no element of an enclosing quantifier.
+    /// True if a node reads no variable of an enclosing quantifier, so that its value is the same
+    /// for all elements.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
         self.facts_of(part).free_variables.is_empty()
     }
@@ -37,8 +38,9 @@ impl QuantifierFacts {
         self.facts_of(part).free_variables
     }
 
-    /// Returns the length of the longest chain of dependent quantifiers through a quantifier with
-    /// this body. `enclosing` is the number of outer quantifiers on which the quantifier depends.
+    /// Returns the length of the longest chain of dependent quantifiers that contains a quantifier
+    /// with this body. `enclosing` is the number of outer quantifiers on which the quantifier
+    /// depends.
     pub fn quantifier_depth(&mut self, enclosing: u32, body: &Cond) -> u32 {
         enclosing.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).longest_chain)
     }
@@ -100,8 +102,8 @@ impl Program {
         self.payloads = payloads;
     }
 
-    /// True if the stored [`Each::nest`] of every `each` equals the depth that
-    /// [`Program::compute_each_depths`] computes.
+    /// True if the stored [`Each::nest`] of every `each` is correct. Compares it with the result of
+    /// [`Program::compute_each_depths`].
     pub(super) fn are_each_depths_valid(&self) -> bool {
         fn depths_match(block: &Block, depths: &QuantifierDepths) -> bool {
             block
@@ -118,9 +120,9 @@ impl Program {
     }
 }
 
-/// The nesting depth of quantifiers in each table of requirements and in each value of a program.
-/// In an `each`, unlike in a quantifier, loop-invariant subexpressions are computed for every
-/// element, so every level counts.
+/// The nesting depth of quantifiers in each requirement table and each value of a program. For each
+/// element, an `each` computes all subexpressions again, even loop-invariant ones, so every `each`
+/// level counts.
 struct QuantifierDepths {
     tables: Vec<u32>,
     values: Vec<u32>,
@@ -158,7 +160,8 @@ impl QuantifierDepths {
         self.values[id.index()]
     }
 
-    /// Returns the depth of an `each`. The field `nest` of each nested `each` must already be set.
+    /// Returns the nesting depth of an `each`. Precondition: the field `nest` of each `each` inside
+    /// it is already set.
     fn depth_of_each(&self, each: &Each) -> u32 {
         let Block { lets, table, each: inner } = &each.block;
         let lets = lets.iter().map(|(_, value)| self.depth_of_value(*value));

@@ -39,7 +39,7 @@ pub struct Payload {
     pub internal: bool,
     /// Whether a rule that cannot be checked rejects the payload.
     pub strict: bool,
-    /// The payload kind to use instead when a payload of this kind is rejected.
+    /// The name of the `payload` statement to use instead if a payload of this kind is rejected.
     pub fallback: Option<Arc<str>>,
     /// The schema of the payload's fields.
     pub object: Object,
@@ -47,7 +47,7 @@ pub struct Payload {
     pub bindings: u32,
     pub span: Span,
     pub docs: Arc<str>,
-    /// The version of the file that declares the payload.
+    /// The version of the file that declares the payload; `None` if the file sets none.
     pub version: Option<Arc<str>>,
 }
 
@@ -59,24 +59,25 @@ impl Payload {
     }
 }
 
-/// Requirements that share bindings (named values), such as the requirements on one list element.
+/// Payload requirements that are evaluated together for one value, such as one list element. They
+/// share named values (bindings).
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// The `let`s of the block, computed in this order before the requirements.
+    /// The named values of these requirements, computed in this order before the requirements.
     pub lets: Vec<(BindingId, ValueId)>,
     pub table: TableId,
     pub each: Vec<Each>,
 }
 
 impl Block {
-    /// Returns the table of this block and the tables of all nested blocks.
+    /// Returns the requirement tables of this block and of all `each` blocks inside it.
     pub fn tables(&self) -> Vec<TableId> {
         let inner = self.each.iter().flat_map(|each| each.block.tables());
         std::iter::once(self.table).chain(inner).collect()
     }
 }
 
-/// Requirements that are evaluated for each element of a list or each entry of a dict.
+/// Payload requirements that are evaluated for each element of a list or each entry of a dict.
 #[derive(Clone, Debug)]
 pub struct Each {
     /// The list or dict; if it is missing, no requirement is evaluated.
@@ -89,12 +90,13 @@ pub struct Each {
     /// not evaluated for that element.
     pub when: Option<ValueId>,
     pub block: Block,
-    /// The nesting depth of `each` blocks and quantifiers in this block, this block included.
+    /// The nesting depth of `each` blocks and quantifiers, counted from this `each` (at least 1) to
+    /// the innermost one.
     pub nest: u32,
 }
 
-/// A path in the validated object. The path starts at the value of the binding `root` and continues
-/// with `steps`.
+/// A path in the validated object. The path starts at the value of the binding `root`, which is the
+/// object or one of its elements, and continues with `steps`.
 #[derive(Clone, Debug)]
 pub struct ObjectPath {
     pub root: BindingId,
@@ -115,7 +117,7 @@ pub struct DottedPath {
 #[derive(Clone, Debug)]
 pub enum ObjectStep {
     Key(Arc<str>),
-    /// A key or index that a value computes.
+    /// A key or index that an expression computes.
     At(ValueId),
 }
 
@@ -145,7 +147,7 @@ pub struct Requirement {
     pub message: Message,
     /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
     pub repair: Message,
-    /// Whether the message ends with the value found at `place`.
+    /// Whether the message ends with the value found at the path `place`.
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,
@@ -159,7 +161,7 @@ pub struct Requirement {
 pub enum Effect {
     /// The requirement is violated.
     Violation,
-    /// A warning, which does not change the verdict.
+    /// A warning is reported, but the payload is not rejected.
     Warning,
     /// The correction is applied, and nothing is reported. For example, an optional field gets its
     /// default.

@@ -8,7 +8,7 @@ use rulec_lang::privacy::{Privacy, may_contain_private};
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
 use std::sync::Arc;
 
-/// The binding of the whole payload.
+/// The binding (named value) that contains the whole payload.
 const PAYLOAD_BINDING: BindingId = BindingId(0);
 
 /// An analysis that decides whether expressions read private values.
@@ -16,33 +16,33 @@ pub struct PrivateReads<'p> {
     slots: &'p [Slot],
     lets: &'p [Let],
     input: Option<&'p RecordType>,
-    /// The declared fields of the payload kinds that have private fields.
+    /// The declared fields of each `payload` statement that has private fields.
     payloads: Vec<Arc<RecordType>>,
     /// Whether each `let` reads a private value; `None` if not computed yet.
-    known: Vec<Option<bool>>,
+    lets_are_private: Vec<Option<bool>>,
     /// The quantifier variables in scope, each with two facts about its list: whether the list is
     /// private, and the type of the list's elements.
-    vars: Vec<(VarId, bool, Ty)>,
+    quantifier_vars: Vec<(VarId, bool, Ty)>,
 }
 
 impl<'p> PrivateReads<'p> {
-    /// Returns an analysis of expressions over these fields and named values. `input` is the
-    /// declared message.
+    /// Returns an analysis of expressions that read the given slots (fields) and `let`s. `input` is
+    /// the declared message type.
     pub fn new(slots: &'p [Slot], lets: &'p [Let], input: Option<&'p RecordType>) -> PrivateReads<'p> {
-        let (known, payloads) = (vec![None; lets.len()], Vec::new());
-        PrivateReads { slots, lets, input, payloads, known, vars: Vec::new() }
+        let (lets_are_private, payloads) = (vec![None; lets.len()], Vec::new());
+        PrivateReads { slots, lets, input, payloads, lets_are_private, quantifier_vars: Vec::new() }
     }
 
     /// Adds a quantifier variable to the scope.
     pub fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
         let (private, ty) = (self.is_private(list), self.expr_type(list).element());
-        self.vars.push((var, private, ty));
+        self.quantifier_vars.push((var, private, ty));
     }
 
     /// Removes the innermost quantifier variable. Returns whether the variable's list is private,
     /// and the type of the list's elements.
     pub fn leave_quantifier(&mut self) -> (bool, Ty) {
-        self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
+        self.quantifier_vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
     }
 
     /// True if the value of the expression is private as a whole. A value that is not private as a
@@ -53,7 +53,9 @@ impl<'p> PrivateReads<'p> {
                 self.is_slot_private(slot)
                     || self.may_hold_private(slot) && expr.ty.inner == InnerType::Unknown
             }),
-            ExprKind::Var(id) => self.vars.iter().any(|(other, private, _)| other == id && *private),
+            ExprKind::Var(id) => {
+                self.quantifier_vars.iter().any(|(other, private, _)| other == id && *private)
+            }
             ExprKind::Field(base, name) => {
                 let private = |ty: &Ty| {
                     ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.private)
@@ -85,15 +87,15 @@ impl<'p> PrivateReads<'p> {
 
     fn let_reads_private(&mut self, id: LetId) -> bool {
         let Some(body) = self.lets.get(id.index()).map(|named| &named.body) else { return true };
-        if let Some(known) = self.known[id.index()] {
+        if let Some(known) = self.lets_are_private[id.index()] {
             return known;
         }
-        self.known[id.index()] = Some(false);
+        self.lets_are_private[id.index()] = Some(false);
         let private = match body.part() {
             Part::Expr(expr) => self.is_private(expr),
             part => self.part_reads_private(part),
         };
-        self.known[id.index()] = Some(private);
+        self.lets_are_private[id.index()] = Some(private);
         private
     }
 
@@ -101,8 +103,8 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True for a list or dict of unknown element type in a binding (a named value of payload
-    /// rules). False if the program declares no private field.
+    /// True for a field of a payload that contains a list or dict of unknown element type, because
+    /// its elements may be private. False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -111,8 +113,8 @@ impl<'p> PrivateReads<'p> {
             && exists()
     }
 
-    /// Returns the declared type of the field that a slot reads, and whether the field or an
-    /// enclosing record is private.
+    /// Returns the declared type of the field that a slot (field read) reads. The bool is true if
+    /// the field or an enclosing record is private.
     pub fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
         fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {
@@ -152,7 +154,7 @@ impl<'p> PrivateReads<'p> {
     pub fn expr_type(&self, expr: &Expr) -> Ty {
         let derived = match &expr.kind {
             ExprKind::Var(id) => {
-                self.vars.iter().rev().find(|(other, ..)| other == id).map(|var| var.2.clone())
+                self.quantifier_vars.iter().rev().find(|(other, ..)| other == id).map(|var| var.2.clone())
             }
             ExprKind::Slot(id) => self.slots.get(id.index()).map(|slot| self.declared_type(slot).0),
             ExprKind::Read(inner, _) => Some(self.expr_type(inner)),
@@ -177,7 +179,7 @@ impl Program {
         PrivateReads { payloads, ..PrivateReads::new(&self.slots, &self.lets, self.input.as_ref()) }
     }
 
-    /// Returns the privacy of a message.
+    /// Returns which parts of a message are private.
     pub fn message_privacy(&self) -> Privacy<'_> {
         self.input.as_ref().map_or(Privacy::Public, Privacy::of_message)
     }

@@ -52,8 +52,8 @@ pub enum CondKind {
     /// A call of a `def`: its name, and its body with the arguments substituted.
     Call(Arc<str>, Box<Cond>),
     /// The conditions of one branch of a `choice`. A condition is *usable* if all values that it
-    /// reads are present; other conditions are skipped. If no condition is usable, the branch is
-    /// not chosen.
+    /// reads are present. Conditions that are not usable are skipped; if all are skipped, the
+    /// branch is not chosen.
     Branch {
         /// True if every usable condition must be true, false if one true condition is enough.
         all: bool,

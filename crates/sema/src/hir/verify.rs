@@ -28,9 +28,9 @@ impl Program {
     }
 }
 
-/// Verifies a whole program. A payload rule may read only bindings (named values) that are computed
-/// earlier. `table_limits` and `value_limits` contain, for each table and each value, the number of
-/// such bindings: only smaller ids may be read. With 0, only the message may be read.
+/// Verifies a whole program. Payload rules may read only bindings (named values) that are computed
+/// earlier. So `table_limits` and `value_limits` store a number for each table and each value: only
+/// bindings with smaller ids may be read. With 0, only the message may be read.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
@@ -113,8 +113,9 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
-    /// Verifies a block of requirements, whose values may read bindings (named values) with ids
-    /// below `bindings`. Returns the number of bindings that the block defines.
+    /// Verifies a block (payload requirements for one value). Its values may read bindings (named
+    /// values) with ids below `bindings`. Returns the number of bindings that the block and
+    /// the blocks inside it define.
     fn verify_block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
         ensure(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
@@ -161,8 +162,8 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    /// Verifies a whole condition or value, and returns its size. It may have at most `max_nodes`
-    /// nodes and may read only bindings with ids below `bindings`.
+    /// Verifies a whole condition or value, and returns its size. Fails if it has more than
+    /// `max_nodes` nodes, or reads a binding (named value) whose id is not below `bindings`.
     fn verify_expression(
         &self,
         part: Part<'_>,
@@ -170,8 +171,8 @@ impl<'p> Verifier<'p> {
         max_nodes: u64,
     ) -> Result<Measure, DecodeError> {
         let measure = Measure::new(part, &self.lets);
-        // A value may be twice as deep as a condition, because it may use a definition of the
-        // greatest depth at its own greatest depth.
+        // A value may be twice as deep as a condition. It may itself have the greatest depth, and
+        // use a definition of the greatest depth at its deepest node.
         ensure(measure.nodes <= max_nodes && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
         NodeVerifier { program: self.program, bindings, scope: Vec::new() }.verify_node(part)?;
         Ok(measure)
@@ -206,8 +207,8 @@ impl NodeVerifier<'_> {
         Ok(())
     }
 
-    /// Verifies one condition, but not the conditions and values in it. Returns the variable that
-    /// the condition binds.
+    /// Verifies one condition node; the caller verifies its children. Returns the quantifier
+    /// variable that the node introduces, if any.
     fn verify_cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
         match &cond.kind {
             CondKind::Test(test) => ensure(is_valid_test(test), "a test does not fit its operator")?,
@@ -218,8 +219,8 @@ impl NodeVerifier<'_> {
         Ok(None)
     }
 
-    /// Verifies one value, but not the conditions and values in it. Returns the variable that the
-    /// value binds.
+    /// Verifies one value node; the caller verifies its children. Returns the quantifier variable
+    /// that the node introduces, if any.
     fn verify_expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
         let is_valid = match &expr.kind {
             ExprKind::Slot(id) => {
@@ -296,8 +297,8 @@ fn for_each_value(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     }
 }
 
-/// Lowers the number of bindings that a value may read to at most `bindings`. A value that is used
-/// in several places gets the minimum over all uses.
+/// Lowers the number of bindings (named values) that a value may read to `bindings` if it is
+/// higher. So a value that is used in several places gets the minimum.
 fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
     let binding_limit = &mut values[value.index()];
     *binding_limit = bindings.min(*binding_limit);

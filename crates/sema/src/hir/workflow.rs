@@ -28,7 +28,7 @@ pub struct Node {
     /// the next nodes run in parallel.
     pub kind: Arc<str>,
     pub config: Arc<Map<String, Json>>,
-    /// The time limit of one run of the processor, in milliseconds.
+    /// The time limit of one run of the processor, in milliseconds; `None` means no limit.
     pub time_limit: Option<u64>,
     /// How several inputs are merged into one; `None` for the default of the program that runs the
     /// workflow.
@@ -123,7 +123,7 @@ impl Program {
         self.workflows.iter().find(|workflow| &*workflow.name == name)
     }
 
-    /// Returns every outcome of a router, in evaluation order.
+    /// Returns every outcome of a router (which nodes it may select next), in evaluation order.
     pub fn routes_of(&self, router: TableId) -> Vec<Route> {
         let rules = self.tables[router.index()].order.iter().map(|id| &self.rules[id.index()]);
         rules

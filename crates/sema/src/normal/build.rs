@@ -37,8 +37,8 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
             let route = &program.rules[id.index()];
             let earlier_diagnostics = builder.diagnostics.len();
             let cond = builder.build_cond(&route.condition, true);
-            // An operand that is always missing already has a warning. Each cause gets only one
-            // warning.
+            // If an operand is always missing, a warning was already given for it. Each cause gets
+            // only one warning.
             let has_warning = builder.diagnostics.len() > earlier_diagnostics;
             let condition_span = route.condition.span;
             let is_literal = matches!(route.condition.kind, CondKind::Const(_));
@@ -115,15 +115,16 @@ pub struct NormalBuilder<'a> {
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
     exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
-    /// The normal forms of "C is true" and "C is false". The key is the address of C and the
-    /// quantifier depth.
+    /// For a condition C that is used as a value: the ids of the conditions "C is true" and "C is
+    /// false". The key is the address of C and the quantifier depth.
     cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
-    /// The level of each quantifier variable in scope.
+    /// The nesting level of each quantifier variable in scope; the outermost quantifier has level
+    /// 0.
     levels: HashMap<VarId, u32>,
     depth: u32,
     quantifier_facts: QuantifierFacts,
     /// The number of enclosing quantifiers on which the current node may depend.
-    enclosing: u32,
+    enclosing_quantifiers: u32,
     /// Whether the current node needs two conditions: one that it is true, and one that it is
     /// false. This is the case for a condition that is used as a value.
     needs_both_polarities: bool,
@@ -147,7 +148,7 @@ impl<'a> NormalBuilder<'a> {
             levels: HashMap::new(),
             depth: 0,
             quantifier_facts: QuantifierFacts::default(),
-            enclosing: 0,
+            enclosing_quantifiers: 0,
             needs_both_polarities: false,
             diagnostics: Vec::new(),
         }
@@ -158,8 +159,8 @@ impl<'a> NormalBuilder<'a> {
         &self.normal
     }
 
-    /// Builds the condition "`cond` is definitely `want`". The tree must not move while the builder
-    /// lives, because the builder caches nodes by address.
+    /// Builds the condition "`cond` is definitely `want`" and returns its id. Precondition: the
+    /// tree does not move while the builder lives, because the builder caches nodes by address.
     pub fn build_cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
@@ -232,8 +233,8 @@ impl<'a> NormalBuilder<'a> {
         if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
-        // Each case becomes a condition of its own, so that the index can find the rule by either
-        // case.
+        // A test of `if C then a else b` becomes one condition for each case. The index can then
+        // find the rule by either case.
         if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
             let (then, other) = (self.build_truth(then, want), self.build_truth(other, want));
             let fails = self.build_complement(cond);
@@ -247,7 +248,7 @@ impl<'a> NormalBuilder<'a> {
         self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
-    /// Builds a node with a quantifier's variable in scope. Returns the level of the quantifier,
+    /// Calls `build` with a quantifier's variable in scope. Returns the level of the quantifier,
     /// its nesting, and the result of `build`.
     fn build_inside<T>(
         &mut self,
@@ -256,17 +257,19 @@ impl<'a> NormalBuilder<'a> {
         body: &Cond,
         build: impl FnOnce(&mut Self) -> T,
     ) -> (u32, QuantifierNesting, T) {
-        let (level, enclosing) = (self.depth, self.enclosing);
+        let (level, enclosing) = (self.depth, self.enclosing_quantifiers);
         let outer_level = self.levels.insert(var.id, level);
         if reads.is_empty() {
-            self.enclosing = 0;
+            self.enclosing_quantifiers = 0;
         }
-        let nest =
-            QuantifierNesting { depth: self.quantifier_facts.quantifier_depth(self.enclosing, body), reads };
+        let nest = QuantifierNesting {
+            depth: self.quantifier_facts.quantifier_depth(self.enclosing_quantifiers, body),
+            reads,
+        };
         self.depth += 1;
-        self.enclosing += 1;
+        self.enclosing_quantifiers += 1;
         let result = build(self);
-        (self.depth, self.enclosing) = (level, enclosing);
+        (self.depth, self.enclosing_quantifiers) = (level, enclosing);
         match outer_level {
             Some(outer_level) => self.levels.insert(var.id, outer_level),
             None => self.levels.remove(&var.id),
@@ -274,11 +277,12 @@ impl<'a> NormalBuilder<'a> {
         (level, nest, result)
     }
 
-    /// Builds a node as if it were outside every quantifier.
+    /// Calls `build` as if the node were outside every quantifier, and restores the quantifier
+    /// depth afterwards.
     fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
-        let enclosing = std::mem::take(&mut self.enclosing);
+        let enclosing = std::mem::take(&mut self.enclosing_quantifiers);
         let result = build(self);
-        self.enclosing = enclosing;
+        self.enclosing_quantifiers = enclosing;
         result
     }
 

@@ -3,8 +3,8 @@
 use super::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use rulec_lang::operators::Cost;
 
-/// The cost of each condition and value, indexed by id. The cost of a node is the highest cost
-/// among its own operation and its parts.
+/// The cost of each condition and value, indexed by id. The cost of a node is the maximum of its
+/// own cost and the costs of its children.
 #[derive(Default)]
 pub(super) struct CostTable {
     exprs: Vec<Cost>,

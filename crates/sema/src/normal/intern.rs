@@ -3,7 +3,7 @@
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
 
-/// Ids of distinct values: their indexes in the vector that stores them.
+/// Gives equal values the same id: the index in the vector that stores the value.
 #[derive(Default)]
 pub(super) struct ValueIds {
     /// The hash and the id of each value. The hash is stored because a value may be a long list.
@@ -12,7 +12,7 @@ pub(super) struct ValueIds {
 }
 
 impl ValueIds {
-    /// Returns the id of a value. The bool is true if the value is new and was added to `values`.
+    /// Returns the id of a value. Adds the value to `values` if it is new; the bool is then true.
     pub(super) fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
         let ValueIds { table, hasher } = self;
         let hash = hasher.hash_one(&value);

@@ -54,8 +54,8 @@ pub(crate) fn check(studio: &Arc<Studio>, request: Check) -> Answer<Checked> {
     })
 }
 
-/// Returns the compile errors and warnings of a rule set. With `findings`, the findings of the
-/// slower analysis are included.
+/// Returns the compile errors and warnings of a rule set. If `findings` is true, adds the findings
+/// of the rule analysis, which takes longer.
 pub(crate) fn all_diagnostics(snapshot: &ProjectSnapshot, findings: bool) -> Vec<Diagnostic> {
     let findings = if findings { snapshot.findings() } else { &[] };
     let diagnostics =
@@ -149,8 +149,8 @@ fn outline_item(snapshot: &ProjectSnapshot, entry: &OutlineEntry) -> Option<Outl
     })
 }
 
-/// Stores the text of a request as the draft of its file. Returns the new analysis, the id of the
-/// file, and the cursor position in bytes.
+/// Stores the editor's text as the unsaved text (draft) of its file. Returns the new analysis, the
+/// id of the file, and the cursor position in bytes.
 fn store_draft(studio: &Studio, request: At) -> Answer<(Arc<ProjectSnapshot>, FileId, u32)> {
     let snapshot = studio.project(request.rules)?.set_draft(&request.file, Some(request.text))?;
     let file = snapshot.find_file(&request.file)?;

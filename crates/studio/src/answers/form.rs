@@ -13,7 +13,8 @@ use std::collections::{BTreeSet, HashMap};
 /// Maximum number of suggested values per form field.
 const MAX_SUGGESTIONS: usize = 40;
 
-/// Texts that rules compare with each message field, by the path of the field.
+/// For each message field, by its path: the texts that the rules compare with the field. The form
+/// suggests them as values.
 pub(crate) struct ComparedTexts(HashMap<String, BTreeSet<String>>);
 
 impl ComparedTexts {
@@ -85,7 +86,7 @@ pub(crate) fn record_fields(
     record.fields.iter().map(field).collect()
 }
 
-/// Returns the form fields for a payload kind.
+/// Returns the form fields for a payload of this kind (one `payload` statement).
 pub(crate) fn payload_fields(payload: &Payload) -> Vec<FormField> {
     object_fields(&payload.object)
 }
@@ -122,8 +123,8 @@ fn control_for_type(ty: &Ty) -> Control {
     }
 }
 
-/// Returns the message with which a form is initially filled. This is the message of the first test
-/// of the main routes or, without such a test, a message with default values.
+/// Returns the message that first fills a form: the message of the first test of the main routes.
+/// Without such a test, each field gets a default value.
 pub(crate) fn example_message(program: &Program, fields: &[FormField]) -> Json {
     let is_route_test = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
     match program.tests.iter().find(is_route_test) {

@@ -81,7 +81,7 @@ pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json, show_privat
 }
 
 /// Finds the byte range of a value in a JSON text, by the path of the value, such as `$.nodes[2]["x
-/// y"]`.
+/// y"]`. `None` if the text has no value at the path.
 fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
     let mut value = text;
     let mut rest = path.strip_prefix('$')?;
@@ -104,7 +104,7 @@ fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
     Some(start..start + value.len())
 }
 
-/// Returns the value at a path, such as `$.nodes[2]["x y"]`.
+/// Returns the value at a path, such as `$.nodes[2]["x y"]`; `None` if there is no such value.
 fn value_at<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
     let (mut value, mut rest) = (json, path.strip_prefix('$')?);
     while !rest.is_empty() {
@@ -123,7 +123,8 @@ enum PathStep {
     Index(usize),
 }
 
-/// Splits the first step, a key or an index, off a path. Returns the step and the rest of the path.
+/// Splits the first step, a key or an index, off a path. Returns the step and the rest of the path;
+/// `None` if the path does not begin with a valid step.
 fn split_step(path: &str) -> Option<(PathStep, &str)> {
     if let Some(name) = path.strip_prefix('.') {
         let end = name.find(['.', '[']).unwrap_or(name.len());

@@ -24,7 +24,8 @@ pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
     build(&snapshot)
 }
 
-/// Builds the map of a rule set; refuses the request if the rules do not compile.
+/// Builds the data for the page's overview of a rule set: tables, statements and workflows. Refuses
+/// the request if the rules do not compile.
 pub(crate) fn build(snapshot: &ProjectSnapshot) -> Answer<Map> {
     let rules = snapshot.rules()?;
     let program = rules.program();
@@ -100,7 +101,7 @@ pub(crate) fn findings_in_span(snapshot: &ProjectSnapshot, span: Span) -> Vec<Ma
 struct MapBuilder<'k> {
     snapshot: &'k ProjectSnapshot,
     rules: &'k Rules,
-    /// Access path of each rule: how the index finds the rule.
+    /// For each rule, how the engine finds it (such as by an index key).
     access_paths: HashMap<RuleId, HowFound>,
     /// Tables that have an index.
     indexed_tables: BTreeSet<TableId>,
@@ -209,7 +210,7 @@ impl<'k> MapBuilder<'k> {
         }
     }
 
-    /// Returns the intent flows (flows that a classifier chooses) as rows of a table of the map.
+    /// Returns the flows that the intent classifier chooses, as table rows for the page's overview.
     fn map_intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };
@@ -224,8 +225,8 @@ impl<'k> MapBuilder<'k> {
         })
     }
 
-    /// Returns a payload kind as a table of the map. The rows of the table are the rules of the
-    /// kind.
+    /// Returns a payload kind (one `payload` statement) as a table of the rule set's map. Each rule
+    /// is a row; rules with the same name share one row.
     fn map_payload(&self, payload: &Payload) -> MapTable {
         let program = self.program();
         let tables = payload.block.tables();

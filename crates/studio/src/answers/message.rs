@@ -8,8 +8,8 @@ use crate::utf16::Utf16Offsets;
 use rulec::{JsonError, Rules};
 use serde_json::Value as Json;
 
-/// Returns the message of a request: the parsed `text`, or the unmasked message of a replay row.
-/// The inner error describes invalid JSON.
+/// Returns the message of a request: the parsed `text`, or the message of a replay row with private
+/// values unmasked. The inner error describes invalid JSON.
 pub(crate) fn request_message(
     studio: &Studio,
     rules: &Rules,

@@ -25,8 +25,8 @@ const MAX_RETURNED: usize = 6;
 const SEARCH_TIME_LIMIT: Duration = Duration::from_secs(2);
 
 pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<Near>> {
-    // While the user types, the page sends many requests, and only the result of the newest one is
-    // shown.
+    // While the user types, the page sends many requests, but shows only the newest result. So an
+    // older search stops.
     let is_newest = studio.register_newest();
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;
@@ -64,7 +64,7 @@ fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec
     collect_failed(trace, &mut failed);
     failed.sort_by_key(|(_, failed_predicates)| *failed_predicates);
     let mut names: Vec<String> = failed.into_iter().map(|(name, _)| name).collect();
-    // Statements after the chosen one were not evaluated.
+    // Statements after the chosen one are missing in the trace, because they were not evaluated.
     let table = &program.tables[entry.index()];
     names.extend(table.order.iter().map(|id| program.rules[id.index()].name.to_string()));
     names.extend(table.default.iter().map(|_| "default".to_owned()));
@@ -74,8 +74,8 @@ fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec
     names
 }
 
-/// Adds to `failed` the statements that were tried but did not match. Each comes with the number of
-/// its predicates that are false or unknown.
+/// Adds the statements that did not match to `failed`, each with the number of its predicates that
+/// are false or unknown.
 fn collect_failed(table: &TableTrace, failed: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Query parameters of a request that has no parameters.
+/// An empty set of query parameters, for requests that accept none.
 #[derive(Deserialize)]
 pub(crate) struct NoParameters {}
 
@@ -52,8 +52,8 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
             kind: to_entry_kind(table.kind),
             docs: table.docs.to_string(),
             statements: statement_names(program, table),
-            // All tables get the same form fields, because a `goto` passes the same message on to
-            // another table.
+            // All tables get the same form fields, because a `goto` passes the message on from one
+            // table to another.
             fields: fields.clone(),
         });
     }

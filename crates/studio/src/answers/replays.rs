@@ -51,8 +51,8 @@ pub(crate) fn run_replay(studio: &Studio, request: &StartReplay) -> Answer<Arc<R
     Ok(replay)
 }
 
-/// Creates a replay without starting it. Returns the replay and the name of the entry that should
-/// decide messages.
+/// Creates a replay without starting it. Also returns the name of the table, choice or router that
+/// should decide the messages.
 fn prepare_replay(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;
@@ -76,7 +76,8 @@ struct UploadQuery {
     name: String,
 }
 
-/// Stores an uploaded file on disk, part by part, without keeping the whole file in memory.
+/// Stores an uploaded file on disk, part by part, without keeping the whole file in memory. Returns
+/// the stored file as a source of messages.
 async fn upload(
     State(studio): State<Arc<Studio>>,
     Query(query): Query<UploadQuery>,
@@ -85,7 +86,8 @@ async fn upload(
     let storage_error =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(storage_error)?;
-    // The folder is deleted, with all its files, when the studio ends.
+    // `keep` stops the deletion of the file when `file` is dropped. The whole folder is deleted
+    // when the studio ends.
     let (_, path) = file.keep().map_err(|error| storage_error(error.error))?;
     let mut output = tokio::fs::File::create(&path).await.map_err(storage_error)?;
     let (mut bytes, mut parts) = (0, body.into_data_stream());
@@ -118,7 +120,7 @@ async fn cancel_replay(State(studio): State<Arc<Studio>>, Path(id): Path<usize>)
     let replay = studio.replay(id)?;
     replay.cancel();
     let mut progress = replay.watch();
-    // A cancelled replay ends almost immediately.
+    // A cancelled replay stops at its next message, so this wait is short.
     let _ = progress.wait_for(|progress| progress.state != ReplayState::Running).await;
     run_blocking(move || Ok(replay.sums())).await.map(Json)
 }

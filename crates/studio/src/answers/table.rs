@@ -127,8 +127,8 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
     }
 }
 
-/// Returns a column for each field that is the only field of some conjunct (part of an `and`).
-/// Fields that the most rows test come first.
+/// Chooses the columns of a decision table. A field gets a column if some conjunct (operand of an
+/// `and`) reads only this field. Fields that the most rows test come first.
 fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for row in rows {
@@ -150,8 +150,8 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns
 }
 
-/// Returns the cells of a row, and the texts of the conjuncts (parts of an `and`) that fit no
-/// column.
+/// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands
+/// of an `and`) that fit no column.
 fn row_cells(
     conjuncts: &[Conjunct],
     column_indexes: &HashMap<&str, usize>,
@@ -179,7 +179,7 @@ fn row_cells(
     (cells, others)
 }
 
-/// Returns the gaps (messages that no route matches) of the routes that are outside any table.
+/// Returns messages that no route matches, for the routes outside any table.
 fn find_gaps(snapshot: &ProjectSnapshot) -> Vec<Gap> {
     let no_default_findings = snapshot
         .findings()

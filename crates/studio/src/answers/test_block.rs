@@ -54,7 +54,8 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
         }
         first_attempt.get_or_insert(made_test);
     }
-    // A failing test is returned as well: the user may state an outcome that the rules should have.
+    // If no candidate gives a passing test, the first failing one is returned, because the user may
+    // state an outcome that the rules should have.
     first_attempt.ok_or_else(|| {
         RequestError::invalid(message!(
             "this message cannot be written as a `test` block: its values do not fit the `input` of the rules"
@@ -63,7 +64,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
 }
 
 /// Returns candidate messages for the test, the most complete one first. Each comes with the
-/// outcome that the test should expect, in rule syntax.
+/// expected statement in rule syntax.
 fn candidate_messages(
     snapshot: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
@@ -95,7 +96,7 @@ fn candidate_messages(
         Some(input) if entry.kind() != TableKind::Router => keep_fitting_values(message, input),
         _ => message.clone(),
     };
-    // The second candidate drops fields that the rules never read, because the rules may reject
+    // The second candidate drops fields that no rule reads, because a declared input may reject
     // them.
     let read_fields = Json::Object(
         fitting
@@ -125,8 +126,7 @@ fn expected_statement(entry: Entry<'_>, explanation: &Explanation, requested_nam
         _ => entry.name(),
     };
     let name = requested_name.or(chosen_name).unwrap_or("none");
-    // As the name of a statement, `default`, `none` and `otherwise` are keywords that must not be
-    // quoted.
+    // As the name of a statement, these three words are keywords, and keywords must not be quoted.
     let name = if matches!(name, "default" | "none" | "otherwise") {
         name.to_owned()
     } else {

@@ -97,7 +97,7 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
     })
 }
 
-/// Returns the error for a workflow with these findings.
+/// Returns the error response for a workflow that cannot run; `findings` are the reasons.
 fn invalid_workflow(findings: &[Finding]) -> RequestError {
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     let errors = errors.map(|finding| finding.message.clone());
@@ -105,11 +105,11 @@ fn invalid_workflow(findings: &[Finding]) -> RequestError {
     RequestError::invalid(message!("the workflow cannot be run: {errors}"))
 }
 
-/// The router decisions of the current step. After each step, the list is emptied.
+/// The decisions that routers made in the current step of a workflow. Emptied after each step.
 type RecordedDecisions = Arc<Mutex<Vec<RouterDecision>>>;
 
-/// Wraps a router of the rules, and records each decision of this router. The page can open a
-/// recorded decision or turn it into a test.
+/// Wraps a router of the rules and records its decisions, because the page can open a decision or
+/// turn it into a test.
 struct RecordingRouter {
     node: String,
     name: String,

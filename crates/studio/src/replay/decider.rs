@@ -14,8 +14,8 @@ pub(crate) struct ReplayDecider<'k> {
     rules: &'k Rules,
     keys: &'k StatementKeys,
     matcher: Option<&'k FlowMatcher>,
-    /// Decider for each entry that was used, by entry name; `None` if the rules have no entry of
-    /// that name.
+    /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
+    /// no entry of that name.
     by_entry: HashMap<String, Option<EntryDecider>>,
 }
 
@@ -43,7 +43,7 @@ impl<'k> ReplayDecider<'k> {
         }
     }
 
-    /// True if the rules have an entry of this name.
+    /// True if the rules have a table, choice or router of this name.
     pub fn has_entry(&mut self, entry: &str) -> bool {
         self.entry_decider(entry).is_some()
     }
@@ -100,7 +100,8 @@ impl<'k> ReplayDecider<'k> {
     }
 }
 
-/// Returns the name of the intent flow that the classifier finds for a message.
+/// Returns the name of the flow that the classifier finds for a message by meaning; `None` if no
+/// flow is clear enough.
 fn matched_intent(matcher: &FlowMatcher, message: &Json) -> Option<String> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     match matcher.search_intent(text).0 {

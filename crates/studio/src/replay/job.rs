@@ -26,8 +26,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 const TIME_FIELDS: [&str; 3] = ["now", "time", "timestamp"];
 
 impl Replay {
-    /// Decides every line of the file. A line of a decision log names the entry (such as a table)
-    /// that decides it; `entry` decides all other lines. Returns when the replay has ended.
+    /// Decides every line of the file and returns when the replay has ended. A line of a decision
+    /// log names the entry (such as a table) that decides it; `entry` decides all other lines.
     pub fn run(&self, entry: &str) {
         let result = catch_unwind(AssertUnwindSafe(|| ReplayJob::run(self, entry)));
         match result {
@@ -40,7 +40,7 @@ impl Replay {
         }
     }
 
-    /// Ends the replay in the state `failed`, for this reason.
+    /// Ends the replay in the state `failed`. `reason` is shown to the user.
     pub fn fail(&self, reason: Message) {
         self.finish(ReplayState::Failed, Some(reason));
     }
@@ -86,7 +86,8 @@ struct ReplayJob<'r> {
     entry: &'r str,
     decider: ReplayDecider<'r>,
     older_decider: Option<ReplayDecider<'r>>,
-    /// Results that are not yet merged into the results of the replay.
+    /// Results that are not yet added to the results of the replay, because each addition needs a
+    /// lock.
     batch: ReplayResults,
 }
 

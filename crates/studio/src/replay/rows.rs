@@ -75,8 +75,8 @@ impl Replay {
             RowSort::Before => {
                 matching.sort_by(|a, b| name(row_at(a).older_key).cmp(name(row_at(b).older_key)))
             }
-            // The value for an unknown time wraps to 0. So unknown times come last in descending
-            // order, which shows the longest times first.
+            // The value for an unknown time wraps to 0, the smallest value. So a descending order,
+            // which shows the longest times first, lists unknown times last.
             RowSort::Elapsed => matching.sort_by_key(|index| row_at(index).elapsed.wrapping_add(1)),
         }
         if filter.descending {
@@ -114,7 +114,8 @@ impl Replay {
         let to_error = |error| {
             RequestError::missing(message!("`{}` cannot be read: {error}", self.source.description.name))
         };
-        // Consecutive lines need no seek, which would discard the buffer.
+        // The next line usually follows the last one. A seek would discard the buffer, so there is
+        // none in this case.
         let position = file.stream_position().map_err(to_error)?;
         file.seek_relative(offset as i64 - position as i64).map_err(to_error)?;
         let mut line = Vec::new();
@@ -193,8 +194,8 @@ impl Replay {
         results.rows.iter().step_by(step).map(|row| row.line).collect()
     }
 
-    /// Returns one line number for each of the `max_statements` statements that are chosen most
-    /// often. The message on that line chose the statement.
+    /// Returns the line numbers of sample messages: one for each of the `max_statements` statements
+    /// that were chosen most often.
     pub fn one_line_per_statement(&self, max_statements: usize) -> Vec<u64> {
         let results = self.lock_results();
         let mut counts_and_lines: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
@@ -206,7 +207,7 @@ impl Replay {
         lines.into_iter().take(max_statements).map(|(_, line)| line).collect()
     }
 
-    /// Returns the name of the entry that decided the message on a line.
+    /// Returns the name of the table, choice or router that decided the message on a line.
     pub fn entry_of_line(&self, line: u64) -> Answer<String> {
         let row = self.row_of_line(line)?;
         Ok(self.lock_results().name_at_index(row.entry).to_owned())

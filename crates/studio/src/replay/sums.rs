@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of buckets of the timeline.
 const BUCKET_COUNT: usize = 60;
-/// Maximum number of statements that have a series of their own in the timeline.
+/// Maximum number of statements that the timeline shows separately.
 const MAX_SERIES: usize = 8;
 
 impl Replay {
-    /// Returns the counts of the replay up to now.
+    /// Returns the counts of all rows that the replay has decided so far.
     pub fn sums(&self) -> ReplaySums {
         let elapsed = self.elapsed();
         let progress = self.progress();
@@ -100,8 +100,8 @@ impl Replay {
         let listed_keys: BTreeSet<String> = statement_counts.iter().map(|count| count.key.clone()).collect();
         for (number, key) in results.names.iter().enumerate().filter(|(_, name)| !listed_keys.contains(*name))
         {
-            // A key may belong to no statement of these rules: nothing was chosen, or only the
-            // older version has the statement.
+            // A key may belong to no statement of the current rules: nothing was chosen, or only
+            // the older version has the statement. Such a key is listed if it was counted.
             if counts[number] + older_counts[number] > 0 {
                 let (table, name) = key.split_once('/').unwrap_or((key, NO_STATEMENT));
                 statement_counts.push(to_count(key, table, name, "", None));
@@ -111,7 +111,7 @@ impl Replay {
         statement_counts
     }
 
-    /// Returns the tables in `entered`, and all tables that they reach by `goto`.
+    /// Returns the tables in `entered`, and all tables that `goto`s reach from them.
     fn reached_tables(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
         let Some(rules) = &self.snapshot.analysis.rules else { return reached };

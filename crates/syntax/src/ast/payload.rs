@@ -10,15 +10,16 @@ pub struct Payload {
     /// The rank of the payload (`rank 3`). If several payloads are pending, the one with the lowest
     /// rank runs first.
     pub rank: Option<Spanned<i64>>,
-    /// Whether the payload is marked `interrupts`: if it runs first, pending payloads of other
-    /// kinds are dropped.
+    /// Whether the payload is marked `interrupts`: if a payload of this kind runs first, pending
+    /// payloads of other kinds are dropped.
     pub interrupts: bool,
-    /// Whether the payload is marked `suspends`: if it runs first, the other pending payloads wait
-    /// for an external answer.
+    /// Whether the payload is marked `suspends`: if a payload of this kind runs first, the other
+    /// pending payloads wait for an external answer.
     pub suspends: bool,
     /// Whether the payload is marked `internal`: it is never published to subscribers.
     pub internal: bool,
-    /// Whether a rule that cannot be checked rejects the payload.
+    /// Whether the payload is marked `strict`: a rule that cannot be evaluated, because a value is
+    /// missing, then rejects the payload.
     pub strict: bool,
     /// The kind of payload to use instead if this payload is rejected: `fallback KIND`.
     pub fallback: Option<Ident>,
@@ -35,7 +36,7 @@ pub struct Group {
     pub body: Vec<Item>,
 }
 
-/// An item of a payload, a group or an `each` block.
+/// A field, rule or other item of a payload, a group or an `each` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub kind: ItemKind,
@@ -53,10 +54,10 @@ pub enum ItemKind {
     Rule(RuleItem),
     /// `closed "id" remove`: only the declared fields are allowed.
     Closed {
-        /// The id of the `closed` rule. By default, the name of the payload or group followed by
-        /// `.unsupported`.
+        /// The id of the `closed` rule. If `None`, the id is the name of the payload or group
+        /// followed by `.unsupported`.
         id: Option<Spanned<String>>,
-        /// The message and the correction if a payload has an undeclared field.
+        /// The message that reports an undeclared field, and the correction that removes the field.
         notice: Notice,
     },
     /// A named value: `let workflow = context.workflows[workflow_id]`.
@@ -80,12 +81,13 @@ pub struct FieldItem {
     /// Whether the field may be null: `| null` follows its type.
     pub nullable: bool,
     pub not_blank: Option<Span>,
-    /// The allowed values of the field: `in [ … ]` or `in a..=b clamp`.
+    /// The allowed values of the field: `in [ … ]` or `in a..=b clamp`. `None` allows every value
+    /// of the type.
     pub limits: Option<Limits>,
-    /// The only allowed value of the field: `const VALUE`.
+    /// The only allowed value of the field: `const VALUE`; `None` without this clause.
     pub exactly: Option<Expr>,
-    /// The message and the correction if a payload violates the type, the limits or another rule of
-    /// the field.
+    /// The message and the correction for a value that violates a rule of the field, such as its
+    /// type or limits.
     pub notice: Notice,
 }
 
@@ -105,11 +107,12 @@ pub struct RuleItem {
     /// true, the rule does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
-    /// The message and the correction if a payload violates this rule.
+    /// The message that reports a violation of this rule, and the correction of the payload.
     pub notice: Notice,
 }
 
-/// The keyword of a payload rule, with the condition that the rule tests.
+/// The keyword of a payload rule. For `require` and `forbid`, it contains the condition that the
+/// rule tests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleTest {
     /// `require`: the condition must be true.
@@ -120,7 +123,7 @@ pub enum RuleTest {
     Compiles,
 }
 
-/// The message that reports a violated payload rule, and how to correct the payload.
+/// How a violated payload rule is reported, and how the payload is corrected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notice {
     pub message: Option<Spanned<String>>,
@@ -146,7 +149,7 @@ pub struct PathExpr {
     /// A path into the payload, such as `nodes[i].config`.
     pub path: Expr,
     /// Whether the path is marked `dotted`, as in `at dotted updates.config`. The object `updates`
-    /// then has dotted keys such as `config.url`. The prefix of this key is `config`.
+    /// may then have a key `config.url`, which sets the field `url` inside `config`.
     pub dotted: bool,
 }
 
@@ -155,7 +158,8 @@ pub struct PathExpr {
 pub struct IncludeItem {
     pub group: Ident,
     pub args: Vec<IncludeArg>,
-    /// The id after `as`. All rules of the included group report their violations under this id.
+    /// The id after `as`. If it is given, all rules of the included group report their violations
+    /// under this id.
     pub renamed: Option<Spanned<String>>,
     pub guard: Option<Expr>,
 }
@@ -177,7 +181,7 @@ pub struct EachItem {
     /// element.
     pub names: (Ident, Option<Ident>),
     pub list: Expr,
-    /// The condition after `when`. Elements for which the condition is not true are skipped.
+    /// The condition after `when`. If it is given, elements for which it is not true are skipped.
     pub guard: Option<Expr>,
     pub body: Vec<Item>,
 }

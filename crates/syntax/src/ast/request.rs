@@ -9,7 +9,7 @@ use rulec_lang::operators::Case;
 pub struct Intent {
     /// The name of the intent, which is the value of `request.intent` when the intent is found.
     pub name: Ident,
-    /// The description of the intent's subject, as one sentence.
+    /// The description of the intent's subject, as one sentence, if the author wrote one.
     pub description: Option<Spanned<String>>,
     /// The lists after each word `keywords`. The word may occur several times, each time with one
     /// list. A list is a literal or the name of a list.

@@ -33,7 +33,7 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Adds the layout events for brackets with nothing between them except possibly a comment.
+    /// Adds the layout events for brackets without content. A comment between them is kept.
     fn add_empty_brackets(&mut self, open: usize) {
         self.begin_group(false);
         self.add_token(open);
@@ -189,7 +189,8 @@ impl LayoutBuilder<'_> {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
-    /// Adds the layout events for the braces at the end of a statement.
+    /// Adds the layout events for the braces at the end of a statement. `word`, the statement's
+    /// keyword, selects the layout.
     pub(super) fn add_statement_block(&mut self, word: &str, open: usize) {
         let close = self.closing_bracket(open);
         if open + 1 == close {

@@ -61,20 +61,22 @@ fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     closing_brackets
 }
 
-/// Indices of the tokens at which the parts of a statement or item begin.
+/// For each part (clause) of a statement or item, the index of its first token.
 pub(super) type PartStarts = Vec<usize>;
 
 pub(super) struct LayoutBuilder<'a> {
     pub(super) gaps: &'a Gaps<'a>,
     pub(super) items: &'a HashSet<usize>,
-    /// Whether `[` always begins a list in this statement, never an index.
+    /// Whether `[` always begins a list in this statement. If false, `[` after a value begins an
+    /// index.
     brackets_are_lists: bool,
     /// Whether the current braces contain the fields of a type.
     pub(super) in_type: bool,
     events: Vec<LayoutEvent>,
     /// The open groups, as indices of their `Begin` events.
     open_groups: Vec<usize>,
-    /// Whether `add_token` must first add an event for the gap before the token.
+    /// Whether `add_token` must first add an event for the gap (white space and comments) before
+    /// the token.
     needs_glue: bool,
     first_token: usize,
     closing_brackets: Vec<usize>,
@@ -84,7 +86,8 @@ impl LayoutBuilder<'_> {
     // --- Events ----------------------------------------------------------------------------------
 
     pub(super) fn begin_group(&mut self, fills: bool) {
-        // `begin_group` does not write the gap before a group: the gap belongs outside the group.
+        // The gap (white space and comments) before the group is written first, because it belongs
+        // outside the group.
         self.open_groups.push(self.events.len());
         self.events.push(LayoutEvent::Begin { fills, broken: false });
     }
@@ -102,7 +105,7 @@ impl LayoutBuilder<'_> {
         self.events.push(LayoutEvent::Dedent);
     }
 
-    /// Marks all open groups as broken over several lines.
+    /// Marks all groups that are open now to be written over several lines.
     pub(super) fn break_open_groups(&mut self) {
         for begin in &self.open_groups {
             if let Some(LayoutEvent::Begin { broken, .. }) = self.events.get_mut(*begin) {
@@ -111,7 +114,7 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Marks all open groups as broken over several lines if `broken` is true.
+    /// If `broken` is true, marks all groups that are open now to be written over several lines.
     pub(super) fn break_open_groups_if(&mut self, broken: bool) {
         if broken {
             self.break_open_groups();
@@ -140,8 +143,8 @@ impl LayoutBuilder<'_> {
         self.needs_glue = false;
     }
 
-    /// Adds a possible line break before a token. Adds none if the token could begin a statement at
-    /// the start of a line.
+    /// Adds a possible line break before a token. Adds none before a token that would begin a new
+    /// statement if it were the first on a line.
     pub(super) fn add_break_before_name(&mut self, next: usize) {
         let may_start_statement =
             self.gaps.token_kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.token_text(next));
@@ -204,9 +207,9 @@ impl LayoutBuilder<'_> {
         if is_quantifier { self.outer_tokens(token + 3..end).find(is_colon) } else { None }
     }
 
-    /// Returns the operators with the lowest precedence in a condition or value. Lines break before
-    /// these operators.
-    fn joining_operators(&self, range: Range<usize>) -> Vec<usize> {
+    /// Returns the indices of the operators with the lowest precedence in a condition or value.
+    /// Lines break before these operators.
+    fn lowest_precedence_operators(&self, range: Range<usize>) -> Vec<usize> {
         let (mut lowest_level, mut operators) = (u8::MAX, Vec::new());
         for token in self.outer_tokens(range.clone()) {
             if self.extends_to_end(token, range.end) {
@@ -264,7 +267,8 @@ impl LayoutBuilder<'_> {
     /// Adds the layout events for a statement: its head, then the parts that begin with one of
     /// `words`. Each part has its own line unless the statement fits on one line.
     pub(super) fn add_parts_at_words(&mut self, range: Range<usize>, words: &[&str]) {
-        // The name after the first word may be spelled like any of these words.
+        // A name may be spelled like one of these words, so the word directly after the keyword
+        // begins no part.
         let is_part_start = |token: &usize| {
             let is_arrow = self.gaps.token_kind(*token) == Some(TokenKind::Arrow) && words.contains(&"->");
             // `intent examples […]` is one part.
@@ -335,7 +339,7 @@ impl LayoutBuilder<'_> {
     /// begin a line; its continuation lines are then indented. A block of conditions at the end of
     /// the expression can be broken without breaking the text before the block.
     pub(super) fn add_expression(&mut self, range: Range<usize>, hangs: bool) {
-        let operators = self.joining_operators(range.clone());
+        let operators = self.lowest_precedence_operators(range.clone());
         let (Some(&first), Some(&last)) = (operators.first(), operators.last()) else {
             return self.add_plain_tokens(range);
         };
@@ -344,10 +348,9 @@ impl LayoutBuilder<'_> {
         let group = self.events.len();
         self.begin_group(false);
         self.break_open_groups_if(operators.iter().any(|joint| self.begins_line(*joint)));
-        // The first operand may contain operators that bind more tightly. Its continuation lines
-        // are then indented further than the lines after the operand. Lines inside brackets are
-        // not.
-        let nested = hangs && !self.joining_operators(range.start..first).is_empty();
+        // The first operand may itself contain operators, which bind more tightly. Its continuation
+        // lines are then indented further than the lines after the operand, except inside brackets.
+        let nested = hangs && !self.lowest_precedence_operators(range.start..first).is_empty();
         if nested {
             self.indent();
         }

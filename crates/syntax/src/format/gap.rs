@@ -76,8 +76,8 @@ impl<'a> Gaps<'a> {
         begins_line.then(|| self.gap_text(next).rsplit(['\n', '\u{feff}']).next().map_or(0, str::len))
     }
 
-    /// Returns the comments between a token and the previous token. The flag of a comment is true
-    /// if the comment is on the same line as the previous token.
+    /// Returns the comments between the previous token and the token `next`. The bool of a comment
+    /// is true if the comment is on the line of the previous token.
     pub(super) fn comments_before(&self, next: usize) -> Vec<(bool, &'a str)> {
         if !self.has_comment_before(next) {
             return Vec::new();
@@ -111,8 +111,8 @@ impl<'a> Gaps<'a> {
         self.tokens.get(index).map_or("", |token| token.text(self.text))
     }
 
-    /// Returns the width of a token's first line in columns. For a token of several lines, also
-    /// returns the width of its last line.
+    /// Returns the width of a token's first line in columns, and the width of its last line. The
+    /// second width is `None` for a token on one line.
     pub(super) fn token_width(&self, index: usize) -> (usize, Option<usize>) {
         let text = self.token_text(index);
         match (text.find('\n'), text.rfind('\n')) {
@@ -137,7 +137,7 @@ impl<'a> Gaps<'a> {
         can_be_key && self.token_kind(after_name) == Some(TokenKind::Colon)
     }
 
-    /// True if a value may end with this token.
+    /// True if the token can be the last token of a value, such as a name or a closing bracket.
     fn ends_value(&self, index: usize) -> bool {
         let Some(kind) = self.token_kind(index) else { return false };
         kind.ends_operand()
@@ -179,9 +179,8 @@ impl<'a> Gaps<'a> {
             && self.gap_text(index + 1).is_empty()
     }
 
-    /// True if there should be a space between a token and the token before it.
-    /// `brackets_are_lists` is true in statements where a bracket always begins a list, never an
-    /// index.
+    /// True if the formatter writes a space before the token. `brackets_are_lists` is true in
+    /// statements where a bracket always begins a list, never an index.
     pub(super) fn has_space(&self, index: usize, brackets_are_lists: bool) -> bool {
         use TokenKind::{
             At, CloseBrace, CloseBracket, CloseParen, Colon, Comma, Dot, OpenBrace, OpenBracket, OpenParen,

@@ -21,23 +21,23 @@ impl LayoutBuilder<'_> {
             "let" => self.add_definition(range),
             "include" => self.add_parts_at_words(range, &["as", "when"]),
             "require" => {
-                let starts = self.consequence_starts(range.clone(), &["else", "default", "clamp"]);
+                let starts = self.violation_clause_starts(range.clone(), &["else", "default", "clamp"]);
                 self.add_parts(range, starts, |builder, head| builder.add_requirement(head));
             }
             "forbid" => {
-                let starts = self.consequence_starts(range.clone(), &["else", "default", "clamp"]);
+                let starts = self.violation_clause_starts(range.clone(), &["else", "default", "clamp"]);
                 self.add_parts(range, starts, |builder, head| builder.add_parts_at_words(head, &["when"]));
             }
             _ => {
-                let starts = self.consequence_starts(range.clone(), &["else", "default"]);
+                let starts = self.violation_clause_starts(range.clone(), &["else", "default"]);
                 self.add_parts(range, starts, |builder, head| builder.add_plain_tokens(head));
             }
         }
     }
 
-    /// Returns the indices of the words that begin the reaction to a violation, such as `else` or
-    /// `clamp`. The `else` of an `if` is excluded.
-    fn consequence_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
+    /// Returns the indices of the words in `words`, such as `else` or `clamp`, that begin a clause
+    /// about violations. The `else` of an `if` is excluded.
+    fn violation_clause_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
         let (mut open_ifs, mut starts) = (0_usize, Vec::new());
         for token in self.outer_tokens(range.start + 1..range.end) {
             if self.is_word(token, &["if"]) {

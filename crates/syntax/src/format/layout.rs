@@ -34,7 +34,8 @@ pub(super) enum LayoutEvent {
     End,
     Indent,
     Dedent,
-    /// Indents the next lines if the group whose `Begin` event has this index is written on several
+    /// Starts a further indentation, which lasts until the `DedentIf` event with the same index.
+    /// Has an effect only if the group whose `Begin` event has this index is written over several
     /// lines.
     IndentIf(usize),
     DedentIf(usize),
@@ -93,7 +94,7 @@ impl<'a> LayoutWriter<'a> {
         self.column = indent;
     }
 
-    /// Writes a token at the current position of the line.
+    /// Appends the text of a token to the current line.
     pub(super) fn write_token(&mut self, gaps: &Gaps<'_>, token: usize) {
         self.push_text(gaps.token_text(token), 0);
     }
@@ -245,8 +246,8 @@ impl<'a> LayoutWriter<'a> {
 
 /// The widths of layout events, computed as if all of them were on one line.
 struct EventWidths {
-    /// For each event, the total width in columns of the events before it. The last entry is the
-    /// width of all events.
+    /// For each event, the width in columns of all events before it. One more entry at the end is
+    /// the total width.
     widths_before: Vec<usize>,
     /// For each event, the index of the first possible break at or after the event.
     next_break: Vec<usize>,

@@ -13,8 +13,8 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::span::Spanned;
 use rulec_base::{broken_invariant, message};
 
-/// Builds a statement. Builds all its parts even if one fails, so that the errors of every part are
-/// reported.
+/// Builds the syntax tree of a statement. If one part fails, the other parts are still built, so
+/// that the errors of every part are reported.
 pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<StatementKind> {
     for sign in pair.into_inner() {
         match sign.as_rule() {
@@ -211,7 +211,7 @@ pub(super) fn build_priority(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> B
     }
 }
 
-/// Builds the metadata of a target: constants in braces.
+/// Builds the metadata of a handler call (constants in braces). Errors are reported to `cx`.
 fn build_metadata(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
     cx.build_children(&pair, Rule::entry, operand::build_entry)
 }

@@ -11,7 +11,7 @@ use rulec_base::{broken_invariant, message};
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Marks a failure whose error has already been reported.
+/// Error marker without data: the error was already reported as a diagnostic.
 pub(super) struct Failed;
 
 pub(super) type Built<T> = Result<T, Failed>;
@@ -23,9 +23,9 @@ pub(super) struct StatementContext<'a> {
     pub(super) sigs: &'a [SignificantToken],
     /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
-    /// The index into `sigs` of the token to which positions of tree nodes are relative.
+    /// The index of a token in `sigs`. Token positions in tree nodes are relative to it.
     base: usize,
-    /// The codes of the tokens from the token `base` on. A code is one ASCII character that
+    /// The codes of the tokens, starting with the token `base`. A code is one ASCII character that
     /// identifies a keyword, a symbol or a kind of token.
     pub(super) codes: &'a [u8],
     pub(super) span: Span,
@@ -85,8 +85,8 @@ impl<'a> StatementContext<'a> {
         self.sigs.get(index).map_or(end_token, |sig| sig.token)
     }
 
-    /// Returns the span and a description of the token at a byte offset, or of the next token. Past
-    /// the end of the statement, returns the span of its last token.
+    /// Returns the span and a description of the token at a byte offset, or of the next token. At
+    /// the end of the statement, returns the span of its last token, described as the end.
     pub(super) fn describe_token_at(&self, offset: u32) -> (Span, Message) {
         let token = self.token_at(offset);
         if token.start < self.span.end {
@@ -123,12 +123,13 @@ impl<'a> StatementContext<'a> {
         }
     }
 
-    /// Reads a name at a position where any word is allowed as a name.
+    /// Reads a name where every word is allowed as a name, such as after a dot.
     pub(super) fn read_ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
-    /// Reads the name of a declaration or reference. Operator words must be in backquotes.
+    /// Reads the name of a declaration, or of a reference to it. Reports an operator word without
+    /// backquotes.
     pub(super) fn read_declared_name(&mut self, pair: Pair<'_>) -> Built<Ident> {
         let text = self.text(&pair);
         if rulec_lang::operators::is_reserved_word(text) {
@@ -225,7 +226,8 @@ impl<'a> StatementContext<'a> {
         children(pair, rule).map(|child| build(self, child)).collect()
     }
 
-    /// Reports a token that the grammar accepts in place of the correct spelling `wanted`.
+    /// Reports a token that the grammar accepts but that is not the correct spelling `wanted`, such
+    /// as `=>` for `->`.
     pub(super) fn check_spelling(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
         if self.text(pair) != wanted {
             let span = self.span(pair);
@@ -264,14 +266,13 @@ pub(super) fn reserved_value_error(word: &str, span: Span) -> Diagnostic {
     ))
 }
 
-/// Returns a name without its backquotes.
+/// Removes the backquotes from a name. A name without backquotes stays as it is.
 pub(super) fn unquote(text: &str) -> &str {
     text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
 }
 
-/// Returns a part of a parse tree that the grammar always produces. `invariant` describes why the
-/// part exists. If the part is missing, debug builds panic, and release builds fail only for this
-/// statement.
+/// Unwraps a part of a parse tree that the grammar always produces; `invariant` says why. If the
+/// part is missing, debug builds panic, and release builds fail only for this statement.
 pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
     part.ok_or_else(|| {
         broken_invariant!("{invariant}");

@@ -101,7 +101,7 @@ fn build_router_case(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Rou
     Ok(RouterCase { condition, locals, destinations, loopback, span: cx.span(&pair) })
 }
 
-/// Builds the local names of `where NAME = EXPRESSION, …`, if present.
+/// Builds the local names of `where NAME = EXPRESSION, …`. The list is empty without `where`.
 pub(super) fn build_locals(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Locals> {
     let local = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.check_spelling(

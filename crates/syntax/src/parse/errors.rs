@@ -39,7 +39,8 @@ pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule
     failure.common_mistake().unwrap_or_else(|| failure.expected_found_diagnostic())
 }
 
-/// Creates the diagnostic if the grammar reached its call limit or the stack limit.
+/// Returns the diagnostic for a statement that is too complex or nested too deep. `message` is the
+/// error of pest, which reached its call limit or the stack limit.
 fn grammar_limit_error(cx: &StatementContext<'_>, message: &str) -> Diagnostic {
     let statement_span = cx.sigs[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
@@ -100,7 +101,8 @@ impl<'a> ParseFailure<'_, 'a> {
         Some(unexpected_token(self.span, message, help))
     }
 
-    /// True if only pieces of an expression are expected, which means that a value is missing.
+    /// True if all expected items are pieces of an expression, which means that the author left out
+    /// a value.
     fn is_value_expected(&self) -> bool {
         // If only a string or a brace is expected, the token belongs to the statement and does not
         // begin a value.
@@ -170,8 +172,8 @@ impl<'a> ParseFailure<'_, 'a> {
         nearest(self.found_text, words).map(str::to_owned)
     }
 
-    /// True if the expected `rule` is a bracket, string or number that belongs to the statement
-    /// rather than to an expression.
+    /// True if the expected `rule` is a bracket, string or number that the statement itself needs,
+    /// outside any expression.
     fn is_statement_opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.expects_rule(Rule::run)
@@ -238,6 +240,7 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
+    /// `None` without such a mistake.
     fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
         if let Some(diagnostic) = self.slip() {
@@ -302,7 +305,8 @@ impl<'a> ParseFailure<'_, 'a> {
         Some(diagnostic).filter(|diagnostic| word.kind == TokenKind::Word && !diagnostic.fixes.is_empty())
     }
 
-    /// Returns a diagnostic for a mistake that is specific to one kind of statement.
+    /// Returns a diagnostic for a mistake that is specific to one kind of statement. `None` without
+    /// such a mistake.
     fn statement_mistake(&self) -> Option<Diagnostic> {
         let found = self.found_text;
         if self.expects_rule(Rule::kw_when) {
@@ -358,7 +362,8 @@ impl<'a> ParseFailure<'_, 'a> {
         None
     }
 
-    /// Returns a diagnostic for a name with a hyphen, such as `show-files`.
+    /// Returns a diagnostic for a name with a hyphen, such as `show-files`. `None` without such a
+    /// mistake.
     fn hyphened_name(&self) -> Option<Diagnostic> {
         let before = self.token_before().filter(|token| token.kind == TokenKind::Word)?;
         let next_token = self.cx.sigs.get(self.token_index + 1)?.token;

@@ -14,7 +14,7 @@ use rulec_lang::operators::{self, Case, Modifiers, Op, Quantity};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// An expression with the height of its tree.
+/// An expression under construction, with the height of its tree, which is limited.
 pub(super) struct ExprNode {
     pub(super) expr: Expr,
     pub(super) height: usize,
@@ -45,8 +45,8 @@ pub(super) fn build_range_or_expression(cx: &mut StatementContext<'_>, pair: Pai
     climber.expect_end(node).map(|node| node.expr)
 }
 
-/// The kinds of pieces of an expression. A piece of one token, or a `.name`, is recognized by its
-/// token codes. A piece of any other kind is a node of the parse tree.
+/// The kinds of pieces into which the grammar cuts an expression. Pieces of one token, and `.name`,
+/// are recognized by token codes. Any other piece is a node of the parse tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExprPieceKind {
     Word,
@@ -62,7 +62,8 @@ pub(super) enum ExprPieceKind {
     Conditional,
 }
 
-/// A piece of an expression, with the data that precedence climbing uses often.
+/// A piece of an expression (a literal, name, operator or bracket), with the data that precedence
+/// climbing uses often.
 #[derive(Clone, Copy)]
 pub(super) struct ExprPiece {
     pub(super) kind: ExprPieceKind,
@@ -75,15 +76,15 @@ pub(super) struct ExprPiece {
 pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
     pub(super) pieces: SmallVec<[ExprPiece; 8]>,
-    /// The parse tree nodes of pieces. For such a piece, `ExprPiece::index` is an index into this
-    /// vector.
+    /// The parse tree nodes among the pieces. `ExprPiece::index` of such a piece is an index into
+    /// this vector.
     pub(super) pairs: Vec<Pair<'p>>,
     /// The index of the current piece.
     pub(super) position: usize,
     /// The byte offset of the end of the expression.
     pub(super) end: u32,
-    /// The left operand of the last comparison. The diagnostic for a comparison without a left
-    /// operand suggests repeating this operand.
+    /// The left operand of the last comparison, `None` before the first one. If a later comparison
+    /// has no left operand, its diagnostic suggests repeating this one.
     pub(super) last_left: Option<Span>,
 }
 
@@ -137,7 +138,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         &self.cx.text[piece.span.range()]
     }
 
-    /// Returns the inner tree nodes of a piece that is itself a tree node.
+    /// Returns the child nodes of a piece that is a node of the parse tree, such as a list.
     pub(super) fn inner_pairs(&self, piece: ExprPiece) -> Pairs<'p> {
         self.pairs[piece.index].into_inner()
     }
@@ -171,7 +172,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         Ok(ExprNode { expr: Expr { kind, span }, height, in_parentheses: false })
     }
 
-    /// Parses an expression whose operators have at least the precedence `min_precedence`.
+    /// Parses operands and operators as long as the operators have at least the precedence
+    /// `min_precedence`.
     pub(super) fn parse_at_precedence(&mut self, min_precedence: u8) -> Built<ExprNode> {
         let mut left = self.parse_prefixed()?;
         loop {
@@ -212,7 +214,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         }
     }
 
-    /// Returns the node if all pieces are consumed. Otherwise reports the first remaining piece.
+    /// Returns `node` if all pieces are consumed. Otherwise reports the first remaining piece and
+    /// fails.
     fn expect_end(&mut self, node: ExprNode) -> Built<ExprNode> {
         if self.peek().is_none() {
             return Ok(node);

@@ -26,7 +26,8 @@ pub(super) fn is_condition_operator(op: Op) -> bool {
 }
 
 /// Returns the operator that a symbol of another language clearly means, and the message that
-/// reports the symbol. The parser then treats the symbol as that operator.
+/// reports the symbol. The parser then treats the symbol as that operator. `None` for other
+/// symbols.
 pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     Some(match spelling {
         "=" | "===" | ":=" => (Op::Eq, message!("equality is written `==`")),
@@ -40,7 +41,8 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     })
 }
 
-/// Returns the comparison that two adjacent operators mean: `=` and `<` mean `<=`.
+/// Returns the comparison that two adjacent operators mean: `=` and `<` mean `<=`. `None` for other
+/// pairs.
 pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str> {
     Some(match (first, second) {
         ("=" | "<", "<" | "=") if first != second => "<=",
@@ -51,8 +53,8 @@ pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str
     })
 }
 
-/// Returns the operator of this language that an unknown word likely means. The word may be an
-/// operator of another language, or a misspelt operator.
+/// Returns the operator of this language that an unknown word probably means. The word may be an
+/// operator of another language or a misspelling. `None` if no operator is near enough.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let foreign_row = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
@@ -66,7 +68,7 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
 }
 
 /// Returns the comparison operator that English words mean, and the number of these words: `greater
-/// than` means `>` and has two words.
+/// than` means `>` and has two words. `None` for other words.
 pub(super) fn worded_comparison(first: &str, second: &str, third: &str) -> Option<(&'static str, usize)> {
     Some(match (first, second, third) {
         ("is", "greater" | "more" | "larger" | "above", "than") => (">", 3),
@@ -81,8 +83,8 @@ pub(super) fn worded_comparison(first: &str, second: &str, third: &str) -> Optio
     })
 }
 
-/// True if only one operator can be meant by a word. The word then differs from the operator only
-/// by case, or is its spelling in another language.
+/// True if a word can mean only one operator, so that a fix is safe. The word differs from the
+/// operator only by case, or is the operator of another language.
 pub(super) fn has_one_meaning(word: &str) -> bool {
     let lower = word.to_lowercase();
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
@@ -101,6 +103,7 @@ pub(super) fn joined_name(text: &str, offset: usize) -> Option<String> {
 }
 
 /// Returns the help text for a word or symbol of another language where an operator is expected.
+/// `None` if it is not known.
 pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "between" => {
@@ -144,8 +147,8 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
     })
 }
 
-/// Returns the help text for a word of another language that precedes an operand like a prefix
-/// operator.
+/// Returns the help text for a word that other languages write before an operand, such as `exists`.
+/// `None` if it is not known.
 pub(super) fn prefix_help(word: &str) -> Option<Message> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
@@ -197,7 +200,7 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 }
 
 /// Returns the replacement for a method call as other languages write it: `text.lower()` becomes
-/// `lower(text)`.
+/// `lower(text)`. `None` if no function corresponds to the method.
 pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let function_name = || {
@@ -232,8 +235,8 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     })
 }
 
-/// Returns the infix operator for a word of this language or of another language. The word is in
-/// lower case.
+/// Returns the infix operator that a lower-case word names, in this language or in another one;
+/// `None` for other words.
 pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
     let is_infix = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)
@@ -245,7 +248,8 @@ pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
         .map(|row| row.spelling)
 }
 
-/// Returns the help text for a schema keyword or symbol of another system in a field of a payload.
+/// Returns the help text for a schema keyword or symbol of another system in a field of a payload;
+/// `None` if it is not known.
 pub(super) fn schema_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {

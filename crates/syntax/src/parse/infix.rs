@@ -57,8 +57,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Err(self.report_missing_operator(Some(left)))
     }
 
-    /// True if the word at the current position is probably meant as an operator. The reason is
-    /// that an operand follows, or that the word resembles an operator.
+    /// True if the author probably meant the word at the current position as an operator: an
+    /// operand follows, or the word resembles an operator.
     fn is_operator_position(&self) -> bool {
         let next_is_operand = self.pieces.get(self.position + 1).is_some_and(|piece| match piece.kind {
             ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => false,
@@ -97,7 +97,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             .iter()
             .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_condition_operator(row.op));
         let diagnostic = match candidate {
-            // Only the case differs, or the operator has the same meaning in another language.
+            // The fix can be applied safely: only the case differs, or the operator has the same
+            // meaning in another language.
             Some(candidate) if foreign::has_one_meaning(word) => diagnostic
                 .help(message!("write `{replacement}`", replacement = candidate))
                 .fix(span, candidate),
@@ -114,7 +115,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         self.report(diagnostic)
     }
 
-    /// Reports a piece after the complete operand `left`, where an operator is expected.
+    /// Reports that an operator is missing: a piece of the expression follows the complete operand
+    /// `left`.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.piece_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {

@@ -14,7 +14,8 @@ pub(super) struct BadLiteral {
     pub(super) help: Message,
 }
 
-/// The units of numbers, each with a factor and a divisor: `5ms` is 5 * 1 / 1000 seconds.
+/// The units of numbers as name, factor and divisor: a number is multiplied by factor / divisor. So
+/// `5ms` is 5 × 1 / 1000 seconds.
 pub const UNITS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),
@@ -70,8 +71,8 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// Returns the number that is used instead of `text`, if a float cannot keep the value of `text`.
-/// `None` if the value is kept, or if `text` is an integer.
+/// Returns the number that a float stores instead of the decimal number `text`. `None` if the float
+/// is exact enough, or if `text` is an integer.
 pub(super) fn inexact_number(text: &str) -> Option<String> {
     let (digits, unit) = text.split_at(digits_end(text));
     let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();
@@ -96,7 +97,8 @@ fn significant_digits(number: &str) -> (String, i64) {
     let kept = digits.trim_end_matches('0');
     let zeros = (digits.len() - kept.len()) as i64;
     let kept = kept.trim_start_matches('0').to_owned();
-    // An exponent beyond 64 bits belongs to zero, because the value is finite.
+    // An exponent that exceeds 64 bits can only belong to zero, because the number was found to be
+    // finite.
     let exponent: i64 = exponent.parse().unwrap_or(0);
     let power = if kept.is_empty() { 0 } else { exponent - fraction.len() as i64 + zeros };
     (kept, power)
@@ -136,8 +138,8 @@ pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the number with the unit that a word such as `seconds` likely means. Months and years
-/// differ in length, so they become days.
+/// Returns the number with the unit that a word such as `seconds` probably means; `None` for other
+/// words. Months and years differ in length, so they become days.
 pub(super) fn with_unit(digits: &str, word: &str) -> Option<String> {
     if let Some(unit) = meant_unit(word) {
         return Some(format!("{digits}{unit}"));

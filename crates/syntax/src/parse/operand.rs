@@ -71,8 +71,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
                 ExprPieceKind::Brackets if can_have_members => {
                     let brackets_span = piece.span;
-                    // Without this check, `contains any of ["a"]` would index a field `of`, which
-                    // no author means.
+                    // A bracket after a space begins a list. Otherwise `contains any of ["a"]`
+                    // would index a field `of`, which no author means.
                     if node.expr.span.end != brackets_span.start {
                         let help = message!(
                             "write an index directly after its value, as in `tags[0]`; to look for one of \
@@ -207,7 +207,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::Name(name), span, 1)
     }
 
-    /// Reports an operator word where a value is expected.
+    /// Reports an error: an operator word is written where a value is expected.
     fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
         let is_operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.word_ahead(1) {
@@ -234,7 +234,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.report(reserved_value_error(text, span))
     }
 
-    /// Reports a missing operand.
+    /// Reports an error: an operand is missing at the current position.
     fn report_missing_operand(&mut self) -> Failed {
         if let Some(diagnostic) = self.missing_left_side().or_else(|| self.percent_sign()) {
             return self.report(diagnostic);
@@ -268,7 +268,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
-    /// x`.
+    /// x`. Returns `None`, and reports nothing, for other words.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<Failed> {
         let word = self.pieces[..self.position].last().filter(|piece| piece.kind == ExprPieceKind::Word)?;
         let (span, word) = (word.span, self.piece_text(*word));
@@ -278,7 +278,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Returns the diagnostic for a method call, in the syntax of other languages. The current
-    /// piece is the parentheses of the call.
+    /// piece is the parentheses of the call. `None` without such a mistake.
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
         let (pieces_before, rest) = self.pieces.split_at(self.position);
         let (member, base) = pieces_before.split_last()?;
@@ -397,7 +397,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Ok((args, max_height))
     }
 
-    /// Parses `{ key: value }`. Returns the entries and the height of the record's tree.
+    /// Parses a record, `{ key: value }`. Returns the entries and the height of the record's tree.
     fn parse_record(&mut self, piece: ExprPiece) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
         match self.inner_pairs(piece).nth(1) {

@@ -31,7 +31,8 @@ pub struct OutlineStatement {
     /// Whether the statement was parsed without errors. For a table, only errors in its head and
     /// braces count.
     pub is_sound: bool,
-    /// The documentation of the statement, and the number of its `allow` comments.
+    /// The documentation of the statement, and how many `allow` comments it has. The formatter must
+    /// keep both.
     pub notes: (String, usize),
     /// The statements between a table's braces, and the index of the closing brace if present.
     pub table: Option<(Vec<OutlineStatement>, Option<usize>)>,
@@ -54,8 +55,8 @@ pub fn may_begin(word: &str) -> bool {
         || super::terminals::find_word(word).is_some_and(super::terminals::Terminal::begins_item)
 }
 
-/// True for a word that cannot be a value. Such a word is an operator, the first word of a
-/// statement or clause, or a word that joins the parts of a statement.
+/// True for a word that cannot be a value: an operator, the first word of a statement or clause, or
+/// a word between parts of a statement.
 pub fn is_operator_or_connective(word: &str) -> bool {
     let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
     let is_connective = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
@@ -88,8 +89,8 @@ pub fn outline(text: &str) -> Outline {
     Outline { tokens, statements, items }
 }
 
-/// Adds each statement to `statements_by_start`, keyed by its start offset. Adds the start offset
-/// of each payload or group item to `items`.
+/// Collects where statements and items start: adds each statement to `statements_by_start`, and the
+/// start of each payload or group item to `items`. All positions are byte offsets.
 fn collect_starts<'a>(
     statements: &'a [Statement],
     statements_by_start: &mut HashMap<u32, &'a Statement>,
@@ -117,7 +118,7 @@ fn item_starts(body: &[Item], starts: &mut Vec<u32>) {
 
 struct OutlineBuilder<'a> {
     tokens: &'a [Token],
-    /// The offsets at which errors in the file start, sorted.
+    /// The byte offsets at which errors in the file start, sorted.
     error_starts: Vec<u32>,
     statements_by_start: HashMap<u32, &'a Statement>,
 }
@@ -140,7 +141,7 @@ impl OutlineBuilder<'_> {
         OutlineStatement {
             word: raw.word.map_or("", |word| word.text),
             tokens: raw.tokens,
-            is_sound: statement.is_some() && !has_error && !raw.damaged && is_closed,
+            is_sound: statement.is_some() && !has_error && !raw.reported && is_closed,
             notes: statement
                 .map(|statement| (statement.docs.clone(), statement.allows.len()))
                 .unwrap_or_default(),

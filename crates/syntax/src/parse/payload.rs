@@ -34,8 +34,8 @@ impl FileParser<'_> {
     /// Splits the tokens of a block into those before its braces and those between its braces. If
     /// the braces are missing, reports an error and returns `None`.
     fn split_at_braces(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
-        // The block is the last pair of braces. A record may precede it, for example in the list of
-        // an `each`.
+        // The last pair of braces belongs to the block. Earlier braces may enclose a record,
+        // for example in the list of an `each`.
         let kind = |index: usize| self.sigs[index].token.kind;
         let mut depth = 0_usize;
         let open = tokens.clone().rev().find(|index| {
@@ -93,7 +93,7 @@ impl FileParser<'_> {
             return false;
         }
         let is_field = text(index + 1) == ":" || (text(index + 1) == "?" && text(index + 2) == ":")
-            // The lexer may read `?:` as one token.
+            // For `name?: TYPE`, the lexer may read `?:` as one token.
             || text(index + 1) == "?:";
         is_field || terminals::terminal(self.codes.as_bytes()[index]).begins_item()
     }
@@ -187,8 +187,8 @@ fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> 
     Ok(Limits { values, clamp: has_child(&pair, Rule::kw_clamp) })
 }
 
-/// Applies a clause to `notice`. The clause describes how to report or correct a violation: `else`,
-/// `repair`, `default`, `clamp`, `remove` or `warning`.
+/// Writes a clause of an item, such as `else`, `repair`, `default` or `warning`, into `notice`,
+/// which describes how a violation is reported and corrected.
 fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
@@ -227,7 +227,7 @@ fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice>
     Ok(notice)
 }
 
-/// Builds the expression of a clause.
+/// Builds the expression that a clause contains, such as `VALUE` in `default VALUE`.
 fn build_clause_value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
     expr::build_expression(cx, expect_part(pair.into_inner().find(is_value), "a clause has a value")?)

@@ -101,8 +101,8 @@ pub(super) fn first_word_of_phrase(rule: Rule) -> Option<String> {
     Some(rule_phrase(rule)?.split('`').nth(1)?.to_owned())
 }
 
-/// True for the rule of a piece of an expression. After a complete expression, these pieces are
-/// always allowed, so listing them as expected would not help.
+/// True for a rule that matches a piece of an expression. After a complete expression such pieces
+/// are always allowed, so messages do not list them as expected.
 pub(super) fn is_expression_piece(rule: Rule) -> bool {
     use Rule as R;
     matches!(

@@ -19,7 +19,7 @@ const MAX_STRAYS: usize = 50;
 pub(super) struct CharacterChecker<'d, 'a> {
     file: FileId,
     diagnostics: &'d mut Vec<Diagnostic>,
-    /// The names with non-ASCII characters that were checked so far.
+    /// The names with non-ASCII characters that were already checked. Each name is checked once.
     names: HashSet<&'a str>,
     stray_count: usize,
 }
@@ -29,7 +29,7 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
         CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0 }
     }
 
-    /// Checks the next token, whose text is `slice`.
+    /// Checks the next token of the file; `slice` is its text.
     pub(super) fn check_token(&mut self, token: Token, slice: &'a str) {
         use TokenKind::{
             Comment, DocComment, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray, String,
@@ -169,7 +169,7 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     })
 }
 
-/// Returns the ASCII digit or point that a full-width one means.
+/// Returns the ASCII digit or point for a full-width one, and any other character unchanged.
 fn ascii_digit(c: char) -> char {
     match c {
         '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),
@@ -277,8 +277,8 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// Returns the token at which a statement is nested deeper than [`MAX_BRACKET_DEPTH`]. Brackets,
-/// runs of `not` and `-`, quantifiers and `if` each add one level of the tree.
+/// Finds a statement that is nested deeper than [`MAX_BRACKET_DEPTH`], and returns the token that
+/// exceeds the limit. Brackets, consecutive `not` and `-`, quantifiers and `if` each add one level.
 pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
     // A token opens at most one level.
     if sigs.len() <= MAX_BRACKET_DEPTH {
@@ -316,7 +316,7 @@ pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Tok
                     quantifiers += usize::from(word_after_name == Some("in")) + prefix_count;
                     prefix_count = 0;
                 }
-                // `if` extends as far as a quantifier does.
+                // Like a quantifier, `if` extends to the end of the enclosing brackets.
                 "if" if before_text != "." => {
                     quantifiers += 1 + prefix_count;
                     prefix_count = 0;

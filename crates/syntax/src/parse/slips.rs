@@ -41,8 +41,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         (start..self.pieces.len()).find(is_logic).unwrap_or(self.pieces.len())
     }
 
-    /// Reports a slip at the current piece, which follows a complete operand. Returns `None` if the
-    /// pieces look like no known slip.
+    /// Reports a slip (a small mistake) at the current piece, which follows a complete operand.
+    /// Returns `None` if no known slip is recognized.
     pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
         let diagnostic = self
             .split_operator()
@@ -60,7 +60,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for an operator in two pieces or in the wrong order: `=<`, `= >`, `!
-    /// =`.
+    /// =`. `None` without such a mistake.
     pub(super) fn split_operator(&self) -> Option<Diagnostic> {
         let is_operator = |index| self.kind_at(index) == Some(ExprPieceKind::Operator);
         if !is_operator(self.position) || !is_operator(self.position + 1) {
@@ -72,7 +72,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, wanted))
     }
 
-    /// Returns the diagnostic for quotes inside a string without backslashes: `"say "hi""`.
+    /// Returns the diagnostic for quotes inside a string without backslashes: `"say "hi""`. `None`
+    /// without such a mistake.
     fn quotes_in_string(&self) -> Option<Diagnostic> {
         let is_string = |index| self.kind_at(index) == Some(ExprPieceKind::String);
         let first = self.position.checked_sub(1)?;
@@ -95,6 +96,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a string with a prefix of another language: `f"hi {user.id}"`.
+    /// `None` without such a mistake.
     fn string_prefix(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         if self.kind_at(self.position) != Some(ExprPieceKind::String) || !self.touches_previous(self.position)
@@ -108,7 +110,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
     }
 
-    /// Returns the diagnostic for a file name without quotes: `list words = from words.txt`.
+    /// Returns the diagnostic for a file name without quotes: `list words = from words.txt`. `None`
+    /// without such a mistake.
     fn unquoted_file(&self) -> Option<Diagnostic> {
         if self.position != 1 || self.text_at(0) != "from" || self.statement_word() != "list" {
             return None;
@@ -119,7 +122,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(span, message, message!("write `from {replacement}`")).fix(span, replacement))
     }
 
-    /// Returns the diagnostic for a word of the language in capitals: `NOT x`, `x IS NULL`.
+    /// Returns the diagnostic for a word of the language in capitals: `NOT x`, `x IS NULL`. `None`
+    /// without such a mistake.
     fn capital_word(&self) -> Option<Diagnostic> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let is_capital = |index: usize| {
@@ -150,7 +154,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, &replacement))
     }
 
-    /// Returns the diagnostic for a unit after a space: `30 seconds`, `1 year`.
+    /// Returns the diagnostic for a unit after a space: `30 seconds`, `1 year`. `None` without such
+    /// a mistake.
     fn spaced_unit(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         let is_unit = self.kind_at(self.position) == Some(ExprPieceKind::Word)
@@ -168,7 +173,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for the symbol `?.`, which other languages write for a field of a
-    /// value that may be missing: `ctx.user?.role`.
+    /// value that may be missing: `ctx.user?.role`. `None` without such a mistake.
     fn optional_chain(&self) -> Option<Diagnostic> {
         let is_chain = self.text_at(self.position) == "?"
             && self.kind_at(self.position + 1) == Some(ExprPieceKind::Member);
@@ -180,7 +185,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for an operator in several English words: `starts with`, `does not
-    /// contain`, `less than`.
+    /// contain`, `less than`. `None` without such a mistake.
     fn worded_operator(&self) -> Option<Diagnostic> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let (word, next) = (lower_at(self.position), lower_at(self.position + 1));
@@ -202,7 +207,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a comparison in English words without a left operand, as in `and
-    /// less than 10`. The current piece is `than`.
+    /// less than 10`. The current piece is `than`. `None` without such a mistake.
     pub(super) fn worded_comparison_without_left(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
@@ -219,7 +224,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a test of all elements without a name for each element: `any
-    /// ctx.items.price > 3`. The current piece is `any` or `all`.
+    /// ctx.items.price > 3`. The current piece is `any` or `all`. `None` without such a mistake.
     pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
         let first = self.position + 1;
         let members = (first + 1..self.pieces.len())
@@ -240,7 +245,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(self.position), message, help).likely_fix(span, replacement))
     }
 
-    /// Returns the diagnostic for a word after a number that is not a unit: `100 USD`.
+    /// Returns the diagnostic for a word after a number that is not a unit: `100 USD`. `None`
+    /// without such a mistake.
     fn unknown_unit(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         let word = self.text_at(self.position);
@@ -259,7 +265,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(self.position), message, help))
     }
 
-    /// Returns the diagnostic for `x between 3 and 5`.
+    /// Returns the diagnostic for `x between 3 and 5`. `None` without such a mistake.
     fn foreign_between(&self, left: Span) -> Option<Diagnostic> {
         if self.text_at(self.position).to_lowercase() != "between" {
             return None;
@@ -283,7 +289,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Reports a list in braces or parentheses instead of brackets, as in `contains any {"a", "b"}`
-    /// and `in ("a", "b")`. The current piece follows the operator.
+    /// and `in ("a", "b")`. The current piece follows the operator. Returns `None` without this
+    /// mistake.
     pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
         let piece = *self.pieces.get(self.position + usize::from(has_word))?;
@@ -311,7 +318,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Reports a test of all elements by `[*]`, as in JSONPath: `list[*].x == 3`. The current piece
-    /// is the brackets after the value `base`.
+    /// is the brackets after the value `base`. Returns `None` without this mistake.
     pub(super) fn report_wildcard_index(&mut self, base: Span) -> Option<Failed> {
         let brackets = self.text_at(self.position);
         if !matches!(brackets.replace(' ', "").as_str(), "[*]" | "[]" | "[#]") {
@@ -329,7 +336,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a comparison without a left operand, as in `and not contains "x"`
-    /// and `or < 5`. The fix repeats the left operand of the previous comparison.
+    /// and `or < 5`. The fix repeats the left operand of the previous comparison. `None` without
+    /// such a mistake.
     pub(super) fn missing_left_side(&self) -> Option<Diagnostic> {
         let mut first = self.position;
         let word = self.word_ahead(0)?;
@@ -356,7 +364,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(diagnostic.fix(Span { end: start.start, ..start }, format!("{left} ")))
     }
 
-    /// Returns the diagnostic for a percent sign after a number: `x > 10%`.
+    /// Returns the diagnostic for a percent sign after a number: `x > 10%`. `None` without such a
+    /// mistake.
     pub(super) fn percent_sign(&self) -> Option<Diagnostic> {
         let sign = self.position.checked_sub(1)?;
         let is_percent = self.text_at(sign) == "%"
@@ -374,7 +383,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a date without quotes, which would be read as arithmetic:
-    /// `2026-01-31`, `31/01/2026`. The current piece is the first number of the date.
+    /// `2026-01-31`, `31/01/2026`. The current piece is the first number of the date. `None`
+    /// without such a mistake.
     pub(super) fn bare_date(&self) -> Option<Diagnostic> {
         let operator = self.text_at(self.position + 1);
         let is_date = matches!(operator, "-" | "/")
@@ -389,10 +399,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a list with `-` before each element, as in YAML. The current
-    /// piece is the first `-`.
+    /// piece is the first `-`. `None` without such a mistake.
     pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
         let minus = self.piece_span(self.position);
-        // True only for the value of `list NAME = - …`, not for an element of a list in brackets.
+        // Applies only if the dash directly follows `list NAME =`; a dash in a list with brackets
+        // is a minus sign.
         let value = self.cx.sigs.get(self.cx.tokens.start + 3);
         let is_list_statement =
             self.statement_word() == "list" && value.is_some_and(|sig| sig.token.start == minus.start);

@@ -22,8 +22,9 @@ pub(super) struct RawStatement {
     /// The tokens of the statement. For a table, the tokens before its brace.
     pub(super) tokens: Range<usize>,
     /// Whether an unmatched bracket or an invalid string in the statement was already reported.
-    pub(super) damaged: bool,
-    /// The statements between a table's braces, and the index of the closing brace.
+    /// Further errors in the statement are then not reported.
+    pub(super) reported: bool,
+    /// Only for a table: the statements between its braces, and the index of the closing brace.
     pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
 
@@ -83,10 +84,10 @@ fn closing_kind(kind: TokenKind) -> TokenKind {
 struct CurrentStatement {
     word: Option<&'static Terminal>,
     first_token: usize,
-    damaged: bool,
+    reported: bool,
     /// Whether an unclosed string, a stray character or too deep nesting was found. Unclosed
     /// brackets are then not reported.
-    hides_brackets: bool,
+    ignores_brackets: bool,
 }
 
 impl CurrentStatement {
@@ -96,7 +97,7 @@ impl CurrentStatement {
     }
 
     fn end_at(self, end: usize) -> RawStatement {
-        RawStatement { word: self.word, tokens: self.first_token..end, damaged: self.damaged, table: None }
+        RawStatement { word: self.word, tokens: self.first_token..end, reported: self.reported, table: None }
     }
 }
 
@@ -126,8 +127,8 @@ impl<'a> Splitter<'a> {
         self.sigs[index].token.text(self.text)
     }
 
-    /// True if the token is spelled like the terminal with this code. Comparing codes is not
-    /// enough: `==` has the code of `=`, and `=>` has the code of `->`.
+    /// True if the token is spelled exactly like the terminal with this code. Other spellings may
+    /// share the code: `==` has the code of `=`, and `=>` the code of `->`.
     fn is_terminal(&self, index: usize, code: u8) -> bool {
         self.token_text(index) == terminals::terminal(code).text
     }
@@ -160,11 +161,11 @@ impl<'a> Splitter<'a> {
         let at_base = self.open_brackets.len() == self.base_bracket_count();
         match token.kind {
             TokenKind::Semicolon if at_base => return self.report_semicolon(index),
-            // This token was already reported. It may hide a bracket or replace one, so a missing
-            // bracket is not reported again.
+            // The token was already reported and may hide a bracket. So a missing bracket is not
+            // reported too.
             TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
                 if let Some(current) = &mut self.current {
-                    (current.damaged, current.hides_brackets) = (true, true);
+                    (current.reported, current.ignores_brackets) = (true, true);
                 }
             }
             kind if kind.opens_bracket() => return self.open_bracket(index, at_base),
@@ -184,7 +185,7 @@ impl<'a> Splitter<'a> {
             table.indent = self.sigs[index].indent();
         }
         self.current =
-            Some(CurrentStatement { word, first_token: index, damaged: false, hides_brackets: false });
+            Some(CurrentStatement { word, first_token: index, reported: false, ignores_brackets: false });
     }
 
     fn finish_statement(&mut self, end: usize) {
@@ -203,7 +204,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// True if the statement keyword at `index` is used as a name.
+    /// True if the statement keyword at `index` is used as a name, so that no statement begins
+    /// there.
     fn is_name(&self, index: usize) -> bool {
         let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
         let previous_kind = index.checked_sub(1).and_then(kind);
@@ -233,8 +235,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// True if the word begins a statement: a name and a brace follow, or the word cannot continue
-    /// the current statement.
+    /// True if the word at `index` begins a statement: a name and a brace follow it, or it cannot
+    /// continue the current statement.
     fn starts_block(&self, index: usize) -> bool {
         let indent =
             self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());
@@ -254,8 +256,8 @@ impl<'a> Splitter<'a> {
         is_name && has_kind(index + 2 + description_count, TokenKind::OpenBrace)
     }
 
-    /// True if the previous token cannot end a statement. A statement keyword after it on the same
-    /// line is then meant as a name.
+    /// True if no statement can end with the token before `index`. A statement keyword at `index`,
+    /// on the same line, is then meant as a name.
     fn expects_continuation(&self, index: usize) -> bool {
         let (Some(previous), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
         use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
@@ -270,7 +272,8 @@ impl<'a> Splitter<'a> {
                 let (word, text) = (terminals::terminal(self.codes[previous]), self.token_text(previous));
                 let is_statement_start =
                     self.current.as_ref().is_some_and(|current| current.first_token == previous);
-                // Only the keyword of the statement counts, not a name with the same spelling.
+                // The keyword must begin its statement. A name with the same spelling does not
+                // count.
                 let wants_name = word.wants_name() && (is_statement_start || !word.starts_statement());
                 wants_name
                     || self.is_terminal(previous, terminals::NOT)
@@ -295,16 +298,16 @@ impl<'a> Splitter<'a> {
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 
-    /// Closes all open brackets at a statement keyword at column 0 or at the indentation of a
-    /// table's statements. In text without errors, no bracket is open before such a keyword.
+    /// Closes all open brackets, because a statement keyword was found at column 0 or at the
+    /// indentation of a table's statements. In text without errors, no bracket is open there.
     fn reset_brackets(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let is_first = table.statements.is_empty() && self.current.is_none();
-            if word.is_in_table() && (is_first || table.indent == Some(indent)) {
+            if word.is_allowed_in_table() && (is_first || table.indent == Some(indent)) {
                 return self.report_open_brackets(1, Some(index));
             }
-            // If the statements of a table are not indented, this keyword ends the table only if
-            // brackets are unbalanced.
+            // If a table's statements are not indented, a keyword at column 0 ends the table only
+            // if brackets are unbalanced.
             if table.indent == Some(0) && self.is_balanced {
                 return;
             }
@@ -332,8 +335,8 @@ impl<'a> Splitter<'a> {
     fn report_unclosed(&mut self, bracket: usize, related: Option<(usize, Message)>) {
         let is_table = self.table.is_some() && self.open_brackets.first() == Some(&bracket);
         if !is_table && let Some(current) = &mut self.current {
-            current.damaged = true;
-            if current.hides_brackets {
+            current.reported = true;
+            if current.ignores_brackets {
                 return;
             }
         }
@@ -372,7 +375,7 @@ impl<'a> Splitter<'a> {
         if self.open_brackets.len() > MAX_BRACKET_DEPTH + 1
             && let Some(current) = &mut self.current
         {
-            current.hides_brackets = true;
+            current.ignores_brackets = true;
         }
     }
 
@@ -404,7 +407,7 @@ impl<'a> Splitter<'a> {
                     self.start_statement(index, None);
                 }
                 let was_damaged =
-                    self.current.as_mut().map(|current| std::mem::replace(&mut current.damaged, true));
+                    self.current.as_mut().map(|current| std::mem::replace(&mut current.reported, true));
                 if was_damaged != Some(true) {
                     let closing = self.token_text(index);
                     let span = self.sigs[index].token.span(self.file);

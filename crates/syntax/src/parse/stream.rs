@@ -27,7 +27,7 @@ impl SignificantToken {
     }
 }
 
-/// The significant tokens of a text.
+/// The significant tokens (neither white space nor comments) of a text, with their codes.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TokenStream {
     pub(super) sigs: Vec<SignificantToken>,
@@ -40,7 +40,7 @@ pub(super) struct TokenStream {
 /// Rough size of a statement in bytes, to estimate the number of statements.
 pub(super) const MEAN_STATEMENT_BYTES: usize = 100;
 
-/// Tokenizes a text, divided into `parts` parts that are processed in parallel.
+/// Tokenizes a text in `parts` pieces of similar length, each on its own thread.
 pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     let mut starts: Vec<usize> = (0..parts)
         .map(|part| text.len() / parts * part)
@@ -69,7 +69,7 @@ pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     TokenStream { sigs: merged.sigs, codes, suspicious: merged.suspicious }
 }
 
-/// The tokens of one part of a text, which one thread tokenizes.
+/// The tokens of one piece of a text, which one thread tokenizes.
 #[derive(Default)]
 struct TokenizedPart {
     sigs: Vec<SignificantToken>,
@@ -122,17 +122,17 @@ impl TokenizedPart {
         part
     }
 
-    /// Changes the code of the last token to `MEMBER_DOT` if that token is a dot before a plain
-    /// name. `next` is the code of the token after the dot.
+    /// Changes the code of the last token to `MEMBER_DOT` if it is a dot before a plain name.
+    /// `next` is the code of the token after it.
     fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
-            && terminals::is_member(next)
+            && terminals::can_be_field_name(next)
         {
             *dot = terminals::MEMBER_DOT;
         }
     }
 
-    /// Appends the part of the text that follows this part.
+    /// Appends the tokens of the piece of text that follows this piece.
     fn append(&mut self, next: TokenizedPart) {
         if let Some(first) = next.codes.first() {
             self.mark_member_dot(*first);

@@ -52,7 +52,8 @@ pub(super) struct Terminal {
     /// The spelling. Empty if the terminal has several spellings.
     pub(super) text: &'static str,
     pub(super) class: TerminalClass,
-    /// The grammar rule of the statements that begin with this word.
+    /// The grammar rule of the statements that begin with this word; `None` if the word begins no
+    /// statement.
     pub(super) statement: Option<Rule>,
     /// The phrase that names the terminal in messages.
     pub(super) phrase: Message,
@@ -98,7 +99,7 @@ impl Terminal {
     }
 
     /// True if the statement that begins with this word is allowed inside a `table` statement.
-    pub(super) fn is_in_table(&self) -> bool {
+    pub(super) fn is_allowed_in_table(&self) -> bool {
         self.has_any_flag(ALLOWED_IN_TABLE)
     }
 
@@ -122,7 +123,8 @@ impl Terminal {
         self.has_any_flag(BEGINS_ITEM)
     }
 
-    /// True if the grammar also has a rule `bare_…` for this terminal.
+    /// True if the terminal has a second grammar rule `bare_…`, which matches the same token but
+    /// creates no tree node.
     #[cfg(test)]
     pub(super) fn is_bare(&self) -> bool {
         self.has_any_flag(HAS_BARE_RULE)
@@ -238,7 +240,7 @@ terminals! {
     dot "." Mark HAS_BARE_RULE;
     member_dot "" MemberDot HAS_BARE_RULE => message!("a field");
     at_sign "@" Mark;
-    // Only after `@`.
+    // Allowed only after `@`, so it has no spelling as a word of its own.
     kw_private "" Name => message!("`@private`");
     // `=>` and `→` are reported, then treated as `->`. `:=`, `==` and `===` are treated as `=`.
     arrow "->" Closing;
@@ -291,7 +293,7 @@ terminals! {
     unreadable "" Mark => message!("something else");
 }
 
-// A word of these classes without a grammar rule is a compile error.
+// A compile-time check: each word that begins statements or clauses has a grammar rule.
 const _: () = {
     let mut row = 0;
     while row < TERMINALS.len() {
@@ -327,7 +329,7 @@ const fn assign_codes() -> [u8; TERMINALS.len()] {
     codes
 }
 
-/// Returns the code of the terminal with this grammar rule.
+/// Returns the token code of the terminal that this grammar rule reads.
 const fn rule_code(rule: &str) -> u8 {
     let mut row = 0;
     while !bytes_equal(TERMINALS[row].rule.as_bytes(), rule.as_bytes()) {
@@ -404,12 +406,13 @@ pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
     TERMINALS.iter().filter(|terminal| terminal.text.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Returns the terminal of a word with a special meaning.
+/// Returns the terminal of a word with a special meaning; `None` for a plain name.
 pub(super) fn find_word(text: &str) -> Option<&'static Terminal> {
     ROW_OF_WORD.get(text).map(|row| &TERMINALS[*row])
 }
 
-/// Returns the first word of the statements that a grammar rule matches.
+/// Returns the first word of the statements that a grammar rule matches. `None` if the rule matches
+/// no statement.
 pub(super) fn statement_word(rule: Rule) -> Option<&'static str> {
     TERMINALS.iter().find(|terminal| terminal.statement == Some(rule)).map(|terminal| terminal.text)
 }
@@ -427,13 +430,13 @@ pub(super) fn is_reserved(text: &str) -> bool {
     find_word(text).is_some_and(needs_backquotes)
 }
 
-/// True for the code of a word that is a field name if it follows a dot.
-pub(super) fn is_member(code: u8) -> bool {
+/// True if this is the code of a word that can be a field name after a dot.
+pub(super) fn can_be_field_name(code: u8) -> bool {
     (TerminalClass::Contextual..=TerminalClass::Name).contains(&terminal(code).class)
 }
 
-/// Returns the code of a token with this text. `previous` is the token before it, which may be
-/// white space or a comment.
+/// Returns the code of a token, the character that the grammar reads for it. `previous` is the
+/// token before it, which may be white space or a comment.
 pub(super) fn token_code(token: Token, text: &str, previous: Option<Token>) -> u8 {
     match token.kind {
         TokenKind::Word => {
@@ -456,7 +459,7 @@ pub(super) fn token_code(token: Token, text: &str, previous: Option<Token>) -> u
     }
 }
 
-/// Returns the first and last codes of a range of classes.
+/// Returns the lowest and the highest code of the terminals in these classes.
 #[cfg(test)]
 pub(super) fn code_range(from: TerminalClass, to: TerminalClass) -> (u8, u8) {
     let codes = || {

@@ -8,7 +8,7 @@ use pest::{Parser, Token};
 use rulec_base::broken_invariant;
 use std::ops::Range;
 
-/// A node of the parse tree. The nodes inside the node follow it in the list.
+/// A node of the parse tree. In the list of nodes, its descendants follow it directly.
 #[derive(Clone, Copy)]
 struct TreeNode {
     rule: Rule,
@@ -71,7 +71,7 @@ impl<'t> Pair<'t> {
         self.0[0].rule
     }
 
-    /// Returns the tokens of the node, relative to the first parsed token.
+    /// Returns the range of the node's tokens. Indices count from the first parsed token.
     pub(super) fn tokens(self) -> Range<usize> {
         self.0[0].start as usize..self.0[0].end as usize
     }

@@ -4,7 +4,7 @@ use super::context::{Built, StatementContext, first_child, has_child, required_c
 use super::{Pair, Rule};
 use crate::ast::{Field, TypeExpr, TypeKind};
 
-/// Builds the fields of a `fields` or `params` pair.
+/// Builds the fields of a record type or the parameters of a declaration.
 pub(super) fn build_fields(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
     cx.build_children(&pair, Rule::field, build_field)
 }

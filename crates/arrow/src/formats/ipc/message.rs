@@ -91,7 +91,8 @@ impl EncapsulatedMessage {
                     whole = self.body.len()
                 )
             })?;
-            // Columns must not share bytes, so that copies of them are not larger than the message.
+            // Every column needs bytes of its own. If columns could share bytes, copies of them
+            // could be far larger than the message.
             used += bytes.len();
             decompressed = claimed_size(bytes).saturating_add(decompressed);
         }

@@ -47,8 +47,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Puts the rules that `add_rules` adds into a separate block. The block is evaluated for each
-    /// element.
+    /// Calls `add_rules` and collects the rules that it adds into a separate block. The block is
+    /// evaluated once for each element of the list or dict.
     pub(super) fn add_each_block(
         &mut self,
         elements: EachElements,
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
         self.payload.guards.append(&mut self.pending_type_tests);
         let span = each.list.span;
         let block_name = format!("{}[]", self.source_on_one_line(span));
-        self.payload.each += 1;
+        self.payload.each_depth += 1;
         let when = guard.as_ref().ok().cloned().flatten().map(|guard| Expr {
             kind: ExprKind::Cond(Box::new(guard)),
             ty: Ty::BOOL,
@@ -119,21 +119,21 @@ impl<'a> Checker<'a> {
             }
             Ok(())
         });
-        self.payload.each -= 1;
+        self.payload.each_depth -= 1;
         self.payload.guards.truncate(guards_before);
         self.scope.truncate(scope);
         result
     }
 }
 
-/// All parts of an [`Each`] except its rules. They are the list or dict, the bindings of an
-/// element, and the condition.
+/// The parts of an [`Each`] that are known before its rules: the list or dict, the names for key
+/// and element, and the condition on an element.
 pub(super) struct EachElements {
     pub(super) list: Expr,
     pub(super) place: Option<ObjectPath>,
     pub(super) key: Option<BindingId>,
     pub(super) element: BindingId,
-    /// The condition after `when`. The rules apply only to elements for which the condition is
-    /// true.
+    /// The condition after `when`. The rules apply only to elements for which it is true; `None`
+    /// applies them to all elements.
     pub(super) when: Option<Expr>,
 }

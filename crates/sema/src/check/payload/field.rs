@@ -37,7 +37,7 @@ impl<'a> DeclaredField<'a, '_> {
     }
 
     /// Returns the condition that the parent of the field is an object. `None` if the parent is
-    /// always an object.
+    /// surely an object.
     fn object_test(&self) -> Option<Cond> {
         self.site.may_be_non_object.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
@@ -58,7 +58,7 @@ impl<'a> DeclaredField<'a, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Adds the fields that `items` declare to the scope, so that rules can use their names.
+    /// Makes the fields that `items` declare usable by name in the rules that follow.
     pub(super) fn bring_fields_into_scope(&mut self, items: &'a [Item], site: &ItemSite) {
         let diagnostics_before = self.diagnostics.len();
         let mut first_spans: HashMap<&str, Span> = HashMap::new();
@@ -87,7 +87,7 @@ impl<'a> Checker<'a> {
     /// the condition would always be true or if other rules check the elements.
     fn elements_fit_condition(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
         let InnerType::Element(element) = &ty.inner else { return None };
-        // Objects have their own rules, element by element.
+        // Lists of objects are skipped: separate rules check each element.
         if element.kinds == KindSet::ALL || element.fields().is_some() {
             return None;
         }
@@ -165,7 +165,7 @@ impl<'a> Checker<'a> {
         self.add_group_rules(declared, &shape)
     }
 
-    /// Returns conditions that are all true if the field is present but has a wrong type.
+    /// Returns a list of conditions. If all are true, the field is present but has a wrong type.
     fn wrong_type_conditions(&mut self, declared: &DeclaredField<'a, '_>) -> Vec<Cond> {
         let DeclaredField { field, typed, .. } = declared;
         let span = field.name.span;
@@ -257,7 +257,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Adds a group's rules for each element of the list `list.object`.
+    /// Adds a rule block that applies the group's rules to each element of the list `list.object`.
     fn add_element_rules(
         &mut self,
         group: &'a ast::Group,
@@ -290,7 +290,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Checks a field's default against its type; returns the correction that writes the default.
+    /// Checks the default that `correction` writes against the field's type. Returns the correction
+    /// to use, or `None` if `correction` writes no default.
     fn check_default(
         &mut self,
         field: &FieldItem,
@@ -390,8 +391,8 @@ fn has_key_condition(declared: &DeclaredField<'_, '_>) -> Cond {
     let DeclaredField { field, site, .. } = declared;
     let span = field.name.span;
     let key = constant_expr(Json::from(field.name.node.as_str()), span);
-    // The object is read as a dict. With the record type, the hash of every condition would
-    // cover all fields of the record.
+    // The object is read as a dict, not as its record type, because hashing each condition would
+    // otherwise hash all fields of the record.
     let object = Expr { ty: Ty::from_kinds(KindSet::DICT), ..site.object.clone() };
     test_condition(Op::HasKey, object, Operand::Value(key), span)
 }

@@ -59,8 +59,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Starts to inline a group. Reports a group that includes itself, and groups that are nested
-    /// too deep.
+    /// Starts to inline a group. Returns an error for a group that includes itself or is nested too
+    /// deep. The caller later removes the group from `payload.groups`.
     pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
         self.check_payload_size(name.span)?;
         let is_open = self.payload.groups.iter().any(|open_group| **open_group == *name.node);
@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
     /// Reports an error if the payload is too large: too deep nesting, or too many items.
     pub(super) fn check_payload_size(&mut self, span: Span) -> Checked<()> {
         let state = &mut self.payload;
-        let is_too_deep = state.groups.len() + state.each >= MAX_ITEM_DEPTH;
+        let is_too_deep = state.groups.len() + state.each_depth >= MAX_ITEM_DEPTH;
         if !is_too_deep && !state.has_too_many_items() {
             return Ok(());
         }
@@ -115,8 +115,8 @@ impl<'a> Checker<'a> {
         self.fail(Code::ExpansionTooLarge, span, message, help)
     }
 
-    /// Lowers the items of a group. Only `payload`, `decision` and the names that the group
-    /// declares are in scope.
+    /// Lowers the items of a group. Only `payload`, `decision` and the names that the group itself
+    /// declares can be used in it.
     pub(super) fn lower_group_items(
         &mut self,
         group: &'a ast::Group,

@@ -14,7 +14,7 @@ impl<'a> Checker<'a> {
     pub(super) fn lower_object_path(&mut self, path_expr: &'a ast::PathExpr) -> Checked<ObjectPath> {
         let span = path_expr.path.span;
         let Some(place) = self.object_path_of(&path_expr.path) else {
-            // An error in the path was already reported.
+            // No second error is reported if the path contains a reported error.
             let last_error = self.diagnostics.last().filter(|diagnostic| diagnostic.is_error());
             if last_error.and_then(Diagnostic::span).is_some_and(|error_span| span.contains(error_span)) {
                 return Err(AlreadyReported);

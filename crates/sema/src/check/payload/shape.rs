@@ -15,8 +15,7 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// A name that payload rules can use. Its value is the name of the declared payload (the payload
-/// kind).
+/// The name by which payload rules read the name of the `payload` that is being validated.
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {
@@ -41,7 +40,8 @@ impl<'a> Checker<'a> {
         if !groups.is_empty() {
             self.payload.copies += items.len();
         }
-        // The later pass that adds rules reports that the payload is too large.
+        // The collection stops if the payload is too large. The later pass, which adds rules,
+        // reports this error.
         if groups.len() > MAX_ITEM_DEPTH || self.payload.has_too_many_items() {
             return;
         }
@@ -90,8 +90,8 @@ impl<'a> Checker<'a> {
         constant_json_of(&self.check_value(value).ok()?).cloned()
     }
 
-    /// True if no name in an expression can refer to the message or the payload. The names of the
-    /// payload are not in scope yet, so the checker would treat them as message fields.
+    /// True if no name in an expression can refer to the message or the payload. The expression can
+    /// then be evaluated before the names of the payload are in scope.
     fn looks_constant(&self, value: &ast::Expr) -> bool {
         match &value.kind {
             ast::ExprKind::Literal(_) => true,
@@ -204,7 +204,7 @@ impl Object {
     }
 }
 
-/// Describes the value that a field accepts.
+/// Returns a phrase that describes the values which a field accepts, for messages.
 pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
     let mut words = match limits {
         Some(Limits::OneOf(values)) => {
@@ -232,7 +232,7 @@ pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: 
     words
 }
 
-/// Describes the type of a field.
+/// Returns a phrase that describes the type of a field, for messages.
 pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
     let words = match shape {
         Shape::Object(_) => message!("an object"),

@@ -61,8 +61,8 @@ impl<'a> Checker<'a> {
         REQUEST_FIELDS.into_iter().chain(names).collect()
     }
 
-    /// Builds a call of the built-in function for `feature`. The function analyses the message's
-    /// text, for example to find the intent or the keywords.
+    /// Builds a call of the built-in function for `feature`, such as finding the intent. The
+    /// function receives the text of the message.
     fn feature_call(
         &mut self,
         feature: Feature,
@@ -263,8 +263,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The owner of a name that was not found: `request` for a field, or `request.entities` for an
-/// entity.
+/// The part of the path before an unknown name: `request`, or `request.entities`.
 #[derive(Clone, Copy)]
 enum UnknownPartOwner {
     Request,

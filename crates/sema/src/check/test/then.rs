@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    pub(super) fn read_then(
+    pub(super) fn read_further_expectations(
         &mut self,
         entry: TableId,
         expected: &Expect,
@@ -106,8 +106,7 @@ impl<'a> Checker<'a> {
         Ok((then.names.iter().map(|name| name.node.as_str().into()).collect(), then.loopback.is_some()))
     }
 
-    /// Checks that some route leads to the expected handler, and that routes to this handler have
-    /// the expected arguments and metadata.
+    /// Checks that some route has the expected handler, with the expected arguments and metadata.
     fn check_handler_expectation(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
         let [name] = then.names.as_slice() else {
             let names_span =

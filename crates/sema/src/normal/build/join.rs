@@ -29,8 +29,8 @@ impl NormalBuilder<'_> {
         self.join_conds(parts, all == want)
     }
 
-    /// Builds for each part the condition "the part is definitely `want`" and joins these
-    /// conditions. They are joined by `and` if `conjunction`, otherwise by `or`.
+    /// For each condition in `parts`, builds the condition "it is definitely `want`". Joins the
+    /// results by `and` if `conjunction`, otherwise by `or`.
     pub(super) fn build_junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
         let parts: Vec<CondId> = parts.iter().map(|part| self.build_cond(part, want)).collect();
         self.join_conds(parts, conjunction)

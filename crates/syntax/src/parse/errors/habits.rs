@@ -8,7 +8,8 @@ use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 
 impl ParseFailure<'_, '_> {
-    /// Returns a diagnostic for syntax of another language, in any kind of statement.
+    /// Returns a diagnostic for syntax of another language, in any kind of statement. `None`
+    /// without such a mistake.
     pub(super) fn foreign_syntax(&self) -> Option<Diagnostic> {
         if self.is_at_end() {
             return None;
@@ -37,7 +38,8 @@ impl ParseFailure<'_, '_> {
         self.cx.sigs.get(self.token_index + count).map_or("", |sig| self.token_text(sig.token))
     }
 
-    /// Returns a diagnostic for a symbol where this language uses another symbol or none.
+    /// Returns a diagnostic for a symbol where this language uses another symbol or none. `None`
+    /// without such a mistake.
     fn foreign_symbol(&self) -> Option<Diagnostic> {
         let swap = |wanted: &str, what: Message| {
             let message = message!("{what} by `{wanted}`, not `{}`", self.found_text);
@@ -88,7 +90,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Returns a diagnostic for a value in the syntax of another language.
+    /// Returns a diagnostic for a value in the syntax of another language. `None` without such a
+    /// mistake.
     fn foreign_value(&self) -> Option<Diagnostic> {
         let is_number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
         let before = self.token_before().map(|token| token.kind);
@@ -161,7 +164,8 @@ impl ParseFailure<'_, '_> {
         matches!(self.rule, Rule::route_statement | Rule::default_statement)
     }
 
-    /// Returns a diagnostic for a type, or a mark of a field, in the syntax of another language.
+    /// Returns a diagnostic for a type, or a mark after a field such as `?`, in the syntax of
+    /// another language. `None` without such a mistake.
     fn foreign_type(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found_text {
             "[" | "(" if self.is_preceded_by("list") => {
@@ -204,7 +208,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns a diagnostic for a schema keyword or symbol of another system in an item of a
-    /// payload.
+    /// payload. `None` without such a mistake.
     fn foreign_schema(&self) -> Option<Diagnostic> {
         let found = self.found_text;
         let (message, help) = match (self.rule, found) {
@@ -247,7 +251,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns a diagnostic for a route without an arrow. Its condition contains a conditional,
-    /// quantifier or time of day in the syntax of another language.
+    /// quantifier or time of day in the syntax of another language. `None` without such a mistake.
     pub(super) fn foreign_condition(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];

@@ -65,7 +65,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "when "))
     }
 
-    /// Returns a diagnostic for a router case that has neither `when` nor `otherwise`.
+    /// Returns a diagnostic for a router case that has neither `when` nor `otherwise`. `None`
+    /// without such a mistake.
     pub(super) fn missing_router_case_word(&self) -> Option<Diagnostic> {
         let fallback_word_error = |token: Token| {
             let message =
@@ -77,7 +78,7 @@ impl ParseFailure<'_, '_> {
             "->" | "=>" => {}
             _ => return None,
         }
-        // A misspelt `otherwise` was parsed as part of the previous destination.
+        // If `otherwise` is misspelt, the grammar parsed the word as part of the previous case.
         let word = self.token_before().filter(|token| token.kind == TokenKind::Word);
         if let Some(word) = word.filter(|word| nearest(self.token_text(*word), ["otherwise"]).is_some()) {
             return fallback_word_error(word);
@@ -88,7 +89,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns a diagnostic for a condition without `->` after it. The author may have meant
-    /// another word or symbol as the arrow.
+    /// another word or symbol as the arrow. `None` without such a mistake.
     pub(super) fn missing_arrow(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let arrow_error = |span: Span| {

@@ -55,7 +55,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a keyword before a name that is only referred to: `-> handler
-    /// bot`.
+    /// bot`. `None` without such a mistake.
     fn keyword_before_name(&self) -> Option<Diagnostic> {
         let expects_name = self.expects_rule(Rule::name) || self.expects_rule(Rule::target);
         let is_keyword = matches!(self.found_text, "handler" | "table" | "route" | "flow" | "list" | "let");
@@ -77,7 +77,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for an address, version or date without quotes: `10.0.0.1`, `1.2.3`,
-    /// `2026-01-31T10:00:00Z`.
+    /// `2026-01-31T10:00:00Z`. `None` without such a mistake.
     fn bare_literal(&self) -> Option<Diagnostic> {
         let is_part = |index: usize| {
             use TokenKind::{Colon, Dot, Number, Operator};
@@ -101,8 +101,8 @@ impl ParseFailure<'_, '_> {
         foreign::bare_literal_error(self.span_of_tokens(first..end), self.source(first..end))
     }
 
-    /// Returns the end of the expression that begins at `start`: the index of the first token
-    /// outside brackets that cannot be part of the expression.
+    /// Returns the end of the expression that begins at the token `start`. This is the index of the
+    /// first token outside brackets that cannot continue the expression.
     fn expression_end(&self, start: usize) -> usize {
         let mut depth = 0_usize;
         for index in start..self.cx.tokens.end {
@@ -118,7 +118,7 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.end
     }
 
-    /// Returns the start of the expression that ends before the token `end`.
+    /// Returns the index of the first token of the expression that ends before the token `end`.
     fn expression_start(&self, end: usize) -> usize {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
@@ -136,7 +136,8 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.start
     }
 
-    /// Returns the diagnostic for `a ? b : c`, as a value or as the target of a route.
+    /// Returns the diagnostic for `a ? b : c`, as a value or as the target of a route. `None`
+    /// without such a mistake.
     fn ternary(&self) -> Option<Diagnostic> {
         let is_mark = |index: &usize| self.text_of(*index) == "?";
         let is_value = self.found_text == ":";
@@ -173,7 +174,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(self.span_of_tokens(start..end), replacement))
     }
 
-    /// Returns the diagnostic for an arrow instead of `>=`, as in `n => 3`.
+    /// Returns the diagnostic for an arrow instead of `>=`, as in `n => 3`. `None` without such a
+    /// mistake.
     fn arrow_as_comparison(&self) -> Option<Diagnostic> {
         let is_arrow = |index: usize| self.text_of(index) == "=>";
         let is_literal =
@@ -196,6 +198,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for an `else` after a route: `-> h else -> g`, `else if C -> g`.
+    /// `None` without such a mistake.
     fn else_after_route(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let is_else =
@@ -224,7 +227,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for another word or symbol instead of the `:` of a quantifier: `any a
-    /// in list where a > 3`.
+    /// in list where a > 3`. `None` without such a mistake.
     fn quantifier_separator(&self) -> Option<Diagnostic> {
         let is_separator =
             matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");
@@ -241,7 +244,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a list of allowed values in a type: `x: enum["a", "b"]`, `x:
-    /// string in ["a", "b"]`.
+    /// string in ["a", "b"]`. `None` without such a mistake.
     fn allowed_values(&self) -> Option<Diagnostic> {
         if !self.is_in_fields() {
             return None;
@@ -290,7 +293,8 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.end
     }
 
-    /// Returns the diagnostic for `list words:` with a dash before each element, as in YAML.
+    /// Returns the diagnostic for `list words:` with a dash before each element, as in YAML. `None`
+    /// without such a mistake.
     fn dashed_list(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement || self.found_text != ":" {
             return None;
@@ -304,7 +308,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for an index as an expected node of a test, as in `expect check ->
-    /// next[0]`. A test must name the node itself.
+    /// next[0]`. A test must name the node itself. `None` without such a mistake.
     fn next_in_test(&self) -> Option<Diagnostic> {
         let is_next = self.found_text == "["
             && self.is_preceded_by("next")
@@ -321,7 +325,8 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
-    /// Returns the diagnostic for a definition with a type: `let x: bool = …`.
+    /// Returns the diagnostic for a definition with a type: `let x: bool = …`. `None` without such
+    /// a mistake.
     pub(super) fn typed_definition(&self) -> Option<Diagnostic> {
         let equals = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "=")?;
         let span = self.span_of_tokens(self.token_index..equals);
@@ -330,7 +335,8 @@ impl ParseFailure<'_, '_> {
         Some(super::unexpected_token(self.span, message, help).fix(span, ""))
     }
 
-    /// Returns the diagnostic for a list without brackets: `list words = "a", "b"`.
+    /// Returns the diagnostic for a list without brackets: `list words = "a", "b"`. `None` without
+    /// such a mistake.
     pub(super) fn list_without_brackets(&self) -> Option<Diagnostic> {
         let equals = (self.cx.tokens.start..self.token_index).find(|index| self.text_of(*index) == "=")?;
         let elements = equals + 1..self.cx.tokens.end;
@@ -340,8 +346,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(span, list))
     }
 
-    /// For a field whose `?` follows the type, as in `n: int?`, returns the span of the field and
-    /// its correct spelling.
+    /// Finds a field whose `?` follows the type, as in `n: int?`. Returns the span of the field and
+    /// its correct spelling; `None` without this mistake.
     pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
         let first = self.token_index.checked_sub(3).filter(|first| self.text_of(first + 1) == ":")?;
         let field = format!("{}?: {}", self.text_of(first), self.text_of(first + 2));
@@ -349,7 +355,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for `priority` or `disabled` at the end of a route, as in `-> h
-    /// priority 10`. Both must precede `when`.
+    /// priority 10`. Both must precede `when`. `None` without such a mistake.
     fn late_priority(&self) -> Option<Diagnostic> {
         let is_late = self.rule == Rule::route_statement
             && matches!(self.found_text, "priority" | "disabled")
@@ -363,6 +369,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a text without quotes that contains `@`: `contains @example.com`.
+    /// `None` without such a mistake.
     fn bare_text(&self) -> Option<Diagnostic> {
         if self.found_text != "@" || self.is_in_fields() {
             return None;
@@ -377,7 +384,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for several fields or results after one `given` or `expect` of a
-    /// test: `given a = 1, b = 2`.
+    /// test: `given a = 1, b = 2`. `None` without such a mistake.
     fn comma_in_test(&self) -> Option<Diagnostic> {
         let next = self.text_of(self.token_index + 1);
         if self.rule != Rule::test_statement

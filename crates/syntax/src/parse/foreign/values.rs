@@ -83,7 +83,8 @@ fn iso_date(text: &str) -> Option<String> {
     }
     let (year, month, day) = match (first.len(), second.len(), third.len()) {
         (4, 1 | 2, 1 | 2) => (first, second, third),
-        // A day above 12 shows that the month is first.
+        // In `1/31/2026` the second number is above 12, so it is the day, and the first is the
+        // month.
         (1 | 2, 1 | 2, 4) if second.parse::<u8>().is_ok_and(|second| second > 12) => (third, first, second),
         (1 | 2, 1 | 2, 4) => (third, second, first),
         _ => return None,
@@ -106,8 +107,8 @@ fn is_version(text: &str) -> bool {
     text.split('.').count() == 3 && text.split('.').all(are_digits)
 }
 
-/// Returns the list that lines with dashes mean, as in YAML. Elements that are not numbers get
-/// quotes. `None` if a line has no dash.
+/// Converts lines with dashes, as in YAML, to the elements of a list. Elements that are not numbers
+/// get quotes. `None` if a line has no dash.
 pub(in super::super) fn dashed_elements(text: &str) -> Option<String> {
     let mut elements = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

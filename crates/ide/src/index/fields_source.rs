@@ -11,24 +11,22 @@ use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, Type
 const REQUEST_NAME: &str = "request";
 /// The path element that represents the elements of a list or dict.
 pub(super) const ELEMENT_SEGMENT: &str = "[]";
-/// Maximum number of `let` and type definitions that are followed from one expression. The limit
-/// ends the search if an erroneous definition refers to itself.
+/// Maximum number of `let`s and types that are followed from one expression. The search then ends
+/// even if a wrong definition refers to itself.
 pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// The value has the declared type in the third part. The type contains the fields. The first
-    /// two parts are the kind and path of the symbol with this type.
+    /// In the declared type (third part) of the symbol with this kind and path (first two parts).
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
-    /// The value is an undeclared field of the input message, with this path.
+    /// The value is a field of the input message, at this path, without a declaration.
     Field(Vec<&'a str>),
-    /// The value is the whole payload or group that is being resolved. The items of the payload or
-    /// group declare the fields.
+    /// In the items of the payload or group that is being resolved; the value is the whole object.
     Payload,
-    /// The value is the built-in `request`, which has no declaration.
+    /// The value is the built-in `request`, whose fields are not declared in the rules.
     Request,
-    /// The value is the built-in `request.entities`, which has no declaration.
+    /// The value is the built-in `request.entities`, whose fields are the declared entities.
     Entities,
     /// The declaration of the fields is not known.
     Unknown,
@@ -97,7 +95,7 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Returns where the fields of a `let`'s value are declared. Adds no occurrences to the index.
+    /// Returns where the fields of a `let`'s value are declared. Records no uses of names.
     /// `remaining_depth` is the number of definitions that may still be followed.
     fn fields_of_let(&self, name: &str, remaining_depth: usize) -> FieldsSource<'a> {
         match self.lets.get(name) {
@@ -106,8 +104,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Returns where the fields of an expression's value are declared. Adds no occurrences to the
-    /// index. `remaining_depth` is the number of definitions that may still be followed.
+    /// Returns where the fields of an expression's value are declared. Records no uses of names.
+    /// `remaining_depth` is the number of definitions that may still be followed.
     pub(super) fn fields_of_expr(&self, expr: &'a Expr, remaining_depth: usize) -> FieldsSource<'a> {
         match &expr.kind {
             ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => {
@@ -158,8 +156,8 @@ impl<'a> IndexBuilder<'a> {
         inner
     }
 
-    /// Returns where the fields of the field `name` are declared, and the symbol of `name` if it is
-    /// declared.
+    /// Looks up the field `name` of a value. Returns where the fields of `name` itself are
+    /// declared, and the symbol of `name` if there is one.
     fn field_inside(
         &self,
         fields_source: FieldsSource<'a>,
@@ -184,7 +182,8 @@ impl<'a> IndexBuilder<'a> {
                 };
                 match field {
                     Some(field) => typed_field(kind, path, &field.ty),
-                    // An undeclared, perhaps misspelt field of the message is indexed too.
+                    // A field of the message is added to the index even if it is undeclared, and so
+                    // perhaps misspelt.
                     None if kind == DeclarationKind::Field => {
                         path.push(name);
                         (FieldsSource::Field(path), None)
@@ -212,8 +211,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Returns where the fields of the field `name` are declared, and the symbol of `name`. The
-    /// field belongs to a value whose type is the group.
+    /// Looks up the field `name` of a value whose type is the group. Returns where the fields of
+    /// `name` itself are declared, and the symbol of `name` if there is one.
     fn field_of_group(&self, group: &'a str, name: &'a str) -> (FieldsSource<'a>, Option<SymbolId>) {
         let items = self.groups.get(group).map(|group| group.body.iter()).into_iter().flatten();
         let mut fields = items.filter_map(|item| match &item.kind {
@@ -228,7 +227,8 @@ impl<'a> IndexBuilder<'a> {
         (FieldsSource::Typed(DeclarationKind::PayloadField, path, &field.ty), id)
     }
 
-    /// Returns where the fields of a value's elements are declared. The value is a list or dict.
+    /// Returns where the fields of the elements of a list or dict are declared. `fields_source`
+    /// belongs to the list or dict.
     pub(super) fn fields_of_elements(&self, fields_source: FieldsSource<'a>) -> FieldsSource<'a> {
         match self.follow_type_name(fields_source) {
             FieldsSource::Typed(kind, mut path, ty) => match &ty.kind {
@@ -258,8 +258,8 @@ impl<'a> IndexBuilder<'a> {
         fields_source
     }
 
-    /// Declares the fields of a type, below a path. The type is a record, or a list or dict that
-    /// contains records.
+    /// Adds symbols for the fields of a type, with paths that start with `path`. The type is a
+    /// record, or a list or dict of records.
     pub(super) fn declare_type_fields(&mut self, kind: DeclarationKind, path: &[&str], ty: &'a TypeExpr) {
         match &ty.kind {
             TypeKind::Record(fields) => self.declare_fields(kind, path, fields),
