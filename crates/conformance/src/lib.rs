@@ -20,9 +20,11 @@ use serde_json::{Number, Value as Json};
 /// Settings for running conformance cases.
 #[derive(Clone, Debug, Default)]
 pub struct RunSetting {
-    /// Engines that run each case and must give the same results.
+    /// The engines (tiers), such as the VM and machine code, that run each case. All must give the
+    /// expected result.
     pub tiers: Vec<Tier>,
-    /// The input `context` of the rules, shared by all payload cases of a file.
+    /// The JSON value of the rules' `input context`, shared by all payload cases of a file; null if
+    /// `None`.
     pub context: Option<Json>,
 }
 

@@ -7,10 +7,11 @@ use rulec::{Message, Rules};
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
 
-/// Runs one case. The `context_overrides` of a case change single values of `context`.
+/// Runs one case about payloads, arbitration or intents with the bundled `rules`. `context` is the
+/// JSON object that the rules read as `context`. The member `context_overrides` of a case replaces
+/// single values of this object.
 ///
 /// # Errors
-///
 /// Returns an error if the result differs from the expected one, or if the case is invalid.
 pub fn run_case(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     let expected = &case["expected"];
@@ -99,8 +100,8 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     unexpected_key.map(|key| message!("`{key}`: expected no value, got {}", actual_members[*key]))
 }
 
-/// If `value` is a list of violations, keeps only the rule and the path of each. Returns any other
-/// value unchanged.
+/// Reduces each violation in `value` to its rule and path, if `key` names a list of violations.
+/// Returns any other value unchanged.
 fn rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {

@@ -94,7 +94,8 @@ impl ChatModel {
         self
     }
 
-    /// Sets the sampling temperature. By default, no temperature is sent, and the endpoint decides.
+    /// Sets the sampling temperature. If it is not set, requests contain no temperature, and the
+    /// endpoint uses its own default.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
@@ -190,7 +191,8 @@ impl ChatModel {
     }
 }
 
-/// Reads the picked id from a model's response. `attempts` and `elapsed` describe the HTTP call.
+/// Reads the picked id from `response_json`, a model's response. `attempts` and `elapsed` describe
+/// the HTTP call and are copied to the result.
 fn read_pick(
     response_json: &Value,
     tool: &PickTool,

@@ -103,7 +103,7 @@ pub(super) fn read_condition(
 
 /// Reason why a condition is not translated.
 enum SkipReason {
-    /// The condition is left out for this reason, as the original does.
+    /// The original system ignores this condition, so the importer leaves it out, for this reason.
     Skipped(Message),
     /// The condition cannot be translated, so the import fails.
     Refused(Untranslatable),
@@ -174,9 +174,9 @@ fn translate(
     Ok(write_condition(&left, left_type, operator, &right))
 }
 
-/// Reads a side of a condition as the output of a workflow step. Returns an expression for the
-/// output in rule syntax, and the declared type of the output. Returns `None` if the side names no
-/// step. The key `name` is accepted in place of `value`.
+/// Reads the left or right side of a condition as the output of a workflow step. Returns an
+/// expression for the output in rule syntax, and the declared type of the output. Returns `None` if
+/// the side names no step. The key `name` is accepted in place of `value`.
 fn read_step(
     side: &ObjectReader<'_>,
     which: &Message,
@@ -213,7 +213,7 @@ fn read_step(
     Ok(Some((format_path("steps", keys), ty)))
 }
 
-/// Reads a literal on the right side of a condition, as the type that the operator expects.
+/// Reads a constant on the right side of a condition, as the type that the operator expects.
 fn constant(
     side: &ObjectReader<'_>,
     operator: Operator,
@@ -368,7 +368,7 @@ fn format_json(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// Returns a condition in the notation of the original, for the comment that explains why the
+/// Returns a condition in the notation of the other system, for the comment that explains why the
 /// condition was left out.
 pub(super) fn original_condition(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {

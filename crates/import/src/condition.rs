@@ -42,7 +42,7 @@ pub(super) enum JoinOperator {
     Any,
 }
 
-/// Facts shared by the conditions of a file.
+/// Facts about the conditions of a file that are known only after all conditions are read.
 #[derive(Default)]
 pub(super) struct ConditionFacts {
     /// The types at which the conditions read each context field.
@@ -51,7 +51,7 @@ pub(super) struct ConditionFacts {
     pub(super) reads_length: bool,
     /// Whether a condition reads the urgency of the message.
     pub(super) reads_urgency: bool,
-    /// Remarks on the current condition.
+    /// Remarks for the author about the condition that is being read.
     pub(super) remarks: Vec<Message>,
 }
 

@@ -18,7 +18,8 @@ pub(super) struct ImportedStatement {
     pub(super) body: String,
     /// Whether the statement follows the previous statement without an empty line.
     pub(super) is_adjacent: bool,
-    /// Index of the report's item from which the statement was written.
+    /// Index in the report of the item from which the statement was written; `None` if the
+    /// statement comes from no item.
     pub(super) item: Option<usize>,
 }
 
@@ -27,11 +28,13 @@ pub(super) struct RulesDocument {
     /// First lines of the file, which describe it.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
-    /// For a payload context: the object that the bundled rules read. Then there are no statements.
+    /// The JSON object that the bundled payload rules read as `context`. Set only if such a context
+    /// is imported; the file then has no statements.
     pub(super) context: Option<Json>,
-    /// What happened to each item that was read.
+    /// Records for each item that was read whether it was loaded, changed or skipped.
     pub(super) report: ReportBuilder,
-    /// Whether an item that cannot be translated is an error.
+    /// Whether an item that cannot be translated ends the import with an error. If false, the item
+    /// is skipped.
     pub(super) is_strict: bool,
     /// Items that an earlier pass over this document could not translate, by their path. They are
     /// reported and not read again.
@@ -86,9 +89,9 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the result of reading a part of an item. A part that cannot be translated is an
-    /// error if the document is loaded strictly. Otherwise the part is reported as skipped, and
-    /// `None` is returned.
+    /// Returns the result of reading a part of an item, such as one pattern of a flow. A part that
+    /// cannot be translated is an error if the import is strict. Otherwise the part is reported as
+    /// skipped, and `None` is returned.
     pub(super) fn read_part<T>(
         &mut self,
         kind: ItemKind,
@@ -105,15 +108,16 @@ impl RulesDocument {
         }
     }
 
-    /// Records the original name of an item whose name the importer changed.
+    /// Records the original name of an item that has another name in the rules, for look-ups by the
+    /// new name. `original` is the name in the JSON document.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
         if new_name != original {
             self.original_names.insert(new_name.to_owned(), original.to_owned());
         }
     }
 
-    /// Reports that an item has another name in the rules. Its own name is taken, or is not a valid
-    /// name.
+    /// Adds a note for the author: the item `original` has the name `new_name` in the rules. Its
+    /// own name is taken, or is not a valid name.
     pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
         self.report.note(message!(
@@ -139,8 +143,8 @@ impl RulesDocument {
         }
     }
 
-    /// Adds an `input` statement with a comment if there is no statement, because a file must not
-    /// be empty.
+    /// If there is no statement, adds an `input` statement with a comment, because a rules file
+    /// must not be empty.
     pub(super) fn add_input_if_empty(&mut self, comment: &str) {
         if self.statements.is_empty() {
             let (comments, body) = (vec![comment.to_owned()], "input { text: string }".to_owned());

@@ -56,12 +56,12 @@ use std::str::FromStr;
 pub struct Imported {
     /// Text of the rules file.
     pub text: String,
-    /// What happened to each item of the document.
+    /// Report on each item of the JSON document: loaded, changed or skipped.
     pub report: Report,
     /// The compiled file.
     pub rules: Rules,
-    /// For a payload context: the object that the rules read as `context`, without the items that
-    /// were skipped.
+    /// Only for an imported payload context: the JSON object that the bundled rules read as
+    /// `context`. Items that were skipped are left out.
     pub context: Option<Json>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
@@ -69,20 +69,23 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Returns the original name of a route or branch, given its name in the file.
+    /// Returns the name that a route or branch has in the JSON document, given its name in the
+    /// imported rules.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.original_names.get(name).map_or(name, String::as_str)
     }
 
-    /// Returns the original text of a flow's pattern, given the text in the file.
+    /// Returns the pattern of a flow as it is written in the JSON document, given the pattern in
+    /// the imported rules.
     pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
         self.original_names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
     }
 
-    /// Creates a judge for payloads of this kind, with the loaded context.
+    /// Creates a validator for payloads of one kind, with the loaded context. `kind` is the name of
+    /// a `payload` statement in the rules.
     ///
     /// # Errors
-    /// If the rules have no such kind, or declare no `context` of this type.
+    /// If the rules have no such statement, or declare no `context` of this type.
     pub fn judge(&self, kind: &str) -> Result<Judge, JudgeError> {
         let judge = self.rules.judge(kind)?;
         match &self.context {
@@ -100,7 +103,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Makes an item that cannot be translated an error.
+    /// Makes the import fail if an item cannot be translated, instead of skipping the item.
     #[must_use]
     pub fn strict(self) -> Options {
         Options { is_strict: true }
@@ -172,7 +175,8 @@ pub enum System {
 }
 
 impl System {
-    /// All systems, in the order in which the documentation lists them.
+    /// All systems whose JSON can be imported, in the order of the documentation. Each system has
+    /// its own JSON format.
     pub const ALL: [System; 4] = [System::Routes, System::Choice, System::Flows, System::Context];
 
     /// Returns the system's name on the command line.
@@ -185,8 +189,8 @@ impl System {
         }
     }
 
-    /// Returns the system whose documents have the shape of this value; `None` if there is no such
-    /// system, or if there are several.
+    /// Returns the system whose JSON format fits this value; `None` if no format or several formats
+    /// fit.
     pub fn recognize(value: &Json) -> Option<System> {
         let shapes: &[(System, &[&str])] = match value {
             Json::Array(_) => &[
@@ -342,7 +346,8 @@ impl Untranslatable {
         self.range.clone()
     }
 
-    /// Prefixes the error with the kind and the name of the item that contains the wrong part.
+    /// Adds the kind (`what`) and the name of the item that contains the wrong part to the start of
+    /// the message.
     fn with_item_name(self, what: &Message, name: &str) -> Untranslatable {
         let message = match name {
             "" => self.message,

@@ -34,7 +34,7 @@ struct LiteralParser<'t> {
     text: &'t str,
     /// Byte offset of the next character to read.
     offset: usize,
-    /// Number of values that enclose the current position.
+    /// Number of values (such as lists) that enclose the current position.
     depth: usize,
 }
 

@@ -94,7 +94,8 @@ impl<'j> JsonNode<'j> {
     }
 }
 
-/// A JSON object that records which of its keys were read.
+/// Reads the members of a JSON object, and records which keys were read. The keys that were not
+/// read can then be reported.
 pub(super) struct ObjectReader<'j> {
     pub(super) node: JsonNode<'j>,
     map: &'j Map<String, Json>,
@@ -208,7 +209,8 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
     ranges
 }
 
-/// Locates the values of the `selected` paths, of which the first `depth` steps lead to `raw`.
+/// Finds the byte ranges of values in `text`. `raw` is the part of `text` to which the first
+/// `depth` steps of each `selected` path lead.
 fn locate_below(
     text: &str,
     raw: &str,
@@ -247,7 +249,8 @@ fn locate_below(
 /// time together.
 pub(super) struct LineCounter<'t> {
     text: &'t str,
-    /// A counted offset, with the number of line breaks before it and the start of its line.
+    /// The offset that was converted last, with the number of line breaks before it and the offset
+    /// of its line.
     counted: (usize, usize, usize),
 }
 

@@ -50,7 +50,7 @@ pub(super) enum Comparison {
     Infix(&'static str),
     /// Compares the length of the left side by this operator.
     Length(&'static str),
-    /// Matches a regular expression at the start of the text.
+    /// Matches the right side, a regular expression, at the start of the left side.
     Regex,
 }
 
@@ -133,7 +133,8 @@ impl Operator {
         }
     }
 
-    /// True if the right side may be the output of a step with this type.
+    /// True if the right side of a condition with this operator may be the output of a workflow
+    /// step of the type `right`.
     pub(super) fn accepts_type(self, right: ValueType) -> bool {
         match (self.verb, self.family) {
             (Comparison::Length(_), _) => {
@@ -146,7 +147,7 @@ impl Operator {
     }
 
     /// True if a condition with this operator and these types can be true in the rule language. In
-    /// the original, such a condition is never true.
+    /// the original system, such a condition is never true, because the types do not fit.
     pub(super) fn would_hold(self, left: ValueType, right: ValueType) -> bool {
         use ValueType::{Dict, List, String};
         match self.verb {

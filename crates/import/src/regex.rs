@@ -66,7 +66,8 @@ impl TranslateError {
     }
 }
 
-/// Reads and translates the expression of a node; `what` names the expression in an error.
+/// Reads a JSON string as a regular expression of Python and translates it. `what` names the
+/// expression in an error.
 pub(super) fn read_regex(
     node: &JsonNode<'_>,
     what: &Message,
@@ -137,8 +138,8 @@ struct RegexTranslator<'p> {
     out: String,
     flags: RegexFlags,
     depth: usize,
-    /// Whether an item has been read. Flags for the whole expression are an error after the first
-    /// item.
+    /// Whether an item (such as a character or a group) has been read. After the first item, flags
+    /// for the whole expression are an error.
     item_read: bool,
     has_alternatives: bool,
     anchored: bool,

@@ -19,7 +19,8 @@ pub struct Report {
 pub struct ReportItem {
     /// The kind of the item.
     pub kind: ItemKind,
-    /// The item's name or id in the document, or the text of a pattern. Empty if the item has none.
+    /// The item's name or id in the document; for a pattern, its text. Empty if the item has no
+    /// name.
     pub name: String,
     /// Whether the item was loaded, adapted or skipped.
     pub outcome: Outcome,
@@ -116,7 +117,7 @@ impl Report {
         self.items.iter().filter(|item| item.outcome == Outcome::Skipped)
     }
 
-    /// Returns the notes on all items, as sentences for the author.
+    /// Returns the notes on all items as sentences for the author, in the order of the document.
     pub fn messages(&self) -> impl Iterator<Item = Message> {
         self.items.iter().flat_map(ReportItem::messages)
     }
@@ -134,8 +135,8 @@ impl Report {
 }
 
 impl ReportItem {
-    /// Returns each note as a sentence. The sentence for a skipped item names the item and its
-    /// place.
+    /// Returns each note on this item as a sentence. The sentence for a skipped item includes its
+    /// position in the document.
     pub fn messages(&self) -> Vec<Message> {
         match self.outcome {
             Outcome::Skipped => self.notes.iter().map(|reason| self.skip_message(reason)).collect(),
@@ -221,23 +222,25 @@ impl ReportBuilder {
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
     }
 
-    /// Removes the items from `index` on, because their reading failed.
+    /// Removes the item `index` and all later items, because reading the item failed.
     pub(super) fn discard(&mut self, index: usize) {
         self.items.truncate(index);
     }
 
-    /// Returns the index of the item that is being read; `None` if notes refer to the document.
+    /// Returns the index of the item that is being read. `None` between items; notes then refer to
+    /// the whole document.
     pub(super) fn current(&self) -> Option<usize> {
         self.current
     }
 
-    /// Ends the reading of the current item. `outer` is the item around it, whose reading
-    /// continues.
+    /// Ends the reading of the current item. `outer` is the enclosing item, which becomes the
+    /// current item again.
     pub(super) fn resume(&mut self, outer: Option<usize>) {
         self.current = outer;
     }
 
-    /// Adds a change of the item that is being read, or of the document.
+    /// Adds a note about a change to the item that is being read. Between items, the note is about
+    /// the document.
     pub(super) fn note(&mut self, note: Message) {
         match self.current.and_then(|index| self.items.get_mut(index)) {
             Some(item) => {
@@ -248,7 +251,7 @@ impl ReportBuilder {
         }
     }
 
-    /// Adds a change of the document as a whole.
+    /// Adds a note about a change to the document as a whole.
     pub(super) fn note_document(&mut self, note: Message) {
         self.document_notes.push(note);
     }
@@ -277,7 +280,7 @@ impl ReportBuilder {
         self.items.len() - 1
     }
 
-    /// Returns the report. `warnings` are about the items with these indexes.
+    /// Finishes the report. Each of `warnings` is about the item with the given index.
     pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> Report {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {

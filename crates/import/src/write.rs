@@ -17,7 +17,8 @@ pub(super) struct NameAllocator {
 }
 
 impl NameAllocator {
-    /// Creates an allocator that never returns these names.
+    /// Creates an allocator that never returns one of `words`, for example because they are
+    /// keywords.
     pub(super) fn reserving(words: &[&str]) -> Self {
         NameAllocator { used_names: words.iter().map(|word| (*word).to_owned()).collect() }
     }

@@ -18,8 +18,9 @@ pub struct FlowOutcome {
     pub name: Option<String>,
     /// How the flow was found; `None` if no flow was found.
     pub found_by: Option<FoundBy>,
-    /// The intent flows most similar to the message, best first. Empty if a flow was found, if no
-    /// flow is similar, or if the classifier did not run.
+    /// The intent flows (flows that are found by the meaning of a text) most similar to the
+    /// message, best first. Empty if a flow was found, if no flow is similar, or if the classifier
+    /// did not run.
     pub nearest: Vec<IntentHit>,
     /// The size limits that the message exceeded in the search, each listed once. Text beyond a
     /// limit is not searched.
@@ -61,14 +62,15 @@ pub enum FlowEnding {
     /// The flow was found, but its execution failed.
     Failed(FlowError),
     /// The language model, or the caller of [`FlowRunner::execute`](super::FlowRunner::execute),
-    /// named an id that is not an intent flow. No flow was executed.
+    /// named an id that belongs to no intent flow (a flow that is selected by meaning). No flow was
+    /// executed.
     Refused {
         /// The id that is not an intent flow.
         id: String,
     },
     /// The call of the language model failed, or its response was not usable.
     ModelFailed(ModelError),
-    /// No flow fits the message.
+    /// The search ended without an error, but no flow fits the message.
     NoFlow {
         /// The model's text if it called no tool, truncated after 2000 characters. `None` if no
         /// model was called.

@@ -73,7 +73,8 @@ pub(super) struct TemplateText {
 }
 
 impl TemplateText {
-    /// Splits a text at its placeholders. A brace or `#` that does not enclose a name is literal.
+    /// Splits a text at its placeholders `{name}` and `#name#`. A brace or `#` that does not
+    /// enclose a name is literal text.
     pub(super) fn parse(text: &str) -> TemplateText {
         let mut pieces = Vec::new();
         let mut literal = String::new();

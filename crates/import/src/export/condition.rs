@@ -39,7 +39,7 @@ impl<'p> ConditionWriter<'p> {
         self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
     }
 
-    /// Returns the JSON of a condition; `None` if the JSON format has no such condition.
+    /// Writes a condition as JSON; `None` if the JSON format has no such condition.
     fn write_part(&self, cond: &Cond) -> Option<Written<Json>> {
         match &cond.kind {
             CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
@@ -175,7 +175,8 @@ impl<'p> ConditionWriter<'p> {
         (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
     }
 
-    /// Returns the JSON name of the value that the importer's `let` derives from the message.
+    /// Returns the JSON name of the value that a `let` of the importer derives from the message:
+    /// its length or urgency. `None` for any other `let`.
     fn derived_fact(&self, id: LetId) -> Option<&'static str> {
         match &*self.program.lets[id.index()].name {
             "message_length" if self.derives_length => Some("message_length"),
