@@ -29,7 +29,7 @@ const MAX_NAMED_ROUTES: usize = 3;
 /// Coverage counts over all decisions of one rule set.
 pub struct Coverage<'r> {
     rules: &'r Rules,
-    /// Total number of counted decisions and validated payloads.
+    /// Number of decisions and validated payloads that were counted.
     decisions: usize,
     routes: Vec<RouteCounts>,
     tables: Vec<TableCounts>,
@@ -49,8 +49,8 @@ pub struct Coverage<'r> {
 struct RouteCounts {
     tried: usize,
     chosen: usize,
-    /// How often this route was not tried, because another route was chosen before it. The key is
-    /// the name of the other route.
+    /// Counts the decisions in which an earlier route of the table was chosen, so that this route
+    /// was not tried. The key is the name of the chosen route.
     chosen_before: BTreeMap<String, usize>,
 }
 
@@ -139,9 +139,9 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a logged decision without its message, so that conditions cannot be counted. `tables`
-    /// names the searched tables in order, the entry table first. `route` is the chosen route, or
-    /// `default`.
+    /// Counts a decision from a log line without its message, so that no conditions can be counted.
+    /// `tables` are the names of the searched tables in order, the table where the decision started
+    /// first. `route` is the chosen route, or `default`; `None` if nothing was chosen.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
@@ -248,7 +248,7 @@ impl<'r> Coverage<'r> {
         items
     }
 
-    /// Returns the reason why a route was never chosen.
+    /// Returns the reason why a route was never chosen, for the author of the rules.
     fn reason_not_chosen(
         &self,
         span: Span,
@@ -422,7 +422,7 @@ fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge
     Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
 }
 
-/// Returns the name `TABLE.ROUTE`, or only the name of a route that is outside any table.
+/// Returns `TABLE.ROUTE`, or only the name of the route if it is outside any `table` statement.
 fn qualified_name(program: &Program, table: TableId, name: &str) -> String {
     match table.0 {
         0 => name.to_owned(),

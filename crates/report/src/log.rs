@@ -15,12 +15,12 @@ pub enum ParsedLine {
 /// A decision as the runtime router writes it to the decision log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedDecision {
-    /// Name of the entry: the table with which the decision started.
+    /// Name of the table with which the decision started (its entry).
     pub entry: String,
     /// Name of the chosen statement; `None` if no statement was chosen.
     pub route: Option<String>,
-    /// Names of the tables that were searched, in order. Contains only the entry if the log line
-    /// lists no tables.
+    /// Names of the tables that the decision searched, in order. If the log line has no such list,
+    /// only the name of the first table.
     pub path: Vec<String>,
     /// Time of the decision, as written in the log.
     pub time: Option<String>,

@@ -103,15 +103,15 @@ pub struct Proposal {
     /// Id that the proposer gave the decision. Events that accept or reject the decision have the
     /// same id.
     pub id: String,
-    /// The kind of the payload.
+    /// The kind of the payload: the name of a `payload` statement in the rules.
     pub kind: String,
     /// The proposed payload.
     pub payload: Json,
     /// The proposer's confidence, from 0 to 1; passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The payload kinds that were rejected before this fallback decision was proposed. Empty if
-    /// this decision is not a fallback.
+    /// The kinds of the decisions that were rejected before. This decision was proposed in place of
+    /// the last of them. Empty if this decision replaces no rejected decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
     /// The node failure that this decision recovers from, if any.
@@ -150,7 +150,7 @@ impl Proposal {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Validated {
-    /// The decision as it was proposed, before corrections.
+    /// The decision with its payload as it was proposed, before corrections by the rules.
     pub decision: Proposal,
     /// The result of validating the payload, including corrections.
     pub judgement: Box<Judgement>,
@@ -168,7 +168,7 @@ impl Validated {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The decision as it was proposed.
+    /// The decision with its payload as it was proposed.
     pub decision: Proposal,
     /// The result of validating the payload. `None` if the payload's kind is unknown, or if the
     /// recovery strategy failed to return a payload.
@@ -176,8 +176,8 @@ pub struct Rejected {
     pub judgement: Option<Box<Judgement>>,
     /// The reasons for the rejection, as one text for a language model.
     pub feedback: String,
-    /// The payload kind that replaces the rejected kind; `None` if the rules declare no fallback
-    /// for the rejected kind.
+    /// The kind of payload to propose in place of the rejected one. `None` if the rules declare no
+    /// `fallback` for the rejected kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
@@ -228,11 +228,12 @@ impl NodeFailure {
 pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
-    /// The value of the rules' input `context`, such as the known workflows. All judges share this
-    /// value.
+    /// The value of the rules' input `context`, such as the known workflows; `None` if it is not
+    /// set. All judges share this value.
     context: Option<Arc<Json>>,
-    /// Counts of the HTTP requests and costs of a coordinator's plan runs. The counts are added to
-    /// the context of each decision. `None` outside a coordinator.
+    /// The numbers of HTTP requests and the costs of all plans (workflows that a language model
+    /// writes) that the coordinator ran. They are added to the context of each validation. `None`
+    /// outside a coordinator.
     usage: Option<Arc<Usage>>,
 }
 
@@ -255,7 +256,7 @@ impl Judges {
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
     }
 
-    /// Returns the rule set that declares the payload kinds.
+    /// Returns the rule set whose `payload` statements the judges apply.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -297,13 +298,14 @@ impl Judges {
         Ok(Judges { judges: Arc::new(judges), ..self })
     }
 
-    /// Returns the judge (validator) of a payload kind; `None` if the kind is unknown.
+    /// Returns the validator of payloads of this kind. `None` if the rules have no `payload`
+    /// statement of this name.
     pub fn get(&self, kind: &str) -> Option<&Judge> {
         self.judges.get(kind)
     }
 
-    /// True if payloads of this kind are internal: events about them are never published on the
-    /// bus.
+    /// True if the rules declare payloads of this kind as `internal`: events about them are never
+    /// published on the bus.
     pub fn is_internal(&self, kind: &str) -> bool {
         self.get(kind).is_some_and(|judge| judge.payload().internal)
     }
@@ -323,9 +325,9 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Returns the judge (validator) with the coordinator's usage counts in the judge's context.
-    /// Returns the unchanged judge if there are no counts to add, or if the context declared by the
-    /// rules does not accept the counts.
+    /// Returns the validator with the current request counts and costs in its context. Returns the
+    /// validator unchanged if nothing is counted, or if the rules do not declare a context with
+    /// these counts.
     fn with_current_usage<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let context = self.usage.as_ref().and_then(|usage| usage.add_to(self.context.as_deref()));
         let with_usage = context.and_then(|context| judge.clone().context(context).ok());

@@ -34,7 +34,8 @@ pub struct ConditionIndex {
     pub truths: ConditionCoverage,
 }
 
-/// Traversal of one owner (such as a rule) that collects all conditions which the owner uses.
+/// A traversal that starts at one owner (such as a rule) and collects all conditions that the owner
+/// uses, also through `let`.
 struct OwnerWalk<'c, 'p> {
     conditions: &'c mut ConditionIndex,
     program: &'p Program,
@@ -142,9 +143,9 @@ impl OwnerWalk<'_, '_> {
         part.parts().into_iter().for_each(|inner| self.visit_part(inner));
     }
 
-    /// True for a condition that has counts: a predicate, a quantifier, or a `let` that names a
-    /// value. Other conditions, such as `and`, are combinations of such conditions and have no
-    /// counts.
+    /// True for a condition that is counted: a predicate, a quantifier, or a `let` that names a
+    /// value. Other conditions, such as `and`, combine counted conditions and have no counts of
+    /// their own.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } => true,

@@ -76,7 +76,7 @@ struct QueueState<E> {
     /// The queued events. Each event is paired with the number of events that were dropped directly
     /// before it.
     events: VecDeque<(u64, E)>,
-    /// Number of events dropped after the last event in `events`.
+    /// Number of events dropped since the last event in `events` was queued.
     dropped_after_last: u64,
     dropped: u64,
     /// Whether the bus was dropped.

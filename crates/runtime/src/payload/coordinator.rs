@@ -13,8 +13,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program's recovery strategy, and the payload kind of the decisions that the strategy
-/// returns.
+/// The program's function that returns a recovery decision for a failed node, and the payload kind
+/// of these decisions.
 struct RecoveryStrategy {
     kind: String,
     strategy: UserFunction<NodeFailure, Json>,
@@ -55,7 +55,8 @@ pub struct RetryRequest {
     pub attempt: u32,
 }
 
-/// Builds a [`Coordinator`].
+/// The settings from which a [`Coordinator`] is built: event bus, validators, agent, recovery and
+/// handlers.
 #[must_use]
 pub struct CoordinatorBuilder {
     inner: CoordinatorInner,
@@ -114,12 +115,12 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the function that makes the payload of a fallback decision. If the function returns
-    /// `None`, no fallback is proposed.
+    /// Sets the function that makes the payload of a fallback decision, which is proposed in place
+    /// of a rejected one. If the function returns `None`, no fallback is proposed.
     ///
-    /// By default, the payload has the fields that the fallback kind declares. Their values are
-    /// copied from the node's failure and from the rejected payload. The field `reason` defaults to
-    /// a text that names the rejected kind.
+    /// By default, the payload has the fields that the rules declare for the fallback's kind. Their
+    /// values are copied from the node's failure and from the rejected payload. The field `reason`
+    /// defaults to a text that names the rejected kind.
     pub fn fallback(
         mut self,
         make_payload: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static,

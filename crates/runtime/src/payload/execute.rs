@@ -98,11 +98,13 @@ enum EarlyEnd {
     Replanned,
 }
 
-/// A plan and its latest run. Both outlive a cancelled call of [`PlanRun::run`].
+/// A plan (a workflow that a language model wrote) and the state of its latest run. If a call of
+/// [`PlanRun::run`] is cancelled, the state is kept, so that the run can be resumed.
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,
-    /// Name of the run's status in the context of the payload validators, such as `RUNNING`.
+    /// Name of the run's status, such as `RUNNING`. The rules can read it in the context of the
+    /// payload validators.
     status: Mutex<&'static str>,
     /// Lock that a node holds while it requests a recovery, so that requests happen one after
     /// another.
@@ -115,8 +117,8 @@ pub(super) struct RunState {
     early_end: Option<EarlyEnd>,
     /// Number of recovery requests in this run.
     recovery_requests: u64,
-    /// A failed node, and the recovery to apply to the node when the run resumes. The recovery
-    /// comes from a decision that was made outside the run.
+    /// A failed node, and how to recover from its failure when the run resumes. Set by a recovery
+    /// decision that arrived while the plan was not running; `None` otherwise.
     pub pending_recovery: Option<(String, RecoveryAction)>,
     deadline: Option<Instant>,
 }
@@ -166,7 +168,7 @@ impl PlanRun {
         json!({"workflow_id": self.id, "plan": state.plan.to_payload(), "progress": state.progress})
     }
 
-    /// Runs the plan to its end. Nodes that already have an output are not run again.
+    /// Runs the nodes of the plan that have no output yet, and returns the report.
     pub async fn run(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,

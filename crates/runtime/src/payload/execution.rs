@@ -111,8 +111,8 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Applies a recovery decision to a stopped run. Resumes the run, unless the decision aborts
-    /// the run. The decision was made outside the run.
+    /// Applies a recovery decision that arrives while the plan is not running. Resumes the run,
+    /// unless the decision aborts it.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;
@@ -142,8 +142,8 @@ impl Coordinator {
         run.ok_or_else(|| format!("the workflow `{id}` was not made here; register a handler for this kind"))
     }
 
-    /// Runs a workflow from where its latest run stopped. Updates the workflow's status in the
-    /// payload validators' context.
+    /// Runs the nodes of a workflow that have no output yet. Updates the workflow's status in the
+    /// context of the payload validators.
     async fn run_workflow(&self, run: &Arc<PlanRun>) -> RunReport {
         self.set_run_status(run, "RUNNING");
         // The status that is reported if the future is dropped. At the end of the run, another
@@ -185,12 +185,14 @@ impl Coordinator {
         self.add_to_context(&run.id, description);
     }
 
-    /// Adds a workflow to the payload validators' context, or updates the workflow in the context.
+    /// Adds the description of a workflow to the context of the payload validators, or replaces the
+    /// description if the workflow is already there.
     fn add_to_context(&self, id: &str, description: Json) {
         self.inner.judges.rcu(|judges| judges.with_workflow(id, description.clone()));
     }
 
-    /// Returns the payload validators; their context contains every workflow of the coordinator.
+    /// Returns `judges`, the payload validators, with a description of each of the coordinator's
+    /// workflows added to their context.
     pub(super) fn with_all_workflows(&self, judges: Judges) -> Judges {
         let workflows = self.lock_workflows();
         workflows.values().fold(judges, |judges, run| {
@@ -260,10 +262,12 @@ impl Judges {
     }
 }
 
-/// Validates a changed plan by the rules, and returns the plan with the rules' corrections. The
-/// error is feedback for a language model. If the rules declare no payload kind for plans, every
-/// plan is accepted. The counts of HTTP requests and costs are left out of this validation, because
-/// the plan contains the nodes that already ran.
+/// Validates a plan (a workflow as a payload) that a recovery decision has changed. Returns the
+/// plan with the rules' corrections. The error is a text from which a language model can correct
+/// the plan. If the rules declare no payload kind for plans, the plan is accepted unchanged.
+///
+/// The validation leaves out the counts of HTTP requests and costs, because they include the nodes
+/// of this plan that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());
@@ -280,8 +284,8 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Returns the recovery that an accepted decision requests. `None` if the event is not an accepted
-/// recovery.
+/// Returns the recovery that an accepted decision requests. `None` if the event is no accepted
+/// decision, or if the decision requests no recovery.
 fn accepted_recovery(handled: Handled) -> Option<RecoveryAction> {
     match handled.event? {
         DecisionEvent::Validated(validated) => {

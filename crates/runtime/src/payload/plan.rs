@@ -24,7 +24,8 @@ pub(super) struct Plan {
     pub edges: Vec<PlanEdge>,
 }
 
-/// The fields of a plan's payload that this module uses; other fields are preserved.
+/// The fields of a plan's JSON object that this module uses. All other fields are kept, so that
+/// writing the plan preserves them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct PlanPayload {
     #[serde(default)]
@@ -142,8 +143,8 @@ impl Plan {
         Plan::from_payload(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
     }
 
-    /// Copies the retry settings of the nodes of `other` to the nodes with the same ids. This is
-    /// needed because validation by the rules removes the retry settings.
+    /// Copies the retry settings of each node of `other` to the node with the same id. Needed after
+    /// validation, because the rules' corrections remove these settings.
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
@@ -317,7 +318,7 @@ pub(super) enum RecoveryAction {
 }
 
 impl RecoveryAction {
-    /// Reads the recovery from the payload of a validated decision; `None` if decisions of this
+    /// Reads how to recover from the payload of a validated decision. `None` if decisions of this
     /// kind request no recovery.
     pub fn from_payload(kind: &str, payload: &Json) -> Option<RecoveryAction> {
         if kind == REPLAN_KIND {
@@ -343,8 +344,8 @@ impl RecoveryAction {
 /// The payload kind of a decision that changes a plan during its run.
 pub(super) const REPLAN_KIND: &str = "replan_workflow";
 
-/// The state of a run that is saved: its input, the nodes' outputs, and the nodes that failed, were
-/// skipped or were not reached.
+/// The state of a run that is saved and resumed: its input, the nodes' outputs, and the nodes that
+/// failed, were skipped or were not reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunProgress {
     /// The input of the run.

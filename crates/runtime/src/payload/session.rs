@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
-    /// Accepted decisions that are not yet executed, in order of arrival.
+    /// Decisions that were accepted but not yet executed, in order of arrival.
     waiting: Vec<Validated>,
     /// The decision that waits for the user's answer.
     question: Option<Validated>,
@@ -94,7 +94,7 @@ impl Coordinator {
     }
 }
 
-/// The next step of a session.
+/// The next action of a session, which executes accepted decisions one after another.
 enum NextStep {
     Execute(Validated),
     /// No decision can be executed now: there is none, or all decisions wait for the user's answer.
@@ -192,8 +192,9 @@ impl Session {
         turn
     }
 
-    /// Selects the next decision to execute. The candidates are the waiting decisions and the
-    /// decision that waits for the user. Drops the decisions that the selected decision interrupts.
+    /// Selects the decision to execute next, from the waiting decisions and the decision that waits
+    /// for the user's answer. Removes the decisions that the selected decision interrupts, and adds
+    /// them to `turn`.
     fn select_next(&mut self, turn: &mut Turn) -> NextStep {
         let waiting_count = self.waiting.len();
         let candidates = self.waiting.iter().chain(&self.question);

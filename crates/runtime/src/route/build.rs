@@ -58,7 +58,7 @@ impl RegisteredHandler {
     }
 }
 
-/// Builds a [`Router`].
+/// The rules, handlers and settings from which a [`Router`] is built.
 #[must_use]
 pub struct RouterBuilder {
     rules: LiveRules,
@@ -149,9 +149,9 @@ impl RouterBuilder {
         self
     }
 
-    /// Registers the handler of all targets that have no handler of their own.
-    /// [`Request::handler`] is the target's name. A policy for such a target applies to its calls.
-    /// A fallback must be registered by name.
+    /// Registers the handler of all targets that have no handler of their own. [`Request::handler`]
+    /// is the target's name. A policy for such a target applies to its calls. This handler cannot
+    /// be a fallback, because fallbacks are found by their registered names.
     pub fn otherwise<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -287,7 +287,8 @@ fn similar_handler(name: &str, handlers: &HandlerMap) -> Option<String> {
     nearest(name, handlers.by_name.keys().map(String::as_str)).map(str::to_owned)
 }
 
-/// Returns a guard that refuses edits that target an unregistered handler.
+/// Returns a guard (a check before each edit) that refuses edits that target an unregistered
+/// handler.
 fn edit_guard(handlers: &Arc<HandlerMap>) -> Arc<Guard> {
     let handlers = handlers.clone();
     Arc::new(move |target| match handlers.get(target) {
@@ -366,7 +367,8 @@ impl RouterError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum Problem {
-    /// The rules do not contain the entry table that was set in the builder.
+    /// The rules do not contain the table in which decisions should start; see
+    /// [`RouterBuilder::entry`].
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
     /// A route targets an unregistered handler.

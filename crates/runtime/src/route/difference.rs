@@ -4,7 +4,7 @@
 use rulec::Decision;
 use serde::Serialize;
 
-/// The route that was selected for a message, and the route's table.
+/// The position of a selected route: its table and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RoutePosition {
     /// Name of the route's table. If no route matched, name of the entry table.
@@ -46,8 +46,9 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Compares the decisions of the active and the shadow rules. `shadow_decision` is `None` if
-    /// the shadow rules could not decide. Returns `None` if the decisions are equal.
+    /// Compares the decisions of the active and the shadow rules about one message.
+    /// `shadow_decision` is `None` if the shadow rules could not decide, which counts as choosing
+    /// no route. Returns `None` if the decisions are equal.
     pub fn between(
         active_decision: &Decision,
         shadow_decision: Option<&Decision>,

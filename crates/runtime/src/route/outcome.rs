@@ -141,7 +141,7 @@ fn whole_microseconds(duration: Duration) -> u64 {
 }
 
 impl Outcome {
-    /// Creates the outcome of a decision before its handler has run.
+    /// Creates the outcome of a decision whose handler has not run yet.
     pub(super) fn from_decision(decision: &Decision) -> Outcome {
         Outcome {
             entry: decision.entry().to_owned(),

@@ -13,7 +13,8 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of route pairs whose differences are counted separately.
+/// Maximum number of pairs of routes (chosen by the active and by the shadow rules) whose
+/// differences are counted separately.
 const MAX_COUNTED_PAIRS: usize = 10_000;
 
 /// Rules that decide every message for comparison only.
@@ -59,7 +60,7 @@ pub struct PairStats {
 /// Counts of the messages that the shadow rules would have decided differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShadowStats {
-    /// Generation of the shadow rules.
+    /// Version number (generation) of the shadow rules.
     pub generation: u64,
     /// Number of messages that both rule sets decided.
     pub messages: u64,
@@ -74,9 +75,9 @@ pub struct ShadowStats {
 /// active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
-    /// The active generation.
+    /// Generation of the active rules.
     pub in_force: u64,
-    /// The shadow generation, if any.
+    /// Generation of the shadow rules, which decide for comparison only; `None` if there are none.
     pub shadow: Option<u64>,
     /// Generations that were active before and are kept for [`Router::roll_back`], the latest
     /// first.
@@ -90,7 +91,8 @@ pub struct Generations {
 pub enum SwitchError {
     /// There are no shadow rules.
     NoShadow,
-    /// The caller named a generation, but the current shadow rules have another generation.
+    /// The shadow rules have another generation than the caller named, for example because another
+    /// caller replaced them.
     OtherShadow {
         /// The generation that the caller named.
         asked: u64,

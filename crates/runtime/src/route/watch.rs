@@ -141,7 +141,7 @@ impl Router {
 pub(super) trait WatchTarget: Send + 'static {
     /// Makes a new version of the rules active. Returns the version's generation (version number).
     fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError>;
-    /// Returns the generation of the active rules.
+    /// Returns the generation (version number) of the active rules.
     fn active_generation(&self) -> u64;
 }
 
@@ -155,7 +155,8 @@ impl WatchTarget for Router {
     }
 }
 
-/// The version of watched files that is loaded before the files are watched.
+/// The first version of the watched files: its compiled rules and its file digests. It is loaded
+/// before the watching starts.
 pub(super) struct FirstVersion {
     pub rules: LiveRules,
     files: WatchedFiles,
@@ -169,7 +170,8 @@ impl FirstVersion {
         Ok(FirstVersion { rules: rules?, files, file_digests })
     }
 
-    /// Watches the files. `generation` is the generation of this version in the target.
+    /// Starts to watch the files. `generation` is the version number that `target` gave to the
+    /// rules of this first version.
     pub fn watch(self, target: impl WatchTarget, generation: u64) -> Result<Watch, WatchError> {
         let change_notify = Arc::new(Notify::new());
         let mut folders = FolderWatcher::new(&change_notify)?;
@@ -328,7 +330,7 @@ impl FolderWatcher {
     }
 }
 
-/// The state of the watching task.
+/// The background task that watches rule files and loads each new version into `target`.
 struct WatchTask<T> {
     target: T,
     files: WatchedFiles,

@@ -59,7 +59,7 @@ impl fmt::Debug for Workflow {
     }
 }
 
-/// Builds a [`Workflow`].
+/// The nodes, processors, routers and limits from which a [`Workflow`] is built.
 pub struct WorkflowBuilder {
     start: NodeId,
     nodes: Vec<Node>,

@@ -22,8 +22,8 @@ const FORMAT_VERSION: u32 = 1;
 pub struct SavedRun {
     format: u32,
     start: NodeId,
-    /// Kind, next nodes and routes of each node, as text. The text is compared with the workflow's
-    /// graph when the run is resumed.
+    /// The kind, next nodes and routes of each node as text, by node id. On resume, the text is
+    /// compared with the workflow's current graph.
     graph: BTreeMap<NodeId, String>,
     /// The value that each node's processor keeps between calls.
     memory: BTreeMap<NodeId, Value>,

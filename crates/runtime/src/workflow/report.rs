@@ -43,8 +43,8 @@ pub struct Delivery {
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
-    /// Whether all inputs of the receiving node had arrived after this delivery. Always true for a
-    /// loop-back and for an unknown node.
+    /// Whether this was the last missing input, so that the receiving node can run. Always true for
+    /// a loop-back (an edge to an earlier node) and for an unknown node.
     pub ready: bool,
     /// Whether the rule that selected the edge declares it a loop-back.
     pub loop_back: bool,

@@ -78,9 +78,9 @@ pub(super) struct RunState {
     stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     rounds: RoundCounter,
-    /// The failed nodes that run again when no other node is left to run.
+    /// Failed nodes to run again. They run when no other node is left to run.
     again: VecDeque<ReadyNode>,
-    /// The inputs of failed nodes, each with the index of its failure in the report.
+    /// The inputs of the failed nodes. Each number is the index of the failure in the report.
     failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
 }

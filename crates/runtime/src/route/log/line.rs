@@ -21,8 +21,8 @@ pub(super) struct LineOptions {
     pub explanation: bool,
 }
 
-/// The data for a log line, except the outcome. The writer's thread converts the data to JSON, so
-/// that a decision does not wait for this work.
+/// The data from which a log line is made, except the outcome. The thread that writes the log
+/// converts the data to JSON, so that a decision does not wait for this work.
 pub(in crate::route) struct DecisionRecord {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
