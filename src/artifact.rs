@@ -119,7 +119,8 @@ pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
     split_sections(artifact).ok().map(|parted| *parted.hash)
 }
 
-/// The signature over the header and the hash of an artifact, and the public key that verifies it.
+/// The signature of an artifact, made over its header and hash, and the public key that verifies
+/// it.
 #[derive(Debug)]
 pub struct Signed {
     /// The public key that belongs to the private key of the signer.
@@ -127,7 +128,7 @@ pub struct Signed {
     pub signature: [u8; 64],
 }
 
-/// The parts of an artifact. The split verifies neither the hash nor the signature.
+/// An artifact split into its sections. Splitting verifies neither the hash nor the signature.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
 struct ArtifactSections<'a> {
     header: &'a [u8],
@@ -184,7 +185,8 @@ pub fn write(
     file
 }
 
-/// Decodes an artifact after checking its hash, and verifies the decoded program.
+/// Decodes an artifact. Before decoding, checks the hash of the content; afterwards, verifies the
+/// decoded program.
 #[doc(hidden)]
 pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let ArtifactSections { hash, body, .. } = split_sections(artifact)?;
@@ -218,7 +220,8 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     Ok(Contents { program, sources, warnings })
 }
 
-/// Splits an artifact into its parts. An artifact of another version of rulec is an error.
+/// Splits an artifact into its sections, without verifying the hash or the signature. An artifact
+/// of another version of rulec is an error.
 fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError> {
     let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
     let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;
@@ -281,8 +284,9 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Hashes the names of all operators and functions (FNV-1a). Artifacts encode an operator or a
-/// function by its index in a table, so a change of these tables must change the hash.
+/// Hashes the names of all operators and functions of the language (FNV-1a). The hash is part of
+/// the artifact's header. Artifacts encode an operator or a function by its index in a table, so a
+/// change of these tables must change the hash.
 fn vocabulary_hash() -> u64 {
     let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);

@@ -28,7 +28,8 @@ pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 pub enum KeyError {
     /// The text holds a public key, but a private key is needed.
     Public,
-    /// The text holds a private key, which should not be shared; only the public key is needed.
+    /// The text holds a private key, but a public key is needed. A private key should not be
+    /// shared.
     Private,
     /// The private key is encrypted with a password.
     Encrypted,

@@ -30,7 +30,7 @@ impl TableSession<'_> {
         TableSession { rules, session: RefCell::new(None) }
     }
 
-    /// Calls `work` with the session, set to decide by a table.
+    /// Calls `work` with the session, after setting the session to decide by `table`.
     fn with_table<T>(&self, table: TableId, work: impl FnOnce(&mut Session) -> T) -> T {
         let mut open = self.session.borrow_mut();
         let (current, session) = open.get_or_insert_with(|| (table, self.rules.table(table).session()));
@@ -185,7 +185,7 @@ impl Rules {
         table_costs(&set.program, set.normal())
     }
 
-    /// Returns the same rules with [`Tier::Reference`], so that the reference evaluator decides.
+    /// Returns the same rules, but with the reference evaluator ([`Tier::Reference`]) as engine.
     fn with_reference_tier(&self) -> Rules {
         self.with_tier(Tier::Reference)
     }

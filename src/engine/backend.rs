@@ -32,8 +32,8 @@ pub(crate) trait Engine {
     /// Computes the values of a chosen outcome: the arguments of its handler and the next nodes of
     /// its router. `None` if the outcome has no values.
     fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>>;
-    /// Adds facts about the evaluation to `details`: the failed host functions, the time in host
-    /// functions, and the exceeded limits.
+    /// Adds facts about the evaluation to `details`, the rarely needed data of a decision. These
+    /// are the failed host functions, the time in host functions, and the exceeded limits.
     fn add_calls(&self, details: &mut Option<Box<Details>>);
 
     /// Decides, and computes the values of the chosen outcome. A single method, so that a decision

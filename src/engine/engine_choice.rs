@@ -28,7 +28,8 @@ pub(super) struct EngineChoice {
     /// The engine for messages already read into slots (one value for each field that the rules
     /// use); `None` until it is selected.
     slots_backend: Option<Backend>,
-    /// The machine code for prepared messages; `None` until a decision selects machine code.
+    /// The machine code for messages already read into slots; `None` until a decision selects
+    /// machine code.
     #[cfg(feature = "jit")]
     code: Option<EntryCode>,
 }
@@ -64,15 +65,16 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the plan that reads messages into slots. `None` if the engine is the reference
-    /// evaluator, which needs a JSON tree, or if the rules have no plan.
+    /// Returns the plan that reads messages into slots (one value for each field that the rules
+    /// use). `None` if the engine is the reference evaluator, which needs a JSON tree, or if the
+    /// rules have no plan.
     pub fn plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r InputPlan> {
         if self.tier == Tier::Reference { None } else { rules.plan() }
     }
 
-    /// Returns the form in which this entry reads a prepared message. The form is the slot values
-    /// if these rules prepared the message, otherwise the JSON tree. The reference evaluator always
-    /// reads the JSON tree.
+    /// Selects the form of a prepared message for the engine: the values that were read in advance,
+    /// or the JSON tree. The values can be used only if the same rules prepared the message. The
+    /// reference evaluator always reads the JSON tree.
     #[inline]
     fn select_input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
         if prepared.generation == rules.generation && self.tier != Tier::Reference {
@@ -175,8 +177,8 @@ impl EngineChoice {
     }
 
     /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
-    /// `without_lock` receives a closure that decides, and must run it. The caller can release a
-    /// lock on the value before it runs the closure.
+    /// calls `without_lock` with a closure that decides; `without_lock` must run the closure. If
+    /// the caller holds a lock on the value, it can release the lock first.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -205,8 +207,9 @@ impl EngineChoice {
         Ok(decision.unwrap_or_else(|| self.decide(rules, scratch, Input::Tree(&message))))
     }
 
-    /// Evaluates the entry for a message in another format: `source` reads it from `data` into
-    /// slots. `None` if the message must be read as a JSON tree.
+    /// Evaluates the entry for a message in another format than JSON: `source` reads the message
+    /// from `data` into slots (one value for each field that the rules use). `None` if the message
+    /// must be read as a JSON tree.
     pub fn decide_from<D: ?Sized>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -229,8 +232,9 @@ impl EngineChoice {
         self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
     }
 
-    /// Returns every route whose condition holds for a message in another format: `source` reads it
-    /// from `data` into slots. `None` if the message must be read as a JSON tree.
+    /// Returns every route whose condition holds for a message in another format than JSON.
+    /// `source` reads the message from `data` into slots (one value for each field that the rules
+    /// use). `None` if the message must be read as a JSON tree.
     pub fn matched_from<D: ?Sized>(
         &mut self,
         rules: &RuleSet,
@@ -244,8 +248,8 @@ impl EngineChoice {
         })
     }
 
-    /// Binds the engine to the message and runs `work` with it. Inlined, because `work` is often a
-    /// single call. For small rule sets, the cost of an indirect call would be noticeable.
+    /// Calls `work` with the selected engine, bound to the message. Inlined, because `work` is
+    /// often a single call. For small rule sets, the cost of an indirect call would be noticeable.
     #[inline(always)]
     fn run_with_engine<T>(
         &mut self,
@@ -330,7 +334,7 @@ impl RuleSet {
         false
     }
 
-    /// True if the index is used for the table under this setting.
+    /// True if decisions of the table use the index under this setting.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,
@@ -339,7 +343,7 @@ impl RuleSet {
         }
     }
 
-    /// Lets a VM use the index, if the setting allows the index.
+    /// Gives a VM the index of the rule set, unless the setting forbids the index.
     #[inline]
     pub fn attach_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
         match indexing {

@@ -14,7 +14,7 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// The check of the arguments of one handler.
+/// The context of a check whether a Rust type accepts the arguments of one handler.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments<'a> {
     pub handler: &'a str,
@@ -24,9 +24,9 @@ pub(super) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Checks that `T` accepts the arguments `given`, which are pairs of name and type. If the
-    /// check gives no result for an argument, that argument is left out, and the others are checked
-    /// again.
+    /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
+    /// type. If the check gives no result for an argument, that argument is left out, and the
+    /// others are checked again.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();
@@ -151,7 +151,7 @@ impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
     }
 }
 
-/// Deserializer for the fields of an object, each with its type.
+/// Deserializer that provides sample values for the fields of an object, each with its type.
 struct FieldsProbe<'p> {
     fields: Vec<(&'p str, Option<&'p Ty>)>,
     strict: bool,
@@ -361,7 +361,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct identifier }
 }
 
-/// Deserializer for a list with one element.
+/// Deserializer that provides a sample list with one element.
 struct OneElement<'p>(Option<TypeProbe<'p>>);
 
 impl<'de> SeqAccess<'de> for OneElement<'_> {
@@ -375,7 +375,7 @@ impl<'de> SeqAccess<'de> for OneElement<'_> {
     }
 }
 
-/// Deserializer for an enum variant without data.
+/// Deserializer that provides a sample enum variant without data.
 struct FirstVariant(&'static str);
 
 impl<'de> EnumAccess<'de> for FirstVariant {
