@@ -275,7 +275,7 @@ impl LiveRules {
         guards.push(Arc::downgrade(guard));
     }
 
-    /// Returns the compiled rules as of the last merge, without pending edits.
+    /// Returns the rules as last compiled in full, without the edits since then.
     pub fn rules(&self) -> Rules {
         self.shared.snapshot.load().base.rules.clone()
     }
@@ -410,7 +410,7 @@ impl LiveRules {
         self.shared.lock_writer().merge_error().cloned()
     }
 
-    /// Returns the number of edits that are not merged yet.
+    /// Returns the number of edits since the rules were last compiled in full.
     pub fn pending(&self) -> usize {
         self.shared.lock_writer().pending()
     }
@@ -487,7 +487,7 @@ impl LiveState {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes the current state of the writer as a snapshot, so that decisions use it.
+    /// Publishes the state of `writer` as an immutable snapshot, which decisions then use.
     fn publish(&self, writer: &Writer) {
         self.snapshot.store(writer.snapshot());
     }

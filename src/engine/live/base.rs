@@ -23,14 +23,14 @@ pub(super) struct Base {
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
-    /// How each route of the base uses undeclared message fields; empty if the rules declare
-    /// `input`.
+    /// For each route that was compiled with the base, how it uses undeclared message fields. Empty
+    /// if the rules declare `input`.
     pub uses: UsesByRoute,
     pub files: KeptFiles,
 }
 
 impl Base {
-    /// Creates a base from compiled rules that cannot be edited.
+    /// Wraps compiled rules as a base for live rules that refuse all edits.
     pub fn uneditable(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
         Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), KeptFiles::default())

@@ -18,7 +18,8 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Calls `work` with two arguments: one VM per segment, and the number of the current thread.
+/// Calls `work` with one VM for each segment (group of routes compiled together), and with the
+/// number of the current thread.
 fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,
@@ -42,15 +43,16 @@ fn with_segment_vms<T>(
 
 type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
-/// True if edits since the base was compiled may affect the entry, directly or in tables to which
-/// the entry can jump.
+/// True if edits since the last full compilation may affect the entry, directly or in tables to
+/// which the entry can jump.
 fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
 pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
-    // For a message that is not an object, the base returns the decision that refuses it.
+    // If the message is not an object, the rules as last compiled in full return the decision that
+    // refuses it.
     if !may_have_edits(snapshot, entry) || !message.is_object() {
         return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
     }
@@ -145,19 +147,21 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
     matches.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// A route of a segment whose condition holds.
+/// A route whose condition holds, found in one segment (a group of routes compiled together).
 #[derive(Clone, Copy)]
 struct LiveHit {
     segment: usize,
-    /// The id of the route in the program of its segment.
+    /// The route's id in the program of its segment. A segment is a group of routes that were
+    /// compiled together.
     rule: RuleId,
-    /// The table that contains the route, by the id of the table in the base. `goto` is the table
-    /// to which the route jumps, also by its id in the base.
+    /// The table that contains the route. `goto` is the table to which the route jumps. Both are
+    /// ids in the base, the rule set as last compiled in full.
     table: TableId,
     goto: Option<TableId>,
 }
 
-/// The search through the tables of a snapshot, with one VM per segment.
+/// The search through the tables of a snapshot, which is an immutable state of the live rules.
+/// There is one VM for each segment (group of routes compiled together).
 struct LiveSearch<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut SegmentVms<'s>,
@@ -166,9 +170,9 @@ struct LiveSearch<'v, 's, 'm> {
 }
 
 impl LiveSearch<'_, '_, '_> {
-    /// Finds the first route of a table whose condition holds. Only routes after the sort key
-    /// `resume` are searched; `None` means all routes. Also returns the sort key of the found
-    /// route.
+    /// Finds the first route of a table whose condition holds, in the order of the sort keys
+    /// (priority, then order of insertion). Only routes after the sort key `resume` are searched;
+    /// `None` means all routes. Also returns the sort key of the found route.
     fn first_match(&mut self, table: TableId, resume: Option<RouteOrder>) -> Option<(RouteOrder, LiveHit)> {
         let mut best_match: Option<(RouteOrder, LiveHit)> = None;
         let snapshot = self.snapshot;
@@ -191,7 +195,7 @@ impl LiveSearch<'_, '_, '_> {
     }
 }
 
-/// Searches the tables to which routes jump. A search position is a table and the sort key of a
+/// Follows jumps (`goto`) from table to table. A search position is a table and the sort key of a
 /// route; the search resumes after that route.
 impl Searcher for LiveSearch<'_, '_, '_> {
     type Position = (TableId, Option<RouteOrder>);

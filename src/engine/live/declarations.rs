@@ -101,7 +101,8 @@ impl Declarations {
         names.iter().filter_map(|name| self.indexes_by_name.get(*name)).flatten().copied()
     }
 
-    /// Returns the indexes of the declarations that the routes need, directly or indirectly.
+    /// Returns the indexes of the declarations that the routes mention, directly or through other
+    /// declarations.
     fn needed_declarations<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
         let mut names = Vec::new();
         routes.for_each(|route| collect_route_names(route, &mut names));
@@ -323,8 +324,8 @@ impl Declarations {
     }
 }
 
-/// Statements of routes to check together, each with the name of its table (`None` for the top
-/// level).
+/// Statements to check together, each with the name of the table that contains it (`None` for the
+/// top level).
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
 /// Returns the last statement inside a `table` statement; returns any other statement unchanged.

@@ -70,7 +70,8 @@ impl LiveState {
     }
 }
 
-/// Returns the name of the test that an edit inserts or replaces.
+/// Returns the name of the test that an edit inserts or replaces; `None` if the edit is about
+/// another statement.
 fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     match &edit.new_statement()?.statement.kind {
         StatementKind::Test(test) => Some(&test.name.node),

@@ -17,22 +17,25 @@ use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::parse;
 use std::sync::Arc;
 
-/// A route that was inserted after the base was compiled.
+/// A route that an edit inserted after the last full compilation.
 pub(super) struct Route {
     pub name: Arc<str>,
-    /// The table of the route, by its id in the base.
+    /// The table of the route, as an id in the base (the rule set as last compiled in full).
     pub table: TableId,
-    /// The table that the route jumps to, by its id in the base, and the span of the jump.
+    /// The table that the route jumps to, and the span of the jump. `None` if the route does not
+    /// jump. The id is valid in the base (the rule set as last compiled in full).
     pub goto: Option<(TableId, Span)>,
     /// How the route uses undeclared message fields. Routes with equal uses share one allocation.
     pub uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }
 
-/// The table of a route, by its id in the base, and the name of the route.
+/// Identifies a route: the id of its table in the base (the rule set as last compiled in full), and
+/// its name.
 pub(super) type RouteKey = (TableId, Arc<str>);
 
-/// A borrowed [`RouteKey`] for lookups.
+/// A [`RouteKey`] (table and name of a route) that borrows the name, for look-ups without
+/// allocation.
 #[derive(Hash)]
 pub(super) struct RouteKeyRef<'n>(pub TableId, pub &'n str);
 

@@ -55,7 +55,8 @@ impl Loader for RecordingLoader<'_> {
     }
 }
 
-/// Byte offsets of routes in the source texts, and positions where statements can be added.
+/// Byte offsets in the source texts at which edits of routes take place: the ends of statements,
+/// and the closing braces of tables.
 #[derive(Default)]
 pub(super) struct EditPoints {
     /// For each route, the end offset of the previous statement.
@@ -96,7 +97,7 @@ impl EditPoints {
     }
 }
 
-/// Changes to the routes of a base since it was compiled, as rule ids and texts.
+/// The edits of routes since the rules were last compiled in full, as rule ids and texts.
 #[derive(Clone, Default)]
 pub(super) struct RouteChanges {
     /// The ids of the removed routes.
@@ -111,8 +112,8 @@ pub(super) struct RouteChanges {
 pub(super) type Splice = (Range<usize>, String);
 
 impl RouteChanges {
-    /// Returns the files with the changes applied, as pairs of name and text, in the order of the
-    /// files in the base.
+    /// Applies the changes to the source texts of `base` (the rule set as last compiled in full).
+    /// Returns the new files as pairs of name and text, in the order of the files in `base`.
     pub fn apply_to_texts(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
         let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();

@@ -32,11 +32,12 @@ use rulec_sema::check::{CountedFields, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// The mutable state of live rules. Snapshots for decisions are created from this state.
+/// The mutable state of live rules, which edits change. Decisions read immutable snapshots of it.
 pub(super) struct Writer {
     catalog: Catalog,
-    /// The segments of inserted routes, oldest first. Segments that a running merge compiles into
-    /// the new base are not included.
+    /// The segments (groups of routes compiled together) of inserted routes, oldest first. Segments
+    /// that a running merge compiles into a new base are not included, because the merge keeps
+    /// them.
     added_segments: Vec<Arc<Segment>>,
     constraints: Constraints,
     revision: Revision,
@@ -48,20 +49,21 @@ pub(super) struct Writer {
 /// How all current routes use message fields and jump (`goto`) between tables. A new route must be
 /// compatible with them: equal field types, no cycle of jumps.
 struct Constraints {
-    /// The declared input. Without a declaration, the number of current routes that use a field,
-    /// for each field and each kind of use.
+    /// The declared `input`. Without a declaration, the types of message fields are inferred: the
+    /// number of current routes that use a field, for each field and each kind of use.
     counted: CountedFields,
     jumps: GotoGraph,
 }
 
 /// Counters that each edit of a route advances.
 struct Revision {
-    /// The number of the last edit. The mark of a removed route (tombstone) has such a number.
+    /// The number of the last edit. It is also written into the marks of removed routes
+    /// (tombstones).
     version: u64,
-    /// The generation of the rules with all edits. Merges and compactions keep it, because they
-    /// change no decision.
+    /// The version number (generation) of the rules with all edits. Full recompilations in the
+    /// background (merges) and compactions keep it, because they change no decision.
     generation: u64,
-    /// Number of edits that are not merged.
+    /// Number of edits since the last full compilation.
     pending: usize,
 }
 
@@ -71,11 +73,13 @@ struct Revision {
 struct Background {
     compaction: CompactionState,
     merge: MergeState,
-    /// The failure of the last merge; `None` if the merge succeeded.
+    /// The failure of the last merge (full recompilation in the background); `None` if it
+    /// succeeded.
     last_failure: Option<MergeFailure>,
 }
 
-/// How a background merge or compaction ended.
+/// How the background work ended: a merge (full recompilation) or a compaction (which compiles
+/// several groups of inserted routes into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
     /// The result was installed in the writer. The caller must publish a snapshot.
@@ -94,14 +98,14 @@ impl Constraints {
         }
     }
 
-    /// Removes the counted uses of message fields of a route. Returns false if the removal changes
+    /// Subtracts the field uses of a removed route from the counts. Returns false if this changes
     /// the inferred type of a field that other routes read.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
-    /// Adds the uses of message fields of a route to the counts. If another route has equal uses,
-    /// returns the value of that route, so that both share it.
+    /// Adds the field uses of a new route to the counts. If another route has equal uses, returns
+    /// the value of that route, so that both share it. Otherwise returns `used`.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
             Some(uses) => uses.add_route(used),
@@ -119,7 +123,8 @@ impl Constraints {
 }
 
 impl Revision {
-    /// Advances the counters for one more edit.
+    /// Increments the number of the last edit and the number of pending edits, and creates a new
+    /// generation.
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();
@@ -165,17 +170,17 @@ impl Writer {
         self.catalog.find(table, name).is_some()
     }
 
-    /// Returns the text changes since the base was compiled.
+    /// Returns the edits of routes since the last full compilation, as changes of the source texts.
     pub fn changes(&self) -> RouteChanges {
         self.catalog.changes()
     }
 
-    /// Returns the number of edits that are not merged.
+    /// Returns the number of edits since the last full compilation.
     pub fn pending(&self) -> usize {
         self.revision.pending
     }
 
-    /// Returns the error of the last merge, if it failed.
+    /// Returns the error of the last merge (full recompilation in the background), if it failed.
     pub fn merge_error(&self) -> Option<&CompileError> {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
@@ -185,7 +190,7 @@ impl Writer {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }
 
-    /// Creates a snapshot of the current state.
+    /// Returns the current state as an immutable snapshot, which decisions read.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let base = Arc::clone(self.base());
         let merging_segments = self.background.merge.segments();
@@ -197,7 +202,8 @@ impl Writer {
         Arc::new(Snapshot { base, segments, version, generation, edited: is_edited })
     }
 
-    /// Applies an edit of a route. The next snapshot shows the edit.
+    /// Applies an edit of a route. Decisions see the edit only after the next snapshot is
+    /// published.
     ///
     /// # Errors
     /// If the edit cannot be applied. The state is then unchanged.
@@ -214,7 +220,8 @@ impl Writer {
         }
     }
 
-    /// Compiles a new base with these changes. Other edits wait until the new base is compiled.
+    /// Compiles all rules with these changes and installs the result. Other edits wait until the
+    /// compilation ends.
     fn rebuild(&mut self, compiler: &Compiler, changes: &RouteChanges) -> Result<(), CompileError> {
         let base = self.base();
         let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
@@ -294,7 +301,8 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// Installs the result of an edit that compiled.
+    /// Applies an edit of a route that was compiled: removes the route `old` and adds the route
+    /// `new`. If both are given, the new route takes the position of the old one.
     fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
         self.revision.advance();
         let old_sequence = old.as_ref().map(RouteLocation::sequence);
@@ -325,16 +333,16 @@ impl Writer {
         self.background.merge.record_removal(key);
     }
 
-    /// Removes the segments in `old` from the lists of current segments. The caller ensures that
-    /// these segments have no current route.
+    /// Removes the segments in `old` from the lists of current segments. Precondition: these
+    /// segments have no current route.
     fn drop_segments(&mut self, old: &[Arc<Segment>]) {
         for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added_segments]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
         }
     }
 
-    /// Begins a recompilation: edits of routes are logged from now on. Returns the base and the
-    /// text changes since the base was compiled.
+    /// Begins a recompilation of all rules: edits of routes are logged from now on. Returns the
+    /// rules as last compiled in full, and the edits of routes since then.
     pub fn begin_recompilation(&mut self) -> (Arc<Base>, RouteChanges) {
         debug_assert!(self.edit_log.is_none(), "two recompilations at a time");
         self.edit_log = Some(Vec::new());
