@@ -68,12 +68,12 @@ use unchecked::MissingInputs;
 pub struct Judge {
     rules: Rules,
     kind: usize,
-    /// The values of the rules' `input`, such as `context` and `options`.
+    /// The values of the inputs that the rules declare by `input`, such as `context` and `options`.
     input: Arc<Json>,
     /// Whether warnings, unchecked rules and exceeded limits count as violations.
     strict: bool,
-    /// The rules and the lists of `each` blocks that read an input that the caller did not set.
-    /// Computed on first use.
+    /// The rules, and the lists of `each` blocks (rules for every element of a list), that need an
+    /// input which the caller did not set. Computed on first use.
     missing_inputs: OnceLock<Arc<MissingInputs>>,
 }
 
@@ -140,7 +140,7 @@ fn unknown_name_hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what:
 }
 
 /// Creates the error for an unknown payload kind (name of a `payload` statement), with a
-/// suggestion. Unstable.
+/// suggestion. Not part of the stable API.
 #[doc(hidden)]
 pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
@@ -148,7 +148,8 @@ pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
 }
 
 impl Judge {
-    /// Creates a judge, which validates payloads of this kind, without context and options.
+    /// Creates a validator for payloads of this kind (name of a `payload` statement). Its inputs
+    /// `context` and `options` are not set.
     ///
     /// # Errors
     /// If the rules have no such payload kind.
@@ -247,12 +248,12 @@ impl Judge {
         Ok(self)
     }
 
-    /// Returns the payload kind that this judge validates.
+    /// Returns the payload kind that this judge validates: the name of a `payload` statement.
     pub fn kind(&self) -> &str {
         &self.payload().name
     }
 
-    /// Returns the compiled `payload` statement. Unstable.
+    /// Returns the compiled `payload` statement. Not part of the stable API.
     #[doc(hidden)]
     pub fn payload(&self) -> &Payload {
         &self.rules.program().payloads[self.kind]
@@ -281,9 +282,10 @@ impl Judge {
         Judgement::new(self.payload(), findings)
     }
 
-    /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates. If
-    /// `traced` is true, each violation has a trace of the rule's condition. `private` are the
-    /// paths at which earlier corrections wrote private values.
+    /// Evaluates all rules for a payload once, without corrections. The findings are sorted by
+    /// rule, then by path, without duplicates. If `traced` is true, each violation has a trace of
+    /// the rule's condition. `private` are the paths at which earlier corrections wrote private
+    /// values.
     fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, private, None);
         if self.strict || self.payload().strict {
@@ -308,8 +310,8 @@ impl Judge {
         run::run_checks(self, payload, false, &[], Some(coverage));
     }
 
-    /// Returns the rules and the lists of `each` blocks that read an input that the caller did not
-    /// set.
+    /// Returns the rules, and the lists of `each` blocks, that need an input which the caller did
+    /// not set.
     fn missing_inputs(&self) -> &MissingInputs {
         self.missing_inputs
             .get_or_init(|| Arc::new(MissingInputs::new(self.rules.program(), self.payload(), &self.input)))
@@ -357,7 +359,7 @@ impl Judge {
     }
 
     /// Returns the corrected payload with private values masked, for logs. `None` if it contains no
-    /// private values.
+    /// private values. `pass` has the findings of the check from which the corrections come.
     fn masked_correction(&self, corrected: &Json, pass: &Pass) -> Option<Json> {
         let paths = private_corrections(pass);
         if paths.is_empty() && self.payload().private_fields().is_none() {
@@ -374,9 +376,9 @@ impl Judge {
     }
 }
 
-/// Rejects a payload whose field `field` does not name a payload kind of the rules. The rule of the
-/// violation is the rule for this field in the first payload kind, if that kind has one. Otherwise
-/// it is `FIELD.required` or `FIELD.match`.
+/// Rejects a payload whose field `field` is missing or does not name a payload kind (a `payload`
+/// statement). The result names the violated rule: the rule for this field in the first `payload`
+/// statement. If that statement has none, the name is `FIELD.required` or `FIELD.match`.
 pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
     let path = format!("$.{field}");
     let given = payload.get(field).filter(|kind| !kind.is_null());
@@ -401,8 +403,9 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// Applies the corrections of a pass to a copy of the payload. Returns the applied corrections and
-/// the copy. If nothing must be corrected, returns no corrections and no copy.
+/// Applies the corrections that `pass` (the findings of one check) contains to a copy of the
+/// payload. Returns the applied corrections and the copy. If there is nothing to correct, returns
+/// no corrections and no copy.
 fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     if pass.violations.is_empty() && pass.completed.is_empty() {
         return (Vec::new(), None);
@@ -411,7 +414,7 @@ fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     (repair::apply_corrections(&mut corrected, pass.findings_to_correct()), Some(corrected))
 }
 
-/// Returns the paths at which corrections write private values.
+/// Returns the paths in the payload at which corrections write private values.
 fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
     let private =
         pass.findings_to_correct().filter(|found| found.writes_private_value && found.auto_repair.is_some());
@@ -432,7 +435,8 @@ fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation
 }
 
 impl Rules {
-    /// Creates a judge, which validates payloads of this kind; see [`Judge`].
+    /// Creates a validator for payloads of this kind (name of a `payload` statement); see
+    /// [`Judge`].
     ///
     /// # Errors
     /// If there is no such kind.

@@ -190,7 +190,7 @@ impl LiveRules {
     }
 
     /// Returns the message fields whose numbers are read as exact decimals, not as floats.
-    /// Unstable.
+    /// Not part of the stable API.
     #[doc(hidden)]
     pub fn exact_places(&self) -> ExactPlaces {
         decide::exact_places(&self.shared.snapshot.load())

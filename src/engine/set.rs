@@ -31,7 +31,8 @@ pub(crate) struct RuleSet {
     /// The declared or inferred input, in a form that checks messages fast. `None` if the input is
     /// neither declared nor inferred.
     pub input_contract: Option<InputContract>,
-    /// The normal form of the program, built on demand for tools.
+    /// The normal form of the program (negations pushed down, equal parts shared), built on demand
+    /// for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
     /// The index that finds candidate routes. The compiler builds the index if some table is faster
@@ -40,7 +41,8 @@ pub(crate) struct RuleSet {
     /// The plan that reads message fields into slots (one value for each field that the rules use),
     /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
-    /// The slots by the paths of their message fields; built on first use.
+    /// Finds the slots (one value for each field that the rules use) by the path of a message
+    /// field. Built on first use.
     pub slot_tree: OnceLock<SlotTree>,
     pub decision_cache: DecisionCache,
     /// The message fields that the rules read as decimals. Numbers in these fields are read
@@ -81,8 +83,8 @@ impl SlotTree {
         }
     }
 
-    /// Calls `found` for each slot whose field exists in `json`, with the index of the slot and the
-    /// value of the field.
+    /// Calls `found` for each message field that the rules use and that exists in `json`. Its
+    /// arguments are the field's index (slot) and value.
     fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
         self.slots.iter().for_each(|slot| found(*slot, json));
         if let Json::Object(map) = json {
@@ -92,7 +94,8 @@ impl SlotTree {
     }
 }
 
-/// A generation that no rule set has.
+/// A generation (version number of a rule set) that no rule set has. It marks a message that no
+/// rule set has read into slots.
 const NO_GENERATION: u64 = 0;
 
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
@@ -126,7 +129,7 @@ impl RuleSet {
         }
     }
 
-    /// Reads the message fields that the rules use into slots.
+    /// Reads the fields that the rules use from a message, one value per slot.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
@@ -176,13 +179,14 @@ impl RuleSet {
         }
     }
 
-    /// Runs `work` with the reference evaluator for a message.
+    /// Calls `work` with the reference evaluator, bound to a message, and returns the result of
+    /// `work`.
     pub fn with_evaluator<T>(&self, message: &Json, work: impl FnOnce(Evaluator<'_>) -> T) -> T {
         let arena = Arena::new(&self.program.limits);
         work(Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts)))
     }
 
-    /// Returns the machine code, if it is compiled.
+    /// Returns the machine code; `None` if it is not compiled.
     #[cfg(feature = "jit")]
     #[inline(always)]
     pub fn machine_code(&self) -> Option<&Arc<JitCode>> {
@@ -199,7 +203,8 @@ impl RuleSet {
         self.normal.get_or_init(|| normal::build_normal_form(&self.program).0)
     }
 
-    /// Returns the plan that reads messages into slots; `None` if only JSON trees can be read.
+    /// Returns the plan that reads messages into slots (one value for each field that the rules
+    /// use). `None` if only JSON trees can be read.
     pub fn plan(&self) -> Option<&InputPlan> {
         self.plan.get_or_init(|| InputPlan::from_program(&self.program)).as_ref()
     }

@@ -99,7 +99,8 @@ impl Rules {
     }
 }
 
-/// Returns the outcome of a decision, but only the values for which the test states an expectation.
+/// Returns the actual outcome of a decision, reduced to the values for which the test states an
+/// expectation.
 fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
         expected.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()

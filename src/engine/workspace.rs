@@ -24,7 +24,7 @@ thread_local! {
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 impl ThreadWorkspace {
-    /// Runs `work` with the workspace of this thread.
+    /// Calls `work` with the working memory of this thread, and returns the result of `work`.
     pub fn with_current<T>(work: impl FnOnce(&mut ThreadWorkspace) -> T) -> T {
         let mut workspace = WORKSPACE.with(RefCell::take).unwrap_or_else(|| {
             let thread = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);

@@ -21,8 +21,8 @@ pub(super) struct PayloadEngine<'a> {
     hosts: &'a [Host],
     input: &'a Json,
     arena: &'a Arena,
-    /// The cached results of host functions, for the reference evaluator. `None` until the
-    /// reference evaluator runs.
+    /// Cache of host function results for the reference evaluator; `None` until the reference
+    /// evaluator runs.
     calls: Option<HostCalls<'a>>,
 }
 
@@ -36,7 +36,7 @@ enum Evaluation<'a> {
 
 impl<'a> PayloadEngine<'a> {
     /// Creates the engine that the settings of the rules select. `bindings` is the number of
-    /// variables.
+    /// variables (bindings) in the rules of the payload kind.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
@@ -69,9 +69,9 @@ impl<'a> PayloadEngine<'a> {
         Some(outer)
     }
 
-    /// Sets the `each` blocks that enclose the current rule. The limits depend on these blocks:
-    /// they are tighter inside nested lists. Both arenas are updated: the arena for explanations
-    /// and the arena of the engine.
+    /// Sets the `each` blocks (rules for each element of a list) that enclose the current rule. The
+    /// limits depend on these blocks: they are tighter inside nested lists. Both arenas are
+    /// updated: the arena for explanations and the arena of the engine.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {
@@ -104,7 +104,8 @@ impl<'a> PayloadEngine<'a> {
         exceeded
     }
 
-    /// Sets the value of a binding, and discards cached values that depend on the binding.
+    /// Sets the value of a variable (binding), and discards cached values that depend on the
+    /// variable.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         match &mut self.evaluation {
             Evaluation::Reference(slots) => slots.bind(binding, value),

@@ -83,7 +83,8 @@ pub struct Judgement {
     findings: Findings,
 }
 
-/// The findings of validating a payload, from which the verdict is derived.
+/// The findings from which the verdict on a payload is derived: violations, unchecked rules and
+/// corrections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Findings {
     pub violations: Vec<Violation>,
@@ -117,15 +118,15 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Creates the judgement of a payload that was not validated. `kind` is the payload kind that
-    /// the payload names, which may be unknown.
+    /// Creates the result for a payload that is rejected without validation. `kind` is the payload
+    /// kind that the payload names, which may be unknown.
     pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
         let findings = Findings { violations: vec![violation], ..Findings::default() };
         Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback: None, findings }
     }
 
-    /// Returns the payload kind that the payload was validated against. Empty if the payload names
-    /// no kind.
+    /// Returns the kind of the payload: the name of the `payload` statement against which it was
+    /// validated. Empty if the payload names no kind.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -145,7 +146,8 @@ impl Judgement {
         self.outcome
     }
 
-    /// Returns the name of the event that announces this judgement.
+    /// Returns the name of the event to publish for this verdict: `DecisionValidatedEvent` or
+    /// `DecisionRejectedEvent`.
     pub fn event(&self) -> &'static str {
         if self.is_accepted() { "DecisionValidatedEvent" } else { "DecisionRejectedEvent" }
     }
@@ -160,7 +162,7 @@ impl Judgement {
         &self.findings.corrections
     }
 
-    /// Returns the violations that remain after the corrections; empty if no correction was
+    /// Returns the violations that the corrected payload still has; empty if no correction was
     /// applied.
     pub fn remaining(&self) -> &[Violation] {
         &self.findings.remaining
@@ -179,8 +181,8 @@ impl Judgement {
         Some(self.findings.masked.as_ref().unwrap_or(corrected))
     }
 
-    /// Returns the payload kind to propose instead, if this payload is rejected and its kind
-    /// declares a fallback.
+    /// Returns the payload kind to propose instead, if this payload is rejected and the rules
+    /// declare a `fallback` for its kind. Otherwise `None`.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
     }

@@ -24,33 +24,34 @@ pub(super) struct FieldUse {
 /// Finds the message fields that the conditions of one payload kind (one `payload` statement) read.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
-    /// The value of each named value, by the id of the name.
+    /// Maps each variable of the rules to the value that defines it. A variable is a `let` name, or
+    /// the element of an `each` block, which is defined by the block's list.
     named_values: HashMap<BindingId, ValueId>,
 }
 
 impl<'p> FieldReads<'p> {
-    /// Creates a finder that follows names. A `let` name leads to its value, and the element of an
-    /// `each` block leads to the list.
+    /// Creates a finder that follows variables. For a `let` name, the fields that its value reads
+    /// count as read. For the element of an `each` block, the fields that the list reads do.
     pub fn new(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, true);
         FieldReads { program, named_values }
     }
 
-    /// Creates a finder that follows `let` names to their values, but not elements of `each` blocks
-    /// to their lists. Each element counts as an independent object.
+    /// Creates a finder that follows `let` names, but not elements of `each` blocks: the fields
+    /// that the list of the block reads do not count as read.
     pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, false);
         FieldReads { program, named_values }
     }
 
-    /// Returns the fields that the condition of a rule reads.
+    /// Returns the fields that the condition of a rule reads, directly or through variables.
     pub fn read_by_rule(&self, rule: RuleId) -> Vec<FieldRead<'p>> {
         self.collect_reads(Part::Cond(&self.program.rules[rule.index()].condition))
     }
 
-    /// Returns the fields that a value is computed from.
+    /// Returns the fields from which a value is computed, directly or through variables.
     pub fn read_by_value(&self, value: ValueId) -> Vec<FieldRead<'p>> {
         self.collect_reads(Part::Expr(self.program.value(value)))
     }

@@ -7,8 +7,8 @@ use rulec_base::broken_invariant;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
-/// Applies the corrections of all violations, at most one per path, and returns the applied
-/// corrections.
+/// Applies the corrections of all violations to the payload, at most one per path. Returns the
+/// corrections that were applied.
 pub(super) fn apply_corrections<'f>(
     payload: &mut Json,
     found: impl Iterator<Item = &'f CorrectedViolation>,

@@ -26,8 +26,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A violation of a rule. If the rule defines a correction, also the change that corrects the
-/// violation.
+/// A violation of a rule, and the change that corrects it, if the rule defines a correction.
 #[derive(Debug)]
 pub(super) struct CorrectedViolation {
     pub violation: Violation,
@@ -35,14 +34,15 @@ pub(super) struct CorrectedViolation {
     pub auto_repair: Option<Repair>,
     /// Whether the correction writes a private value into the payload.
     pub writes_private_value: bool,
-    /// The trace of the rule's condition, if a trace was requested.
+    /// The trace of the rule's condition; `None` if the caller requested no trace.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,
     pub effect: Effect,
 }
 
-/// The findings of one pass over a payload; violations are in the order of the rules.
+/// The findings of one pass, which evaluates all rules for a payload once. Violations are in the
+/// order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub violations: Vec<CorrectedViolation>,
@@ -58,8 +58,8 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Returns the violations and the missing optional fields, in the order in which they are
-    /// corrected.
+    /// Returns the violations and the missing optional fields together, in the order in which they
+    /// are corrected.
     pub fn findings_to_correct(&self) -> impl Iterator<Item = &CorrectedViolation> {
         self.violations.iter().chain(&self.completed)
     }
@@ -172,8 +172,8 @@ struct PayloadRun<'a> {
     violations: Vec<CorrectedViolation>,
     unchecked: Vec<Unchecked>,
     missing_inputs: &'a MissingInputs,
-    /// Values of the payload that were compiled as conditions, each with its error. The error is
-    /// `None` for a valid condition.
+    /// Cache of texts in the payload that must be conditions, each with its compile error. The
+    /// error is `None` for a valid condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
     secrets: Secrets<'a>,
     coverage: Option<&'a mut ConditionCoverage>,
@@ -212,8 +212,8 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Counts the results of the conditions inside a value, for coverage. Does nothing unless the
-    /// caller collects coverage.
+    /// Counts the results of the conditions inside a value, such as a computed default, for
+    /// coverage. Does nothing unless the caller collects coverage.
     fn count_conditions_in_value(&mut self, value: ValueId) {
         if let Some(coverage) = &mut self.coverage {
             coverage.count_value(self.engine.explainer(), value);
@@ -397,9 +397,10 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Resolves the path of a rule to a path from the root of the payload. The bool is true if the
-    /// path leads to the value that the rule checks. It is false if the path only leads to the
-    /// object that should contain the value.
+    /// Converts `place`, the location of the value that a rule checks, to a path from the root of
+    /// the payload. The bool is true if the path leads to this value. It is false if the path only
+    /// leads to the object that should contain the value. `None` if the location cannot be found in
+    /// this payload.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {

@@ -18,7 +18,7 @@ pub(super) struct Secrets<'a> {
     corrected: &'a [OwnedPath],
     /// The keys that rules read from private values; paths may contain them.
     keys: HashSet<&'a str>,
-    /// Whether any field of the payload or of the input is declared private.
+    /// Whether any field of the payload or of the rules' input is declared `@private`.
     any_declared: bool,
 }
 

@@ -27,13 +27,14 @@ pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) 
     VariantBuilder { judge: &judge, reads: &reads }.add_object_variants(schema, &payload.object, &site);
 }
 
-/// The position of an object in a payload, and the rules that apply to the object.
+/// The position of an object in a payload, with the keys and rules that apply at this position.
 struct ObjectSite<'p> {
-    /// The binding (variable) that contains the object.
+    /// The variable that contains the object or an object around it: the payload itself, or the
+    /// element of an `each` block.
     root: BindingId,
     /// The keys that lead from the binding to the object.
     keys: Vec<Arc<str>>,
-    /// The path of the object in a probe payload.
+    /// The path from the root of a probe payload (a payload built to test the rules) to the object.
     steps: Vec<PathStep<String>>,
     /// The rules of the `each` block or payload that contains the object.
     block: &'p Block,
