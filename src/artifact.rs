@@ -33,7 +33,8 @@ use std::sync::Arc;
 
 /// The first bytes of an artifact; no text file begins with them.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
-/// Maximum size of an artifact. An artifact of a million rules needs a tenth of this limit.
+/// Maximum size of an artifact (a file of compiled rules). An artifact of a million rules needs a
+/// tenth of this limit.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Format number; increase it whenever the meaning of the bytes changes.
 const FORMAT_VERSION: u32 = 17;
@@ -137,8 +138,9 @@ struct ArtifactSections<'a> {
     body: &'a [u8],
 }
 
-/// Encodes an artifact. `strip` leaves out the texts of the sources. `sign` receives the bytes to
-/// sign and returns the signature, or `None` for an unsigned artifact.
+/// Encodes a program as an artifact (a file of compiled rules). `strip` leaves out the texts of the
+/// sources. `sign` receives the bytes to sign and returns the signature, or `None` for an unsigned
+/// artifact.
 #[doc(hidden)]
 pub fn write(
     program: &Program,
@@ -185,8 +187,8 @@ pub fn write(
     file
 }
 
-/// Decodes an artifact. Before decoding, checks the hash of the content; afterwards, verifies the
-/// decoded program.
+/// Decodes an artifact (a file of compiled rules). Checks the hash of the content before decoding,
+/// and verifies the decoded program.
 #[doc(hidden)]
 pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let ArtifactSections { hash, body, .. } = split_sections(artifact)?;
@@ -220,8 +222,8 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     Ok(Contents { program, sources, warnings })
 }
 
-/// Splits an artifact into its sections, without verifying the hash or the signature. An artifact
-/// of another version of rulec is an error.
+/// Splits an artifact (a file of compiled rules) into its sections, without verifying the hash or
+/// the signature. An artifact of another version of rulec is an error.
 fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError> {
     let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
     let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;

@@ -272,7 +272,8 @@ impl Rules {
         &self.rule_set().bytecode
     }
 
-    /// Returns the host functions, in the order of their declarations in the program.
+    /// Returns the functions of the embedding program that rules call, in the order of their
+    /// declarations in the rules.
     pub(crate) fn hosts(&self) -> &[Host] {
         &self.rule_set().hosts
     }

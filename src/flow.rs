@@ -180,7 +180,8 @@ impl FlowMatcher {
     }
 
     /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, each once. A
-    /// pattern that exceeds a limit does not match. A text that exceeds a limit gets no intent.
+    /// pattern that exceeds a limit does not match. For a text that exceeds a limit, the classifier
+    /// selects no flow.
     pub fn search(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.match_keyword_flow(text);
         let selection = match hit {
@@ -194,8 +195,8 @@ impl FlowMatcher {
         (selection, exceeded)
     }
 
-    /// Classifies a text that no keyword flow matches. Returns the chosen intent flow, and the
-    /// limits that the text exceeded; a text over a limit gets no intent.
+    /// Classifies a text that no keyword flow matches. Returns the flow that the classifier chose,
+    /// and the limits that the text exceeded. For a text over a limit, no flow is chosen.
     pub fn search_intent(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (verdict, exceeded) = self.classify(text);
         let Some(verdict) = verdict else {

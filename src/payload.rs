@@ -70,7 +70,8 @@ pub struct Judge {
     kind: usize,
     /// The values of the inputs that the rules declare by `input`, such as `context` and `options`.
     input: Arc<Json>,
-    /// Whether warnings, unchecked rules and exceeded limits count as violations.
+    /// Whether warnings, exceeded limits and unchecked rules (rules that cannot be evaluated) count
+    /// as violations.
     strict: bool,
     /// The rules, and the lists of `each` blocks (rules for every element of a list), that need an
     /// input which the caller did not set. Computed on first use.
@@ -195,7 +196,7 @@ impl Judge {
         self.input("context", context)
     }
 
-    /// Sets any input of the rules.
+    /// Sets the value of an input that the rules declare.
     ///
     /// # Errors
     /// If the rules declare no such input, or the value is not of its declared type.
@@ -370,7 +371,8 @@ impl Judge {
         Some(self.masked_payload(&masked))
     }
 
-    /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).
+    /// Returns the JSON Schema of the payloads that this judge validates; see
+    /// [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
         schema::build_schema(&self.rules, self.payload())
     }
@@ -398,7 +400,8 @@ pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgem
     Judgement::rejected(name, Violation { rule, path, message, repair })
 }
 
-/// Returns the names of the payload kinds, in the order of their declarations.
+/// Returns the names of the payload kinds (`payload` statements), in the order of their
+/// declarations.
 pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }

@@ -162,9 +162,9 @@ pub(super) fn tool_definition(name: &str, description: &str, properties: Value, 
     })
 }
 
-/// Returns the prompt section that lists the intent flows, one line each. Empty if there are no
-/// flows. `flows` are pairs of id and description. Leave out keyword flows, because they are
-/// matched without a model.
+/// Returns the prompt section that lists the intent flows (flows that a model selects by meaning),
+/// one line each. Empty if there are no flows. `flows` are pairs of id and description. Leave out
+/// keyword flows, because they are matched without a model.
 pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
     intent_prompt_for(FLOW_EXECUTOR_TOOL, flows)
 }

@@ -11,13 +11,13 @@ use rulec_base::message;
 use std::fmt;
 use thiserror::Error;
 
-/// The private key that signs artifacts. `Debug` output shows only the public key, and the memory
-/// is wiped on drop.
+/// The private key that signs artifacts (files of compiled rules). `Debug` output shows only the
+/// public key, and the memory is wiped on drop.
 #[derive(Clone)]
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
-/// The public key of a [`SigningKey`]. It verifies that an artifact was signed with the private
-/// key.
+/// The public key of a [`SigningKey`]. It verifies that an artifact (a file of compiled rules) was
+/// signed with the private key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 

@@ -32,7 +32,8 @@ struct CallKey {
     args: String,
 }
 
-/// The calls of async host functions that one decision makes, with or without a result.
+/// The calls of async functions of the embedding program that one decision makes, with or without a
+/// result.
 #[derive(Default)]
 struct Calls {
     results: HashMap<CallKey, CallResult>,

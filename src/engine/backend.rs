@@ -36,8 +36,8 @@ pub(crate) trait Engine {
     /// are the failed host functions, the time in host functions, and the exceeded limits.
     fn add_calls(&self, details: &mut Option<Box<Details>>);
 
-    /// Decides, and computes the values of the chosen outcome. A single method, so that a decision
-    /// makes only one dynamic call.
+    /// Decides, and computes the values of the chosen outcome. One method does both, so that a
+    /// decision makes only one dynamic call.
     fn decide_with_details(&mut self, entry: TableId, program: &Program) -> (Choice, Option<Box<Details>>) {
         let choice = self.decide(entry);
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));

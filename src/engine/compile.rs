@@ -46,14 +46,14 @@ pub struct Compiler {
     allow_missing: bool,
     tier: Tier,
     indexing: Indexing,
-    /// Trusted keys. One of them must have signed each artifact that is loaded; empty means that
-    /// all rules are accepted.
+    /// Trusted keys. One of them must have signed each artifact (file of compiled rules) that is
+    /// loaded. Empty means that signatures are not checked.
     #[cfg(feature = "signatures")]
     pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
 }
 
 impl Compiler {
-    /// Creates a compiler without host functions.
+    /// Creates a compiler for rules that call no functions of the embedding program.
     pub fn new() -> Self {
         Compiler::default()
     }

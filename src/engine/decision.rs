@@ -290,7 +290,7 @@ impl Decision {
         self.details_list(|details| &details.exceeded)
     }
 
-    /// Returns the time that this decision spent in host functions.
+    /// Returns the time that this decision spent in functions of the embedding program.
     pub fn host_time(&self) -> Duration {
         self.details.as_deref().map_or(Duration::ZERO, |details| details.host_time)
     }

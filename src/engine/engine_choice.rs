@@ -17,8 +17,9 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Selects the engine for one entry. It keeps the configured settings and caches the selected
-/// engine for each form of message (JSON tree or slots).
+/// Selects the engine for one table, choice, router or flow set (an entry). Caches the selected
+/// engine for JSON trees, and for messages already read into slots (one value for each field that
+/// the rules use).
 pub(super) struct EngineChoice {
     tier: Tier,
     indexing: Indexing,
@@ -47,9 +48,9 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. The
-    /// selection is cached, except if the VM was selected and the JIT may still compile the rule
-    /// set. The next call then selects again.
+    /// Returns the engine for JSON trees (`is_tree`), or for messages already read into slots (one
+    /// value for each field that the rules use). The selection is cached, except if the VM was
+    /// selected and the JIT may still compile the rule set. The next call then selects again.
     #[inline(always)]
     pub fn backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
         let cached_backend = if is_tree { &mut self.tree_backend } else { &mut self.slots_backend };
@@ -103,7 +104,8 @@ impl EngineChoice {
         Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
     }
 
-    /// Evaluates the entry for a prepared message.
+    /// Evaluates the entry for a message whose fields were read in advance, and returns the
+    /// decision.
     pub fn decide_prepared(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -114,8 +116,8 @@ impl EngineChoice {
         self.decide(rules, scratch, input)
     }
 
-    /// Evaluates the entry for a prepared message. Returns only the chosen statement, without
-    /// arguments.
+    /// Evaluates the entry for a message whose fields were read in advance. Returns only the chosen
+    /// statement, without arguments.
     // Inlined into callers: in a rule set with a single route, the call would take a fifth of the
     // time.
     #[inline(always)]
@@ -293,8 +295,8 @@ impl EngineChoice {
 }
 
 impl RuleSet {
-    /// Selects the engine for a table. `is_tree` is true if the message is a JSON tree that is not
-    /// read into slots.
+    /// Selects the engine for a table. `is_tree` is true for a message that is a JSON tree, and
+    /// false for a message whose fields were read in advance.
     pub fn backend(&self, tier: Tier, indexing: Indexing, table: TableId, is_tree: bool) -> Backend {
         if tier == Tier::Reference {
             return Backend::Reference;

@@ -37,7 +37,8 @@ impl UnknownEntry {
         UnknownEntry { message }
     }
 
-    /// Creates the error for a statement name that does not exist in an entry.
+    /// Creates the error for the name of a route, branch or case that does not exist in a table,
+    /// choice or router.
     pub(super) fn unknown_statement(name: &str, known: &[&str]) -> UnknownEntry {
         let message =
             message!("there is no route `{name}`; {}", known_names_hint(name, known, message!("there are")));
@@ -116,8 +117,8 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Calls `work` and returns its result. The arguments of `work` are the [`EngineChoice`] of
-    /// this entry, the rules, and the working memory of the current thread.
+    /// Calls `work` and returns its result. The arguments of `work` are the engine for this entry,
+    /// the rules, and the working memory of the current thread.
     fn with_thread_workspace<T>(
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
@@ -198,7 +199,7 @@ impl<'r> Entry<'r> {
         &self.rules.set.program
     }
 
-    /// Returns the kind of the entry.
+    /// Returns whether the entry is a table of routes, a choice, a router or a flow set.
     pub fn kind(&self) -> TableKind {
         self.program().tables[self.table.index()].kind
     }

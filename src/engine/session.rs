@@ -155,7 +155,7 @@ impl Session {
     }
 
     /// Returns the engine for the next message that is a JSON tree. With the tier `auto`, messages
-    /// already read into slots may use another engine.
+    /// whose fields were read in advance may use another engine.
     pub fn backend(&mut self) -> Backend {
         self.engine_choice.backend(&self.rules, true)
     }

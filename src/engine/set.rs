@@ -50,8 +50,8 @@ pub(crate) struct RuleSet {
     pub exact_places: ExactPlaces,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
-    /// Whether the automatic tier may compile the rules to machine code. False for an artifact that
-    /// no trusted key signed.
+    /// Whether the engine setting `auto` may compile the rules to machine code. False for a file of
+    /// compiled rules that no trusted key signed.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
@@ -62,15 +62,16 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-/// Minimum number of slots for reading a message key by key: each key of the message is looked up
-/// in the [`SlotTree`]. With fewer slots, each slot is looked up in the message.
+/// Minimum number of message fields that the rules use (slots) for reading a message key by key.
+/// Each key of the message is then looked up in the [`SlotTree`]. With fewer slots, each slot is
+/// looked up in the message.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
 /// A tree that maps the path of a message field to the slots that hold the field. Each level has
 /// one key of the path.
 #[derive(Default)]
 pub struct SlotTree {
-    /// Indexes of the slots whose paths end at this node.
+    /// Indexes of the message fields (slots) whose paths end at this node.
     slots: Vec<usize>,
     inner: HashMap<Arc<str>, SlotTree>,
 }
@@ -100,7 +101,7 @@ const NO_GENERATION: u64 = 0;
 
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// Returns a new generation: a number greater than all earlier ones.
+/// Returns a new generation (version number of a rule set), which is greater than all earlier ones.
 pub(super) fn next_generation() -> u64 {
     NEXT_GENERATION.fetch_add(1, Ordering::Relaxed)
 }

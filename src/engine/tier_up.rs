@@ -39,8 +39,8 @@ pub(crate) struct TierUp {
     hotness: AtomicU32,
     /// Whether the rule set is small enough to compile.
     is_small: bool,
-    /// Whether machine code is also faster on JSON trees. On messages that are already read into
-    /// slots, it always is.
+    /// Whether machine code is also faster on JSON trees. For messages whose fields were read in
+    /// advance, it always is.
     pays_on_trees: bool,
 }
 
@@ -75,7 +75,7 @@ impl TierUp {
     }
 
     /// Reports whether machine code would make decisions faster than the VM. `on_trees` is true for
-    /// messages that are JSON trees, and false for messages that are already read into slots.
+    /// messages that are JSON trees, and false for messages whose fields were read in advance.
     pub fn is_worthwhile(&self, on_trees: bool) -> bool {
         self.is_small && (self.pays_on_trees || !on_trees)
     }

@@ -14,7 +14,7 @@ use rulec_sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
 use rulec_vm::vm::{BindingSlots, Scratch, Vm};
 use serde_json::Value as Json;
 
-/// An engine that evaluates the rules of a payload kind during one pass over a payload.
+/// An engine that evaluates the rules of one `payload` statement during one check of a payload.
 pub(super) struct PayloadEngine<'a> {
     evaluation: Evaluation<'a>,
     program: &'a Program,
@@ -146,7 +146,7 @@ impl<'a> PayloadEngine<'a> {
         result
     }
 
-    /// Returns a reference evaluator with the current bindings, for explanations.
+    /// Returns a reference evaluator with the current values of variables, for explanations.
     pub fn explainer(&mut self) -> Evaluator<'a> {
         self.new_evaluator(HostCalls::new(self.hosts))
     }

@@ -46,14 +46,14 @@ pub(super) struct CorrectedViolation {
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub violations: Vec<CorrectedViolation>,
-    /// The violations of rules that only warn. A pass adds them to `violations` first; the caller
-    /// moves them here.
+    /// The violations of rules that only warn. The check itself puts them into `violations`; the
+    /// caller of the check then moves them here.
     pub warned: Vec<CorrectedViolation>,
-    /// The missing optional fields that get their default. A pass adds them to `violations` first;
-    /// the caller moves them here.
+    /// The missing optional fields that get their default. The check itself puts them into
+    /// `violations`; the caller of the check then moves them here.
     pub completed: Vec<CorrectedViolation>,
     pub unchecked: Vec<Unchecked>,
-    /// The limits that the pass exceeded, each once.
+    /// The limits that were exceeded during the check, each once.
     pub exceeded: Vec<Exceeded>,
 }
 
@@ -111,9 +111,9 @@ pub(super) enum Repair {
 /// Maximum number of different texts of one payload that are compiled as conditions.
 const MAX_CONDITIONS: usize = 256;
 
-/// Finds all violations and unchecked rules of a payload. `private` are the paths at which earlier
-/// corrections wrote private values. If `coverage` is given, counts the results of all evaluated
-/// conditions in it.
+/// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload.
+/// `private` are the paths at which earlier corrections wrote private values. If `coverage` is
+/// given, adds the results of all evaluated conditions to it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,

@@ -150,8 +150,8 @@ impl ConditionFacts {
         Ok(Formula::Text(format!("text matches {}{case}", quote_raw_string(&translated.text))))
     }
 
-    /// Reads a condition on the context. The members of the object, such as `n__gt`, are
-    /// comparisons that must all be true.
+    /// Reads a JSON condition on the field `ctx` of a message. The members of the object, such as
+    /// `n__gt`, are comparisons that must all be true.
     fn read_context(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let mut parts = Vec::new();
         for (key, node) in object.members() {
@@ -348,8 +348,8 @@ fn fits_on_line(text: &str, indent: usize) -> bool {
 }
 
 /// Returns a shorter condition that chooses the same routes. Routing does not distinguish unknown
-/// from false. An unknown part therefore becomes false under an even number of negations
-/// (`positive`), and true under an odd number.
+/// from false. A subformula that is unknown therefore becomes false under an even number of
+/// negations (`positive`), and true under an odd number.
 fn simplify(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {

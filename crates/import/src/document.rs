@@ -36,11 +36,12 @@ pub(super) struct RulesDocument {
     /// Whether an item that cannot be translated ends the import with an error. If false, the item
     /// is skipped.
     pub(super) is_strict: bool,
-    /// Items that an earlier pass over this document could not translate, by their path. They are
-    /// reported and not read again.
+    /// Items (such as a route) that an earlier reading of this document could not translate, by
+    /// their path. They are reported and not read again.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
-    /// Items that this pass could not translate. Reading such an item may have left names or facts
-    /// in this builder, so the document is read again without the item.
+    /// Items (such as a route) that cannot be translated, found in this reading of the document.
+    /// Reading such an item may have left names or facts in this builder, so the document is read
+    /// again without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
@@ -108,16 +109,16 @@ impl RulesDocument {
         }
     }
 
-    /// Records the original name of an item that has another name in the rules, for look-ups by the
-    /// new name. `original` is the name in the JSON document.
+    /// Records the name that a route, branch or flow has in the JSON document, for look-ups by its
+    /// new name in the rules.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
         if new_name != original {
             self.original_names.insert(new_name.to_owned(), original.to_owned());
         }
     }
 
-    /// Adds a note for the author: the item `original` has the name `new_name` in the rules. Its
-    /// own name is taken, or is not a valid name.
+    /// Adds a note for the author: the route, branch or flow `original` has the name `new_name` in
+    /// the rules. Its own name is taken, or is not a valid name.
     pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
         self.report.note(message!(

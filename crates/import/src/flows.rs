@@ -123,8 +123,8 @@ fn read_patterns(
     }
 }
 
-/// Writes the trigger of an intent flow. In the source system, the patterns of an intent flow only
-/// describe the topic.
+/// Writes the trigger of an intent flow (a flow that is selected by the meaning of a message). In
+/// the source system, the patterns of an intent flow only describe the topic.
 fn write_intent(
     patterns: Option<JsonNode<'_>>,
     examples: Option<JsonNode<'_>>,

@@ -103,7 +103,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Makes the import fail if an item cannot be translated, instead of skipping the item.
+    /// Makes the import fail if a route, branch, flow or pattern cannot be translated, instead of
+    /// skipping it.
     #[must_use]
     pub fn strict(self) -> Options {
         Options { is_strict: true }
@@ -124,7 +125,8 @@ impl Options {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait RulesFromJson {
-    /// Loads keyword and intent flows; see [`System::Flows`].
+    /// Loads keyword flows (found by patterns) and intent flows (found by meaning); see
+    /// [`System::Flows`].
     ///
     /// # Errors
     /// If the text is not JSON, or has no list of flows.
@@ -148,7 +150,8 @@ pub trait RulesFromJson {
         System::Choice.import(json, Options::default())
     }
 
-    /// Loads the bundled rules for decision payloads, with their context; see [`System::Context`].
+    /// Loads the bundled rules that validate decisions of an agent. The JSON text is the value of
+    /// the rules' input `context`; see [`System::Context`].
     ///
     /// # Errors
     /// If the text is not JSON, or not an object.
@@ -167,10 +170,11 @@ pub enum System {
     /// Workflow branches: a list of branches, `{"choices": […]}`, a list of such objects, or a
     /// workflow document whose steps hold them.
     Choice,
-    /// Keyword and intent flows: a list of flows, or `{"flows": […], "tools": […]}`.
+    /// Keyword flows (found by patterns) and intent flows (found by meaning): a list of flows, or
+    /// `{"flows": […], "tools": […]}`.
     Flows,
-    /// The context of decision payloads: `{"workflows": {…}, "subagents": {…}, …}`. The rules are
-    /// [`rulec::bundled::DECISIONS`].
+    /// The `context` that rules read when they validate decisions of an agent: `{"workflows": {…},
+    /// "subagents": {…}, …}`. The rules are [`rulec::bundled::DECISIONS`].
     Context,
 }
 

@@ -105,7 +105,8 @@ impl<'t> LiteralParser<'t> {
         value
     }
 
-    /// Reads items separated by commas, with an optional trailing comma, up to `end`.
+    /// Reads elements separated by commas, with an optional trailing comma, up to `end`. The
+    /// function `item` reads one element.
     fn parse_sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         while !self.eat_text(end) {
             item(self)?;

@@ -122,14 +122,15 @@ struct RegexFlags {
     ascii: bool,
 }
 
-/// The item before the current position, which a quantifier would repeat.
+/// The element (such as a character or a group) before the current position, which a quantifier
+/// would repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastItem {
     /// There is nothing that a quantifier can repeat.
     Nothing,
-    /// An item without a quantifier.
+    /// An element without a quantifier.
     Item,
-    /// An item that already has a quantifier.
+    /// An element that already has a quantifier.
     Repeated,
 }
 

@@ -6,14 +6,15 @@ use rulec_base::message;
 use serde::{Serialize, Serializer};
 use std::ops::Range;
 
-/// What an import did with each item of a document, in the order of the document.
+/// What an import did with each item (such as a route or a flow) of a JSON document, in the order
+/// of the document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Report {
     pub(super) items: Vec<ReportItem>,
 }
 
-/// One item of a document, and what the import did with it.
+/// One item (such as a route or a flow) of a JSON document, and what the import did with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReportItem {
@@ -28,7 +29,7 @@ pub struct ReportItem {
     /// skipped have items of their own.
     pub notes: Vec<Message>,
     /// Warnings that the rule compiler and the analysis have about the item. They do not change the
-    /// outcome, because the original decides in the same way.
+    /// outcome, because the original system decides in the same way.
     pub warnings: Vec<(Code, Message)>,
     /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
     /// the part that is wrong.
@@ -47,7 +48,7 @@ pub struct ReportItem {
 pub enum ItemKind {
     /// The whole document.
     Document,
-    /// A keyword or intent flow.
+    /// A flow, found by keywords or by intent.
     Flow,
     /// A pattern of a keyword flow.
     Pattern,
@@ -63,11 +64,11 @@ pub enum ItemKind {
     Branch,
     /// A condition of a branch.
     Condition,
-    /// A workflow of a payload context.
+    /// A workflow in the `context` of payload rules.
     Workflow,
     /// A node of a workflow.
     Node,
-    /// A subagent of a payload context.
+    /// A subagent in the `context` of payload rules.
     Subagent,
     /// A single value.
     Field,
@@ -98,21 +99,21 @@ impl ItemKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The item means the same in the rules.
+    /// The item (such as a route) has the same meaning in the rules.
     Loaded,
-    /// The item was loaded with a change, or a part of it was skipped.
+    /// The item (such as a route) was loaded with a change, or a part of it was skipped.
     Adapted,
-    /// The item is not part of the rules.
+    /// The item (such as a route) was left out of the rules.
     Skipped,
 }
 
 impl Report {
-    /// Returns all items, in the order of the document.
+    /// Returns all items (such as routes) of the document, in the order of the document.
     pub fn items(&self) -> &[ReportItem] {
         &self.items
     }
 
-    /// Returns the items that were skipped.
+    /// Returns the items (such as routes) that were left out of the rules.
     pub fn skipped(&self) -> impl Iterator<Item = &ReportItem> {
         self.items.iter().filter(|item| item.outcome == Outcome::Skipped)
     }
@@ -144,7 +145,8 @@ impl ReportItem {
         }
     }
 
-    /// Returns the sentence that says which item was skipped for this reason, without its place.
+    /// Returns the sentence that says that this item was skipped, and why. The sentence does not
+    /// contain the position of the item.
     pub fn describe_skip(&self, reason: &Message) -> Message {
         let kind = self.kind.to_message();
         let name = super::write::quote_for_comment(&self.name);
@@ -163,7 +165,7 @@ impl ReportItem {
     }
 }
 
-/// The form of an item as JSON. Notes are English texts.
+/// An item of the report in the form in which it is serialized to JSON. Notes are English texts.
 #[derive(Serialize)]
 struct SerializedItem<'i> {
     kind: ItemKind,
@@ -205,7 +207,8 @@ impl Serialize for ReportItem {
     }
 }
 
-/// Collects the items of a document while an importer reads it.
+/// Builds the report of an import. Adds an entry for each item (such as a route) that the importer
+/// reads.
 #[derive(Default)]
 pub(super) struct ReportBuilder {
     items: Vec<ReportItem>,
@@ -216,7 +219,8 @@ pub(super) struct ReportBuilder {
 }
 
 impl ReportBuilder {
-    /// Adds an item, which becomes the item that is being read. Returns the index of the item.
+    /// Adds an item of the document (such as a route) to the report, and makes it the item that is
+    /// being read. Returns the index of the item.
     pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
         self.current = Some(self.items.len());
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
@@ -239,8 +243,8 @@ impl ReportBuilder {
         self.current = outer;
     }
 
-    /// Adds a note about a change to the item that is being read. Between items, the note is about
-    /// the document.
+    /// Adds a note about a change to the item that is being read. If no item is being read, the
+    /// note is about the document.
     pub(super) fn note(&mut self, note: Message) {
         match self.current.and_then(|index| self.items.get_mut(index)) {
             Some(item) => {
@@ -256,8 +260,8 @@ impl ReportBuilder {
         self.document_notes.push(note);
     }
 
-    /// Adds an item that was skipped. If an enclosing item is being read, that item counts as
-    /// adapted.
+    /// Adds an item that was skipped to the report. If an enclosing item is being read, that item
+    /// counts as adapted.
     pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
         if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
             item.outcome = item.outcome.max(Outcome::Adapted);

@@ -37,11 +37,12 @@ pub struct Coverage<'r> {
     /// Number of decisions in which the classifier ranked the intent flows (flows that are chosen
     /// by the meaning of a text).
     intent_decisions: usize,
-    /// How often each intent flow was chosen, by flow name.
+    /// How often each intent flow (chosen by the meaning of a text) was chosen, by flow name.
     chosen_flows: BTreeMap<String, usize>,
     /// Number of validated payloads, by payload kind (the name of a `payload` statement).
     judged_counts: BTreeMap<String, usize>,
-    /// Number of payloads that violated a rule, by payload kind and rule name.
+    /// Number of payloads that violated a rule, by payload kind (name of a `payload` statement) and
+    /// rule name.
     violation_counts: BTreeMap<(String, String), usize>,
 }
 
@@ -77,7 +78,8 @@ pub struct CoveredItem {
     pub yes: usize,
     /// How often the statement was evaluated but not chosen, or the condition was not true.
     pub no: usize,
-    /// Which part of the item's coverage is missing, and why; `None` if the item is fully covered.
+    /// Which part of the coverage is missing, and why; `None` if the statement or condition is
+    /// fully covered.
     pub gap: Option<Message>,
 }
 
@@ -412,8 +414,8 @@ impl<'r> Coverage<'r> {
     }
 }
 
-/// Returns a validator for the payload kind `kind`, and the payload in a test message. The other
-/// fields of the message become inputs of the validator.
+/// Returns a validator for payloads of the kind `kind` (name of a `payload` statement), and the
+/// payload in a test message. The other fields of the message become inputs of the validator.
 fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {

@@ -207,7 +207,7 @@ pub struct NodeFailure {
 }
 
 impl NodeFailure {
-    /// Creates a failure without an error code and without an execution context.
+    /// Creates a failure of a node. It has no error code and no facts about the run.
     #[must_use]
     pub fn new(
         workflow_id: impl Into<String>,
@@ -247,7 +247,8 @@ impl Judges {
         Judges { rules: rules.clone(), judges, context: None, usage: None }
     }
 
-    /// Sets the value of the rules' input `context` for all judges; see [`Judge::context`].
+    /// Sets the value of the rules' input `context` for the judges (validators) of all kinds; see
+    /// [`Judge::context`].
     ///
     /// # Errors
     /// As [`Judge::context`].
@@ -256,13 +257,13 @@ impl Judges {
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
     }
 
-    /// Returns the rule set whose `payload` statements the judges apply.
+    /// Returns the rule set against whose `payload` statements payloads are validated.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Returns judges whose context also contains this workflow, in the field `workflows`. Returns
-    /// unchanged judges if the rules declare no `workflows` in their input `context`.
+    /// Returns validators whose context also contains this workflow, in the field `workflows`.
+    /// Returns unchanged validators if the rules declare no `workflows` in their input `context`.
     pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
         let mut context = self
             .context
@@ -276,15 +277,16 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes all judges strict: they treat a violation of a warning rule as an error. See
-    /// [`Judge::strict`].
+    /// Makes the judges (validators) of all kinds strict: they treat a violation of a warning rule
+    /// as an error. See [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
         let make_strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
         Judges { judges: Arc::new(self.judges.iter().map(make_strict).collect()), ..self }
     }
 
-    /// Sets the value of the rules' input `options` for all judges; see [`Judge::options`].
+    /// Sets the value of the rules' input `options` for the judges (validators) of all kinds; see
+    /// [`Judge::options`].
     ///
     /// # Errors
     /// As [`Judge::options`].

@@ -43,7 +43,8 @@ impl LiveState {
         }
     }
 
-    /// Returns the number of pending edits that starts a merge.
+    /// Returns the number of pending edits that starts a background merge (a recompilation of all
+    /// rules).
     fn merge_threshold(&self, writer: &Writer) -> usize {
         match self.merge_after.load(Ordering::Relaxed) {
             0 => MIN_MERGE_EDITS.max(writer.base().rules.program().rules.len() / ROUTES_PER_EDIT),

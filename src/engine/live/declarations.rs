@@ -351,7 +351,8 @@ pub(super) struct CheckedRoutes {
 }
 
 impl CheckedRoutes {
-    /// Compiles the checked routes into a rule set that decisions search together with the base.
+    /// Compiles the checked routes into a rule set of their own, which decisions search together
+    /// with `base`.
     pub fn compile(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let CheckedRoutes { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
@@ -362,8 +363,8 @@ impl CheckedRoutes {
     }
 }
 
-/// Returns the host functions that the routes call. Functions that the base already has are taken
-/// from the base.
+/// Returns the functions of the embedding program that the routes call. Functions that `base`
+/// already calls are taken from `base`.
 fn link_hosts(
     compiler: &Compiler,
     base: &Rules,

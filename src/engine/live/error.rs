@@ -36,7 +36,8 @@ pub enum EditError {
     NotYet(Box<EditError>, String),
     /// The rules were made from compiled [`Rules`](crate::Rules) and cannot be edited.
     Fixed,
-    /// A guard refused the statement; see [`LiveRules::guard`](super::LiveRules::guard).
+    /// A guard (a check of the calling program) refused the statement; see
+    /// [`LiveRules::guard`](super::LiveRules::guard).
     Refused(Message),
     /// A statement with the keyword and name of the inserted statement already exists.
     Duplicate(String),

@@ -38,7 +38,8 @@ pub(super) struct Segment {
     sequences: Option<Box<[SequenceNumber]>>,
     /// Marks of the routes that were removed since this segment was compiled.
     pub tombstones: Arc<Tombstones>,
-    /// The parsed routes, if this segment contains inserted routes; empty for the base.
+    /// The parsed routes, if edits inserted the routes of this segment. Empty for the segment of
+    /// the last full compilation.
     pub routes: Arc<[Arc<Route>]>,
 }
 

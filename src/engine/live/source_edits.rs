@@ -15,9 +15,9 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The name of the main file, and the contents of all loaded files that are not current rule files.
-/// These are word lists, and rule files that are no longer imported. A file keeps the content of
-/// its first load.
+/// The name of the main file, and the content of each loaded file that is not a current rule file.
+/// Such a file is a word list, or a rule file that is no longer imported. Its content is kept as it
+/// was first loaded.
 #[derive(Clone, Default)]
 pub(super) struct KeptFiles {
     pub main: String,

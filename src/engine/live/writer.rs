@@ -82,9 +82,11 @@ struct Background {
 /// several groups of inserted routes into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
-    /// The result was installed in the writer. The caller must publish a snapshot.
+    /// The result is part of the mutable state. The caller must publish a snapshot, so that
+    /// decisions use the result.
     Installed,
-    /// The base was replaced after the work began, so the result was discarded.
+    /// The rules were compiled in full by another thread after the work began, so the result was
+    /// discarded.
     Superseded,
 }
 
@@ -113,8 +115,9 @@ impl Constraints {
         }
     }
 
-    /// After a merge, replaces the declared input by the input of the new base, whose spans refer
-    /// to the edited texts. Counted field uses are kept, because they already include all edits.
+    /// Called after a full compilation: replaces the declared input by the newly compiled input,
+    /// whose spans refer to the edited texts. Counted field uses are kept, because they already
+    /// include all edits.
     fn install(&mut self, counted: CountedFields) {
         if let CountedFields::Input(_) = counted {
             self.counted = counted;
@@ -134,8 +137,8 @@ impl Revision {
 
 impl Background {
     /// Marks a running merge and a running compaction as superseded, so that their results are
-    /// discarded. Called when a recompilation replaces the base. Returns the segments that the
-    /// merge was compiling, for the caller to free.
+    /// discarded. Called when a recompilation replaces all rules. Returns the groups of routes that
+    /// the merge was compiling, for the caller to free.
     fn supersede(&mut self) -> Vec<Arc<Segment>> {
         self.compaction.supersede();
         self.last_failure = None;
@@ -159,7 +162,8 @@ impl Writer {
         &self.catalog.base
     }
 
-    /// Returns the base for a test that changes it; `None` if a snapshot shares the base.
+    /// Returns the rules of the last full compilation, for a test that changes them. `None` if a
+    /// snapshot shares them.
     #[cfg(test)]
     pub fn base_mut(&mut self) -> Option<&mut Base> {
         Arc::get_mut(&mut self.catalog.base)
@@ -319,9 +323,8 @@ impl Writer {
         self.added_segments.push(segment);
     }
 
-    /// Removes a current route. The removal takes effect in snapshots of the current version and
-    /// later versions. The caller must already have removed the field uses of the route from the
-    /// constraints.
+    /// Removes a current route. Decisions still use the route until the next snapshot is published.
+    /// Precondition: the field uses of the route were already removed from the constraints.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;

@@ -17,7 +17,8 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Adds the conditional requirements to the schema of a payload kind and of its nested objects.
+/// Adds requirements to the JSON Schema of a payload kind (one `payload` statement) and of its
+/// nested objects. These requirements depend on the value of another field.
 pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) {
     let Ok(judge) = Judge::new(rules, &payload.name) else {
         return broken_invariant!("a payload of the rules has a judge");
@@ -32,7 +33,7 @@ struct ObjectSite<'p> {
     /// The variable that contains the object or an object around it: the payload itself, or the
     /// element of an `each` block.
     root: BindingId,
-    /// The keys that lead from the binding to the object.
+    /// The keys that lead from the variable's value to the object.
     keys: Vec<Arc<str>>,
     /// The path from the root of a probe payload (a payload built to test the rules) to the object.
     steps: Vec<PathStep<String>>,

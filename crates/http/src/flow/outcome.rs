@@ -65,7 +65,7 @@ pub enum FlowEnding {
     /// named an id that belongs to no intent flow (a flow that is selected by meaning). No flow was
     /// executed.
     Refused {
-        /// The id that is not an intent flow.
+        /// The id that the model or the caller named.
         id: String,
     },
     /// The call of the language model failed, or its response was not usable.

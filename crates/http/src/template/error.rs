@@ -110,7 +110,8 @@ impl FillError {
 pub enum FillReason {
     /// There is no value with this name.
     Unfilled {
-        /// Where the value was looked up: in the arguments or in the context.
+        /// The source in which the value was looked up: the arguments of the call, or the context
+        /// of the conversation.
         wanted_from: Source,
         /// The names that have a value.
         known: Vec<String>,

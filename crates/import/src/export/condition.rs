@@ -142,7 +142,8 @@ impl<'p> ConditionWriter<'p> {
         self.write_context(op, test, right)
     }
 
-    /// Writes a predicate over the context.
+    /// Writes a predicate that reads a field of `ctx` as a JSON condition. `None` if the JSON
+    /// format has no such condition.
     fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
         if let Some((kind, key, count)) = self.error_count(test) {
             return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));

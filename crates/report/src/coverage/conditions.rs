@@ -11,8 +11,8 @@ use rulec_sema::hir::{
 use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The element of a program that uses a condition, directly or through a `let`. This is a rule, the
-/// outcome of a rule, a table's default, or a payload kind.
+/// The element of a program that uses a condition, directly or through a `let`: a rule, the outcome
+/// of a rule, a table's default, or a `payload` statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionOwner {
     /// The condition is the condition of this rule, or a part of it.
@@ -22,7 +22,7 @@ pub enum ConditionOwner {
     OutcomeOf(RuleId),
     /// The condition is in the outcome of a table's default.
     Default(TableId),
-    /// The condition is in the rules of the payload kind with this index.
+    /// The condition is in the rules of the `payload` statement with this index.
     Payload(usize),
 }
 

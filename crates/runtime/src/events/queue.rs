@@ -66,7 +66,8 @@ pub(super) struct Queue<E> {
     capacity: usize,
     policy: Policy,
     state: Mutex<QueueState<E>>,
-    /// Semaphore with one permit per free slot of the queue; used only under [`Policy::Wait`].
+    /// Semaphore with one permit for each event that still fits in the queue. Used only under
+    /// [`Policy::Wait`].
     free_slots: Semaphore,
     /// Wakes the subscriber when an event arrives or the bus is dropped.
     subscriber_wakeup: Notify,

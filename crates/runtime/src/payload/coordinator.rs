@@ -62,8 +62,8 @@ pub struct CoordinatorBuilder {
     inner: CoordinatorInner,
 }
 
-/// The result of processing one event. The event was passed to [`Coordinator::publish`], or the
-/// coordinator created it in response to such an event.
+/// The result of processing one event: an event that the caller published, or an event that the
+/// coordinator created in response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Handled {
@@ -109,7 +109,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of the recovery strategy. Default: no limit.
+    /// Sets the time limit of the function that was set by [`CoordinatorBuilder::recovery`].
+    /// Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
         self.inner.recovery_limit = Some(limit);
         self
@@ -175,8 +176,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets a value that plans may use in a placeholder, such as `${API_KEY}`. The author of a plan
-    /// can send the value wherever a node can send data.
+    /// Sets a value that plans (workflows that a language model writes) may use in a placeholder,
+    /// such as `${API_KEY}`. The author of a plan can send the value wherever a node can send data.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
         self.settings_mut().values.insert(name.into(), value.into());
         self
@@ -189,16 +190,16 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how many recovery decisions one run of a plan may request after failures of its nodes.
-    /// Default: 10.
+    /// Sets how many recovery decisions one run of a plan (a workflow that a language model writes)
+    /// may request after failures of its nodes. Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
         self.settings_mut().recoveries = max_requests;
         self
     }
 
-    /// Registers a callback that runs after each node of a plan. The callback receives the run as
-    /// the JSON value that [`Coordinator::restore`] takes. The run waits for the callback, so the
-    /// callback must be quick.
+    /// Registers a callback that runs after each node of a plan (a workflow that a language model
+    /// writes). The callback receives the run as the JSON value that [`Coordinator::restore`]
+    /// takes. The run waits for the callback, so the callback must be quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
         self.settings_mut().saving = Some(Arc::new(save));
         self
@@ -215,7 +216,7 @@ impl CoordinatorBuilder {
 }
 
 impl Coordinator {
-    /// Starts building a coordinator.
+    /// Starts building a coordinator, which validates decisions by `judges` and publishes them.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
         let pass_through: ProcessorFactory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
         let run_settings = RunSettings {
@@ -253,8 +254,8 @@ impl Coordinator {
         self.inner.judges.load_full()
     }
 
-    /// Replaces the payload validators, for example because their context has changed. The
-    /// coordinator's workflows are added to the context of the new validators.
+    /// Replaces the payload validators, for example because their input `context` has changed. The
+    /// coordinator's workflows are added to the `context` of the new validators.
     pub fn replace(&self, judges: Judges) {
         let judges = Judges { usage: Some(self.inner.run_settings.usage.clone()), ..judges };
         self.inner.judges.store(Arc::new(self.with_all_workflows(judges)));

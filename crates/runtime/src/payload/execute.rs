@@ -27,15 +27,15 @@ use tokio::time::Instant;
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
-/// The settings shared by all runs of plans.
+/// The settings shared by all runs of plans (workflows that a language model writes).
 #[derive(Clone)]
 pub(super) struct RunSettings {
     pub kinds: HashMap<String, ProcessorFactory>,
-    /// Values that placeholders in plans may name.
+    /// Named values that placeholders in plans may refer to, such as `${API_KEY}`.
     pub values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
-    /// Maximum number of recovery requests per run.
+    /// Maximum number of recovery decisions that one run may request after failures of its nodes.
     pub recoveries: u64,
     /// Counts of the HTTP requests and costs of all runs.
     pub usage: Arc<Usage>,
@@ -55,7 +55,7 @@ pub enum RunStatus {
     Completed,
     /// A node failed, and no recovery helped.
     Failed,
-    /// A recovery decision aborted the run.
+    /// A recovery decision (how to continue after a node's failure) ended the run.
     Aborted,
 }
 
@@ -70,7 +70,7 @@ impl RunStatus {
     }
 }
 
-/// The report of a plan's run.
+/// The report of one run of a plan (a workflow that a language model writes).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RunReport {
@@ -106,8 +106,8 @@ pub(super) struct PlanRun {
     /// Name of the run's status, such as `RUNNING`. The rules can read it in the context of the
     /// payload validators.
     status: Mutex<&'static str>,
-    /// Lock that a node holds while it requests a recovery, so that requests happen one after
-    /// another.
+    /// Lock that a failed node holds while it requests a recovery decision, so that requests happen
+    /// one after another.
     recovery_lock: tokio::sync::Mutex<()>,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct RunState {
     pub plan: Plan,
     pub progress: RunProgress,
     early_end: Option<EarlyEnd>,
-    /// Number of recovery requests in this run.
+    /// Number of recovery decisions that the nodes of this run have requested.
     recovery_requests: u64,
     /// A failed node, and how to recover from its failure when the run resumes. Set by a recovery
     /// decision that arrived while the plan was not running; `None` otherwise.
@@ -126,8 +126,8 @@ pub(super) struct RunState {
 /// A function that requests a recovery for a node's failure. Returns `None` if there is no
 /// recovery.
 pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
-/// A function that validates a plan by the rules, and returns the plan with the rules' corrections.
-/// The error is feedback for a language model.
+/// A function that validates a plan (a workflow that a language model writes) by the rules. Returns
+/// the plan with the rules' corrections. The error is feedback for the language model.
 pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
 impl PlanRun {

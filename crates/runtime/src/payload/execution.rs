@@ -13,9 +13,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// The payload kind of a whole plan.
+/// The payload kind of a plan, which is a workflow that a language model writes.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind that describes one node, which is executed as a plan of one node.
+/// The payload kind that describes a single node. It is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
 /// The error for an unknown workflow id.
@@ -30,7 +30,7 @@ impl UnknownWorkflow {
     }
 }
 
-/// The result of executing a decision, and the report if the decision ran a plan.
+/// The result of executing a decision. If the decision ran a workflow, also the report of the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
     pub result: Option<Result<Json, String>>,
@@ -38,8 +38,8 @@ pub(super) struct ExecutionResult {
 }
 
 impl Coordinator {
-    /// Executes an accepted decision: by the registered handler of its kind, or by the built-in
-    /// execution of plans.
+    /// Executes an accepted decision. Calls the registered handler of its kind; without a handler,
+    /// decisions about plans (workflows that a language model writes) are executed here.
     pub(super) async fn execute(self, decision: Validated) -> ExecutionResult {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {
@@ -68,8 +68,8 @@ impl Coordinator {
         }
     }
 
-    /// Checks that an accepted plan can run. Returns an error if a node type is not registered or a
-    /// condition does not compile.
+    /// Checks that an accepted plan (a workflow that a language model writes) can run. Returns an
+    /// error if a node type is not registered or a condition does not compile.
     pub(super) fn can_run(&self, decision: &Validated) -> Result<(), PlanError> {
         let plan = match &*decision.decision.kind {
             kind if self.inner.handlers.contains_key(kind) => return Ok(()),
@@ -178,7 +178,7 @@ impl Coordinator {
         )
     }
 
-    /// Sets a workflow's status, both in the run and in the payload validators' context.
+    /// Sets a workflow's status in the run, and in the input `context` of the payload validators.
     fn set_run_status(&self, run: &PlanRun, status: &'static str) {
         run.set_status(status);
         let description = run.lock_state().plan.to_context(status);
@@ -242,7 +242,7 @@ impl Coordinator {
     }
 }
 
-/// A guard that writes a run's status to the payload validators' context when the guard is dropped.
+/// Writes the status of a run to the input `context` of the payload validators when it is dropped.
 /// So the status is correct even if the run is cancelled.
 struct FinalReport<'r> {
     coordinator: &'r Coordinator,

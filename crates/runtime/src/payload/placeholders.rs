@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub(super) struct PlaceholderScope<'s> {
     /// Function that returns the output of an earlier node by the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
-    /// Ids of all nodes of the plan.
+    /// Ids of all nodes of the workflow that contains the placeholders.
     pub ids: Vec<&'s str>,
     /// Maps of named values; earlier maps take precedence.
     pub values: Vec<&'s Map<String, Json>>,

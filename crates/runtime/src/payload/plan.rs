@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A plan whose node ids are unique and whose edges connect existing nodes.
+/// A workflow that a language model wrote. Node ids are unique, and edges connect existing nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "PlanPayload", into = "PlanPayload")]
 pub(super) struct Plan {
-    /// The payload that the plan was read from.
+    /// The payload (JSON object) from which this plan was read.
     plan_payload: PlanPayload,
     pub nodes: Vec<PlanNode>,
     pub edges: Vec<PlanEdge>,
@@ -61,7 +61,7 @@ struct PlanPayloadEdge {
     condition: Option<String>,
 }
 
-/// An edge of a plan, with its compiled condition.
+/// An edge between two nodes of a plan, with its compiled condition.
 #[derive(Clone, Debug)]
 pub(super) struct PlanEdge {
     pub from: String,
@@ -69,7 +69,7 @@ pub(super) struct PlanEdge {
     pub condition: Option<Condition>,
 }
 
-/// The reason why a plan cannot be read, changed or run.
+/// The reason why a plan (a workflow that a language model writes) cannot be read, changed or run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct PlanError(pub(super) Message);
@@ -123,7 +123,7 @@ impl From<Plan> for PlanPayload {
 }
 
 impl Plan {
-    /// Reads a plan from a payload that was validated.
+    /// Reads a plan (a workflow) from a payload that was validated.
     pub fn from_payload(payload: &Json) -> Result<Plan, PlanError> {
         let to_error = |why: Message| PlanError(message!("this is no plan: {why}"));
         let plan_payload: PlanPayload = serde_json::from_value(payload.clone())
@@ -131,7 +131,7 @@ impl Plan {
         Plan::try_from(plan_payload).map_err(|error| to_error(error.to_message()))
     }
 
-    /// Makes a plan of one node from a `create_node` payload.
+    /// Makes a workflow of one node from a `create_node` payload.
     pub fn from_node_payload(payload: &Json) -> Result<Plan, PlanError> {
         let name = &payload["node_name"];
         let mut node = json!({
@@ -155,13 +155,14 @@ impl Plan {
         self
     }
 
-    /// Returns the plan as a payload. The payload includes the changes since the plan was read.
+    /// Returns the plan as a payload (JSON object). The payload includes the changes since the plan
+    /// was read.
     pub fn to_payload(&self) -> Json {
         serde_json::to_value(self).unwrap_or(Json::Null)
     }
 
-    /// Returns the description of the plan for the payload validators' context: the status, the
-    /// inputs and the nodes.
+    /// Returns a description of the plan for the input `context` of the payload validators: the
+    /// status, the inputs and the nodes.
     pub fn to_context(&self, status: &str) -> Json {
         let nodes: Map<String, Json> = self
             .nodes
@@ -171,8 +172,8 @@ impl Plan {
         json!({"status": status, "inputs": self.required_inputs(), "nodes": nodes})
     }
 
-    /// Returns the inputs that a run accepts: names used in placeholders that the plan itself does
-    /// not define.
+    /// Returns the inputs that a run needs: the names in placeholders that the plan itself does not
+    /// define. Each name is mapped to the description of the input.
     fn required_inputs(&self) -> Map<String, Json> {
         let mut inputs = Map::new();
         for node in &self.nodes {
@@ -280,8 +281,8 @@ impl PlanNode {
         parse_seconds(self.config.get("timeout")?)
     }
 
-    /// Returns the number of retries before a recovery is requested, and the pause between two
-    /// retries.
+    /// Returns how often a failed node runs again before a recovery decision is requested, and the
+    /// pause between two attempts.
     pub fn retries(&self) -> (u64, Duration) {
         let retry = self.other_fields.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
@@ -291,7 +292,7 @@ impl PlanNode {
 
 /// Name of the field with a node's retry settings.
 const RETRY_FIELD: &str = "retry_config";
-/// Maximum number of attempts that a plan or a recovery can request at once.
+/// Maximum number of attempts to run a node that a plan or a recovery decision can request at once.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;

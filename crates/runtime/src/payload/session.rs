@@ -61,7 +61,7 @@ pub struct Done {
     /// The result of the execution; null if decisions of this kind are only published, not
     /// executed. The error is the reason why the execution failed.
     pub result: Result<Json, String>,
-    /// The report of the plan's run; `None` if the decision did not run a plan.
+    /// The report of the workflow's run; `None` if the decision did not run a workflow.
     pub report: Option<RunReport>,
 }
 

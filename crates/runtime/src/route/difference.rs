@@ -74,7 +74,7 @@ impl Difference {
         (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
     }
 
-    /// True if the decisions differ in this part.
+    /// True if the decisions differ in this part, such as the handler or the arguments.
     pub fn differs_in(&self, part: DecisionPart) -> bool {
         self.differs.contains(&part)
     }

@@ -31,11 +31,11 @@ struct ShadowCounts {
 }
 
 /// Counts for one pair of routes: the route that the active rules selected, and the route that the
-/// shadow rules selected. Each count is the number of messages whose two decisions differ in one
-/// part. One message may differ in several parts.
+/// shadow rules selected. Each count is the number of messages whose decisions differ in one
+/// respect, such as the handler. One message may count several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Differences {
-    /// Number of messages whose two decisions differ in any part.
+    /// Number of messages whose two decisions differ in any respect.
     pub messages: u64,
     /// Number of messages for which the two decisions select different handlers.
     pub handler: u64,
@@ -84,7 +84,7 @@ pub struct Generations {
     pub previous: Vec<u64>,
 }
 
-/// The reason why a generation was not made active. The active rules then stay unchanged.
+/// The reason why a rule set was not made active. The active rules then stay unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -94,15 +94,15 @@ pub enum SwitchError {
     /// The shadow rules have another generation than the caller named, for example because another
     /// caller replaced them.
     OtherShadow {
-        /// The generation that the caller named.
+        /// The generation (version number) that the caller named.
         asked: u64,
-        /// The generation of the current shadow rules.
+        /// The generation (version number) of the current shadow rules.
         is: u64,
     },
     /// No kept rule set has this generation. The rule set was never active, is no longer kept, or
     /// was edited since.
     NotKept {
-        /// The generation that the caller named.
+        /// The generation (version number) that the caller named.
         asked: u64,
         /// Generations that are kept, the latest first.
         kept: Vec<u64>,

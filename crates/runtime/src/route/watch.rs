@@ -67,7 +67,7 @@ pub struct WatchStatus {
     pub generation: u64,
     /// Number of versions that became active, including the first.
     pub loaded: u64,
-    /// Number of versions that were refused.
+    /// Number of versions of the files that were refused, because they could not become active.
     pub refused: u64,
     /// The reason why the current version of the files is not active; `None` if this version is
     /// active.

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const FORMAT_VERSION: u32 = 1;
 
-/// A run between two of its nodes, as plain data. The data contains inputs and outputs of nodes,
-/// which may be confidential, so store the data safely.
+/// The state of a run between two of its nodes, as plain data. The data contains inputs and outputs
+/// of nodes, which may be confidential, so store the data safely.
 ///
 /// Nodes that ran after the save run again on resume. A processor whose work must not be repeated
 /// has to detect the repetition itself.

@@ -13,8 +13,8 @@ pub struct Arrival {
     pub value: Value,
 }
 
-/// A strategy that merges the inputs of a join. Called only for two or more inputs: a single input
-/// is passed on unchanged.
+/// A strategy that merges the inputs of a node with several incoming edges. Called only for two or
+/// more inputs: a single input is passed on unchanged.
 pub trait MergeStrategy: Send + Sync {
     /// Merges the inputs of `node` into one input. `inputs` are in order of arrival.
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
@@ -137,8 +137,8 @@ mod tests {
         );
     }
 
-    /// Regression test: the branches of a join in a loop contained the branches of all earlier
-    /// rounds.
+    /// Regression test: a node in a loop merged its inputs, and the result contained the branches
+    /// of all earlier rounds.
     #[test]
     fn branches_of_an_earlier_merge_are_left_out() {
         let earlier = FirstValues.merge(&"j".into(), arrivals(vec![json!({"x": 1}), json!({"y": 2})]));

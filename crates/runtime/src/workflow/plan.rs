@@ -33,8 +33,8 @@ pub(super) struct PlanStep {
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) builder_router: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
-    /// Source nodes of the incoming edges, one entry per edge. The node runs when an input has
-    /// arrived along each of these edges.
+    /// Source nodes of the incoming edges; a node with two edges to this node is listed twice. The
+    /// node runs when an input has arrived along each of these edges.
     pub(super) incoming: Vec<NodeId>,
 }
 

@@ -14,8 +14,8 @@ pub trait ConditionalRouter: Send + Sync {
     fn route(&self, output: &Value, next: &[NodeId]) -> Route;
 
     /// Returns every possible result of `route`, in order. Called when the workflow is built, to
-    /// find loop-back edges and mutually exclusive paths in the graph. A node with several incoming
-    /// edges does not wait for loop-back edges.
+    /// find mutually exclusive paths and loop-backs (edges to an earlier node) in the graph. A node
+    /// with several incoming edges does not wait for loop-backs.
     fn routes(&self, next: &[NodeId]) -> Vec<Route>;
 }
 

@@ -24,10 +24,11 @@ pub(super) enum CompactionState {
     Idle,
     /// A compacting thread runs, or was just started.
     Running,
-    /// A thread still compacts segments of an earlier base; its result will be discarded.
+    /// A thread still compacts inserted routes, but all rules were recompiled after it began. Its
+    /// result will be discarded.
     Superseded,
-    /// The segments of inserted routes do not compile together, so they stay separate until the
-    /// base is replaced.
+    /// The inserted routes do not compile together. They stay in separate segments until the next
+    /// full compilation.
     Failed,
 }
 
@@ -37,7 +38,8 @@ impl CompactionState {
         matches!(self, CompactionState::Running | CompactionState::Superseded)
     }
 
-    /// Records that the base is replaced, so that the result of a running compaction is discarded.
+    /// Records that all rules were recompiled, so that the result of a running compaction is
+    /// discarded.
     pub fn supersede(&mut self) {
         *self = match self.is_running() {
             true => CompactionState::Superseded,
@@ -59,7 +61,7 @@ pub(in super::super) struct CompactionInput {
     pub routes: Vec<(Arc<Route>, SequenceNumber)>,
 }
 
-/// Error: the routes of some segments do not compile together.
+/// Error: routes that edits inserted one by one do not compile together.
 #[derive(Debug)]
 pub(in super::super) struct Incompatible;
 

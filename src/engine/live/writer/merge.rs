@@ -17,11 +17,12 @@ use std::sync::Arc;
 pub(super) enum MergeState {
     #[default]
     Idle,
-    /// A thread was started, and will begin a merge.
+    /// A thread was started, and will begin a merge (a recompilation of all rules).
     Scheduled,
     /// A thread compiles the edited texts.
     Running(RunningMerge),
-    /// A thread still compiles texts of an earlier base; its result will be discarded.
+    /// A thread still compiles texts, but another full compilation ended after it began. Its result
+    /// will be discarded.
     Superseded,
 }
 
@@ -114,7 +115,7 @@ impl MergeState {
 pub(in super::super) struct MergeInput {
     pub base: Arc<Base>,
     pub changes: RouteChanges,
-    /// Number of edits that the merge includes.
+    /// Number of edits that the merge (a recompilation of all rules) includes.
     edits: usize,
     /// Routes with this or a greater sequence number were inserted after the merge began, so the
     /// merge does not include them.
@@ -124,7 +125,8 @@ pub(in super::super) struct MergeInput {
 /// The error of the last merge (full recompilation in the background), and when to try again.
 pub(super) struct MergeFailure {
     pub error: CompileError,
-    /// Number of pending edits that starts the next automatic merge.
+    /// Number of pending edits at which the next merge (a recompilation of all rules) starts
+    /// automatically.
     retry_at: usize,
 }
 
@@ -138,7 +140,8 @@ impl Writer {
         self.revision.pending >= threshold.max(retry_at) && self.background.merge.schedule()
     }
 
-    /// Begins a merge and returns its input; `None` if there is nothing to merge.
+    /// Begins a merge (a recompilation of all rules) and returns its input. `None` if there is
+    /// nothing to merge.
     pub fn begin_merge(&mut self) -> Option<MergeInput> {
         if self.revision.pending == 0 {
             self.abort_merge();
@@ -153,8 +156,8 @@ impl Writer {
         self.background.merge.begin(&mut self.added_segments).then_some(input)
     }
 
-    /// Finishes a merge: installs the compiled base, unless a recompilation replaced the base since
-    /// the merge began.
+    /// Finishes a merge (a recompilation of all rules): installs the compiled rules, unless another
+    /// recompilation ended since the merge began.
     ///
     /// # Errors
     /// If the edited texts did not compile. The rules then continue unchanged.
@@ -181,8 +184,8 @@ impl Writer {
         }
     }
 
-    /// Ends the merge without a result, because no edit is pending, or because its thread could not
-    /// be started or panicked.
+    /// Ends a merge (a recompilation of all rules) without a result. Called if no edit is pending,
+    /// or if the thread of the merge could not be started or panicked.
     pub fn abort_merge(&mut self) {
         if let Some(merge) = self.background.merge.end() {
             self.restore_segments(merge);

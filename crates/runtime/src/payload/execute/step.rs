@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// One node of a plan within a run: the processor that the workflow calls for this node.
+/// One node of a plan (a workflow that a language model writes), as the processor that the workflow
+/// engine calls for the node.
 pub(super) struct PlanStep {
     pub id: String,
     pub run: Arc<PlanRun>,
@@ -28,7 +29,8 @@ impl Processor for PlanStep {
 const RUN_ENDED_ERROR: &str = "the run has ended";
 
 /// A series of attempts to run a node: the number of attempts, and the pause between two attempts.
-/// The plan determines the first series. Each recovery decision determines another series.
+/// The plan determines the first series. After a failure, a recovery decision may determine another
+/// series.
 struct AttemptPlan {
     count: u64,
     pause: Duration,
