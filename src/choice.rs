@@ -88,12 +88,12 @@ pub enum NoAnswer {
     },
     /// The answer in the message is not a string.
     NoText {
-        /// The unusable answer, as JSON text.
+        /// The answer that is not a string, as JSON text.
         found: String,
     },
     /// The answer in the message is not the id of a branch.
     NoBranch {
-        /// The unusable answer.
+        /// The answer that is not the id of a branch.
         answer: String,
         /// The ids of all branches, as a list for the error message.
         known: String,

@@ -253,7 +253,7 @@ impl Rules {
         self.rule_set().generation
     }
 
-    /// Returns the typed program, for tools.
+    /// Returns the typed program (the rules after the resolution of names and types), for tools.
     #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.rule_set().program

@@ -90,7 +90,7 @@ pub enum FlowSelection<'m> {
     Keyword(FlowHit<'m>),
     /// No pattern matched; the classifier chose this intent flow.
     Intent(IntentHit),
-    /// No flow was found for the message.
+    /// Neither a pattern nor the classifier found a flow for the message.
     Nothing {
         /// If the classifier abstained, the best-scoring intent flows, best first. Flows with a
         /// score of 0 are left out.

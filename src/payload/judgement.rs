@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The verdict on a validated payload.
+/// The verdict on a payload (an object that a language model proposes) after validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The payload has no violations.

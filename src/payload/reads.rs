@@ -12,7 +12,7 @@ pub(super) struct FieldRead<'p> {
     pub usage: FieldUse,
 }
 
-/// How a condition uses a field.
+/// How a condition uses a field that it reads. By default, it uses the field's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldUse {
     /// Whether the condition only tests whether the field is present, and does not use its value.

@@ -9,7 +9,7 @@ use rulec_eval::trace::{Operand, TraceNode};
 use serde::Serialize;
 use std::fmt;
 
-/// An explanation of one violated rule.
+/// An explanation of one violated rule: the violation, and the condition with its values.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Why {

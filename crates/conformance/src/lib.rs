@@ -17,7 +17,7 @@ use rulec_base::json;
 use rulec_base::message;
 use serde_json::{Number, Value as Json};
 
-/// Settings for running conformance cases.
+/// Settings for a run of conformance cases: the engines to test, and the input of the rules.
 #[derive(Clone, Debug, Default)]
 pub struct RunSetting {
     /// The engines (tiers), such as the VM and machine code, that run each case. All must give the

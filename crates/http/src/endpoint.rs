@@ -16,7 +16,7 @@ pub(super) struct Endpoint {
     template: Template,
 }
 
-/// Why a configured call failed.
+/// Why a call that is configured as a request template failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(transparent)]
 #[non_exhaustive]

@@ -36,7 +36,7 @@ pub struct FlowError {
 }
 
 impl FlowError {
-    /// Returns the flow's id.
+    /// Returns the id of the flow whose execution failed.
     pub fn flow(&self) -> &str {
         &self.flow
     }

@@ -69,9 +69,9 @@ pub struct Pick {
     /// Further tool calls in the same response, each as `name(arguments)`. Only the first tool call
     /// is used.
     pub ignored: Vec<String>,
-    /// Number of attempts of the HTTP call.
+    /// Number of attempts that the HTTP call to the model took.
     pub attempts: u32,
-    /// Duration of the HTTP call.
+    /// Duration of the HTTP call to the model, with all attempts.
     pub elapsed: Duration,
 }
 

@@ -34,7 +34,7 @@ use url::UrlTemplate;
 
 const URL_PLACE: &str = "url";
 
-/// A request with placeholders.
+/// An HTTP request with placeholders, which are filled for each call.
 #[derive(Clone, PartialEq)]
 pub struct Template {
     method: Method,

@@ -62,10 +62,10 @@ impl Difference {
     }
 }
 
-/// Findings collected while reading conditions.
+/// Findings about the conditions read so far, for notes to the author.
 #[derive(Default)]
 pub(super) struct ConditionFindings {
-    /// Reasons why the original system decides differently.
+    /// Reasons why the original system may decide differently from the imported rules.
     pub(super) differences: BTreeSet<Difference>,
     /// JSON members that the importer does not use, written as `key: value`.
     pub(super) unread_members: Vec<String>,

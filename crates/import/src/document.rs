@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
 pub(super) struct ImportedStatement {
-    /// Comments before the statement, one paragraph each.
+    /// Comments to write before the statement, one paragraph each.
     pub(super) comments: Vec<String>,
     pub(super) docs: String,
     /// Text of the statement, without a final line break.

@@ -22,7 +22,7 @@ struct Handler {
     /// Name of the handler in rule syntax.
     name: String,
     permissions: Vec<String>,
-    /// Whether the handler's routes require different permissions.
+    /// Whether the routes of this handler require different permissions in the original.
     permissions_differ: bool,
 }
 

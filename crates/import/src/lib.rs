@@ -54,11 +54,11 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Text of the rules file.
+    /// Text of the rules file that the import wrote.
     pub text: String,
     /// Report on each item of the JSON document: loaded, changed or skipped.
     pub report: Report,
-    /// The compiled file.
+    /// The rules compiled from `text`.
     pub rules: Rules,
     /// Only for an imported payload context: the JSON object that the bundled rules read as
     /// `context`. Items that were skipped are left out.
@@ -162,7 +162,7 @@ pub trait RulesFromJson {
 
 impl RulesFromJson for Rules {}
 
-/// A system whose JSON can be imported.
+/// A system whose JSON documents can be imported as rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
     /// Message routes: a list of routes, or `{"routes": […], "default": handler}`.
@@ -288,7 +288,7 @@ impl FromStr for System {
     }
 }
 
-/// Error of an import.
+/// The reason why a JSON document cannot be imported.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

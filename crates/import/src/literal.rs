@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Number, Value as Json};
 
-/// Maximum nesting of lists and dicts.
+/// Maximum nesting depth of lists and dicts in a literal.
 const MAX_DEPTH: usize = 60;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ pub(super) enum PathStep {
 
 pub(super) type ReadResult<T> = Result<T, Untranslatable>;
 
-/// A JSON value with its path.
+/// A JSON value in a document, with the path from the root to the value.
 #[derive(Clone, Debug)]
 pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
@@ -103,12 +103,12 @@ pub(super) struct ObjectReader<'j> {
 }
 
 impl<'j> ObjectReader<'j> {
-    /// Returns a member; null counts as absent.
+    /// Returns the member `key`; `None` if it is absent or null.
     pub(super) fn get(&self, key: &str) -> Option<JsonNode<'j>> {
         self.get_with_null(key).filter(|node| !node.value.is_null())
     }
 
-    /// Returns a member, which may be null.
+    /// Returns the member `key`, which may be null; `None` if it is absent.
     pub(super) fn get_with_null(&self, key: &str) -> Option<JsonNode<'j>> {
         self.read_keys.borrow_mut().insert(key.to_owned());
         let value = self.map.get(key)?;
@@ -142,7 +142,7 @@ impl<'j> ObjectReader<'j> {
             .collect()
     }
 
-    /// Returns the members that were not read.
+    /// Returns the members that no call has read so far.
     pub(super) fn unread_members(&self) -> Vec<(&'j str, JsonNode<'j>)> {
         let read_keys = self.read_keys.borrow();
         self.members().into_iter().filter(|(key, _)| !read_keys.contains(*key)).collect()

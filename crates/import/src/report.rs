@@ -18,7 +18,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReportItem {
-    /// The kind of the item.
+    /// The kind of the item, such as a route or a flow.
     pub kind: ItemKind,
     /// The item's name or id in the document; for a pattern, its text. Empty if the item has no
     /// name.
@@ -41,7 +41,7 @@ pub struct ReportItem {
     pub(super) steps: Vec<PathStep>,
 }
 
-/// Kind of an item of a document.
+/// Kind of an item in a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -52,11 +52,11 @@ pub enum ItemKind {
     Flow,
     /// A pattern of a keyword flow.
     Pattern,
-    /// A tool of a flow document.
+    /// A tool that a document with flows declares.
     Tool,
     /// A message route.
     Route,
-    /// The default handler of a router.
+    /// The default handler, which receives messages that no route matches.
     Default,
     /// A choice of a workflow.
     Choice,
@@ -70,7 +70,7 @@ pub enum ItemKind {
     Node,
     /// A subagent in the `context` of payload rules.
     Subagent,
-    /// A single value.
+    /// A single value, such as a name or a description.
     Field,
 }
 
@@ -95,7 +95,7 @@ impl ItemKind {
     }
 }
 
-/// What an import did with an item.
+/// What an import did with an item (such as a route) of a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -214,7 +214,7 @@ pub(super) struct ReportBuilder {
     items: Vec<ReportItem>,
     /// Index of the item that is being read.
     current: Option<usize>,
-    /// Notes on the document as a whole.
+    /// Notes that concern the document as a whole, not one item.
     document_notes: Vec<Message>,
 }
 

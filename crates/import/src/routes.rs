@@ -172,7 +172,7 @@ fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
     }
 }
 
-/// The statement that derives the message's length.
+/// The rules statement that defines `message_length`, the length of the message.
 pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
 
 /// Returns the statements that derive the message's urgency.

@@ -17,7 +17,7 @@ pub enum Shape {
     Double,
     /// Outline of the node at which the evaluation of a table starts.
     Start,
-    /// Outline of a condition that is evaluated.
+    /// Outline of a node that shows a condition.
     Question,
     /// Outline of a possible outcome of a decision.
     Outcome,

@@ -62,7 +62,7 @@ struct BusInner<E> {
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
 }
 
-/// Builds a [`Bus`].
+/// The middleware and the time limit from which a [`Bus`] is built.
 #[must_use]
 pub struct BusBuilder<E> {
     inner: BusInner<E>,

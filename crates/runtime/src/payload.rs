@@ -105,7 +105,7 @@ pub struct Proposal {
     pub id: String,
     /// The kind of the payload: the name of a `payload` statement in the rules.
     pub kind: String,
-    /// The proposed payload.
+    /// The proposed JSON object.
     pub payload: Json,
     /// The proposer's confidence, from 0 to 1; passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,7 +164,7 @@ impl Validated {
     }
 }
 
-/// A decision that was rejected.
+/// A decision that was rejected, and the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rejected {

@@ -117,7 +117,8 @@ struct ActiveRules {
     warnings: Vec<Warning>,
 }
 
-/// The result of replacing the active rules.
+/// The result of replacing a router's active rules: the old rules, and the version and warnings of
+/// the new rules.
 #[derive(Clone, Debug)]
 pub struct Swapped {
     /// The rules that were active before this change; swapping them in again undoes the change.

@@ -89,7 +89,7 @@ impl Edit {
     }
 }
 
-/// A parsed edit of live rules.
+/// An edit of live rules whose statement is parsed, but not yet applied.
 pub(super) struct ParsedEdit<'e> {
     pub action: Action<'e>,
     pub table: Option<&'e str>,

@@ -264,7 +264,7 @@ fn indent_statement(text: &str) -> String {
     out
 }
 
-/// Applies text edits to a text.
+/// Applies the replacements in `edits` to a text, and returns the new text.
 pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
     // The sort must be stable, to keep the order of texts that are appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);

@@ -70,7 +70,7 @@ impl LocatedStatement<'_> {
 struct StatementEditor<'f> {
     files: &'f [ParsedFile],
     main: &'f str,
-    /// The text changes of each file.
+    /// The replacements of text to apply to each file, by the index of the file.
     splices: Vec<Vec<Splice>>,
     /// The statements that edits replaced or removed, as file index and byte range.
     changed: Vec<(usize, Range<usize>)>,

@@ -25,7 +25,7 @@ pub struct FlowOutcome {
     /// The size limits that the message exceeded in the search, each listed once. Text beyond a
     /// limit is not searched.
     pub exceeded: Vec<Exceeded>,
-    /// How finding and executing the flow ended.
+    /// How the search ended, or how the execution of the found flow ended.
     pub result: FlowEnding,
     /// Duration of finding and executing the flow, including calls.
     pub elapsed: Duration,
@@ -37,10 +37,10 @@ pub struct FlowOutcome {
 pub enum FoundBy {
     /// A pattern of a keyword flow matched the message.
     Keyword {
-        /// The pattern as written in the rules.
+        /// The pattern that matched, as written in the rules.
         pattern: String,
     },
-    /// The built-in classifier selected the flow.
+    /// The built-in classifier selected the flow by the meaning of the message.
     Classifier {
         /// The classifier's score, from 0 to 1.
         score: f64,

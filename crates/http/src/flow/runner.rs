@@ -64,7 +64,7 @@ impl SearchFacts {
 }
 
 impl FlowRunner {
-    /// Creates a runner without a language model.
+    /// Creates a runner that calls no language model if no flow is found.
     pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
         FlowRunner { matcher, model: None, executor }
     }

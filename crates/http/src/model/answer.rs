@@ -30,7 +30,7 @@ pub enum ModelError {
         /// The picked id.
         id: String,
     },
-    /// The model called an unknown tool.
+    /// The model called another tool than the one in the request.
     WrongTool {
         /// The name of the tool.
         name: String,

@@ -12,9 +12,9 @@ use thiserror::Error;
 pub enum TemplateError {
     /// A field is missing or has the wrong type.
     Type {
-        /// The field, such as `headers.X-Token`.
+        /// The path of the field, such as `headers.X-Token`.
         place: String,
-        /// The required type.
+        /// The type that the field must have.
         wanted: Message,
     },
     /// The endpoint has an unknown field.
@@ -39,7 +39,7 @@ pub enum TemplateError {
     },
     /// A header of the endpoint cannot be sent.
     Header {
-        /// The header, as in `headers.X-Token`.
+        /// The path of the header, such as `headers.X-Token`.
         place: String,
         /// Why the header is invalid.
         why: Message,

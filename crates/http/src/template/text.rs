@@ -42,7 +42,7 @@ impl fmt::Display for Placeholder {
     }
 }
 
-/// The values for the placeholders.
+/// The values with which the placeholders of a request template are filled.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
     /// The arguments of the call.

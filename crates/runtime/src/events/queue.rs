@@ -82,7 +82,7 @@ struct QueueState<E> {
     dropped: u64,
     /// Whether the bus was dropped.
     bus_dropped: bool,
-    /// Whether the subscription was dropped.
+    /// Whether the subscriber dropped its [`Subscription`].
     subscription_dropped: bool,
 }
 

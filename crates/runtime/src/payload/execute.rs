@@ -46,7 +46,7 @@ pub(super) struct RunSettings {
 /// A callback that receives a run as JSON, from which the run can be resumed.
 type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 
-/// How a run ended.
+/// How a run of a workflow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
@@ -85,7 +85,7 @@ pub struct RunReport {
     pub outputs: BTreeMap<String, Json>,
     /// Number of failed attempts by node id, including nodes that recovered.
     pub failures: BTreeMap<String, u64>,
-    /// Nodes that were skipped after a failure.
+    /// Ids of the nodes that were skipped after a failure.
     pub skipped: Vec<String>,
     /// Nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,

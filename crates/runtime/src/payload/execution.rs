@@ -18,7 +18,7 @@ const PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind that describes a single node. It is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
-/// The error for an unknown workflow id.
+/// The error if no workflow has the given id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownWorkflow(pub String);

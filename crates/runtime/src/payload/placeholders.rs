@@ -5,7 +5,7 @@
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// The values that placeholders can refer to.
+/// The values that the placeholders in a node's config can refer to.
 pub(super) struct PlaceholderScope<'s> {
     /// Function that returns the output of an earlier node by the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,

@@ -304,7 +304,7 @@ fn parse_seconds(value: &Json) -> Option<Duration> {
     Some(Duration::from_secs_f64(seconds.min(MAX_SECONDS)))
 }
 
-/// How to recover from a node's failure.
+/// How a run continues or ends after a node's failure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RecoveryAction {
     /// Runs the node again after a pause, with changes to the node. `alternative_node` names
@@ -357,7 +357,7 @@ pub(super) struct RunProgress {
     pub unreached: Vec<String>,
     /// Number of failed attempts and the last error, by node id.
     pub failures: BTreeMap<String, (u64, String)>,
-    /// Nodes that were skipped after a failure.
+    /// Ids of the nodes that were skipped after a failure.
     pub skipped: Vec<String>,
 }
 

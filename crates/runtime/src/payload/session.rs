@@ -52,7 +52,7 @@ pub struct Turn {
     pub waiting: usize,
 }
 
-/// An executed decision.
+/// A decision that was executed, and the result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Done {
@@ -87,7 +87,8 @@ impl Inbox {
 }
 
 impl Coordinator {
-    /// Starts a conversation.
+    /// Starts a session: a conversation in which decisions are validated and executed one after
+    /// another.
     pub fn session(&self) -> Session {
         let (sender, inbox) = unbounded_channel();
         Session { coordinator: self.clone(), waiting: Vec::new(), question: None, sender, inbox }

@@ -27,7 +27,8 @@ pub(super) struct HandlerMap {
 }
 
 impl HandlerMap {
-    /// Returns the handler of a target.
+    /// Returns the handler that is registered for a target, otherwise the default handler. `None`
+    /// if there is neither.
     pub fn get(&self, target: &str) -> Option<&RegisteredHandler> {
         self.by_name.get(target).or(self.default_handler.as_ref())
     }
@@ -351,7 +352,7 @@ pub struct RouterError {
 }
 
 impl RouterError {
-    /// Returns all problems.
+    /// Returns all problems that were found.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -463,7 +464,7 @@ pub enum Warning {
     },
     /// The entry table has no route and no default, so every message ends without a route.
     EmptyEntry {
-        /// Name of the entry table.
+        /// Name of the table where decisions start.
         name: String,
     },
 }

@@ -15,7 +15,7 @@ pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 /// `Request { message: Arc::new(json!({"text": "hi"})), ..Request::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The whole message.
+    /// The whole message that was routed to this handler.
     pub message: Arc<Json>,
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.
@@ -24,7 +24,7 @@ pub struct Request {
     /// part of the stable API.
     #[doc(hidden)]
     pub exact_args: ExactPlaces,
-    /// The constant metadata from the route.
+    /// The constants that the rules give after the route's target, such as `{ type: "listing" }`.
     pub metadata: Arc<Map<String, Json>>,
     /// Name of the selected route, or `default`.
     pub route: String,

@@ -75,7 +75,7 @@ enum LogTask {
     },
 }
 
-/// Counts of log lines so far.
+/// Counts of log lines since the log was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
     /// Number of lines written.
@@ -99,7 +99,7 @@ struct LogCounters {
     dropping: AtomicBool,
 }
 
-/// Builds a [`DecisionLog`].
+/// The settings from which a [`DecisionLog`] is built.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct DecisionLogBuilder {

@@ -43,7 +43,7 @@ pub struct Outcome {
     /// The other handlers that were tried and did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Attempt>,
-    /// The result of handling the message.
+    /// How the handling of the message ended, with the reply or the error.
     pub result: HandlerOutcome,
     /// The time from the arrival of the message until its handler or last fallback ended. In JSON:
     /// microseconds.
@@ -124,7 +124,7 @@ pub enum HandlerOutcome {
     },
     /// The message was not decided, because it is not an object or JSON cannot represent it.
     Invalid {
-        /// The reason, as text.
+        /// The reason why the message was not decided.
         error: String,
     },
     /// No route matched and there is no default.

@@ -104,7 +104,7 @@ pub enum SwitchError {
     NotKept {
         /// The generation (version number) that the caller named.
         asked: u64,
-        /// Generations that are kept, the latest first.
+        /// The generations (version numbers) that are kept, the latest first.
         kept: Vec<u64>,
     },
     /// The rules lack the entry table, or one of their targets has no handler.

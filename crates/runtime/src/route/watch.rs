@@ -83,7 +83,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Returns the current state of the files.
+    /// Returns the current state of the watched files.
     pub fn status(&self) -> WatchStatus {
         self.status.borrow().clone()
     }
@@ -190,7 +190,8 @@ impl FirstVersion {
     }
 }
 
-/// The rule files to watch.
+/// The rule files to watch: the path of the main file, and the compiler that reads it with its
+/// imports.
 #[derive(Clone)]
 struct WatchedFiles {
     compiler: Compiler,

@@ -160,7 +160,7 @@ impl WatchedRules {
         LiveRules::clone(&self.shared.rules.load())
     }
 
-    /// Returns the current state of the files.
+    /// Returns the current state of the watched files.
     pub fn status(&self) -> WatchStatus {
         self.watch.status()
     }

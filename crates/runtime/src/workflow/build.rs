@@ -74,14 +74,14 @@ pub struct WorkflowBuilder {
 }
 
 impl WorkflowBuilder {
-    /// Adds a node.
+    /// Adds a node to the workflow.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.nodes.push(node);
         self
     }
 
-    /// Adds nodes.
+    /// Adds several nodes to the workflow.
     #[must_use]
     pub fn nodes(mut self, nodes: impl IntoIterator<Item = Node>) -> Self {
         self.nodes.extend(nodes);

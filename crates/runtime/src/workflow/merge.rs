@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub struct Arrival {
     /// The node that delivered the input.
     pub from: NodeId,
-    /// The delivered value.
+    /// The value that was delivered.
     pub value: Value,
 }
 

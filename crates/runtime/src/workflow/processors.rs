@@ -171,7 +171,7 @@ pub struct Vote {
     pub voters: Vec<String>,
 }
 
-/// The result of a vote.
+/// The result of a vote: the numbers of votes, and whether they suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct VoteDecision {
     /// Whether the fraction of votes in favour reaches the threshold.

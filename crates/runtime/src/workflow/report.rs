@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The report of one workflow run.
+/// The report of one workflow run: the nodes that ran, their outputs and the failures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -22,7 +22,7 @@ pub struct Report {
     pub stalled: Vec<Stall>,
     /// Whether the step limit ended the run.
     pub limit_hit: bool,
-    /// The failures, in order.
+    /// The failures of nodes, in the order in which they happened.
     pub failures: Vec<Failure>,
     /// The last output of each node whose output was delivered to no other node.
     pub outputs: BTreeMap<NodeId, Value>,

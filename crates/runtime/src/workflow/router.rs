@@ -29,7 +29,7 @@ pub struct FirstMatch {
 }
 
 impl FirstMatch {
-    /// Creates a router without rules.
+    /// Creates a router without predicates; see [`FirstMatch::when`].
     pub fn new() -> Self {
         FirstMatch { rules: Vec::new(), otherwise: Route::to([Target::Every]) }
     }
@@ -41,7 +41,7 @@ impl FirstMatch {
         self
     }
 
-    /// Sends all other outputs to `route`.
+    /// Sends all outputs that no predicate matches to `route`.
     #[must_use]
     pub fn otherwise(mut self, route: Route) -> Self {
         self.otherwise = route;

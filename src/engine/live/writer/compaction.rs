@@ -33,7 +33,7 @@ pub(super) enum CompactionState {
 }
 
 impl CompactionState {
-    /// True if a compacting thread runs.
+    /// True if a background thread compiles several groups of inserted routes into one.
     pub fn is_running(self) -> bool {
         matches!(self, CompactionState::Running | CompactionState::Superseded)
     }

@@ -19,7 +19,7 @@ pub(super) enum MergeState {
     Idle,
     /// A thread was started, and will begin a merge (a recompilation of all rules).
     Scheduled,
-    /// A thread compiles the edited texts.
+    /// A thread compiles all rules from the edited texts.
     Running(RunningMerge),
     /// A thread still compiles texts, but another full compilation ended after it began. Its result
     /// will be discarded.

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// Which optional parts a log line contains.
+/// Whether a log line contains the message, and whether it contains the explanation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineOptions {
     pub message: bool,
@@ -35,7 +35,7 @@ pub(in crate::route) struct DecisionRecord {
 
 pub(super) struct QueuedEntry {
     record: DecisionRecord,
-    /// The outcome without the handler's reply.
+    /// The outcome of the message, without the handler's reply.
     outcome: Outcome,
     result: &'static str,
     error: Option<String>,
