@@ -33,7 +33,7 @@ impl ArgsError {
 struct HandlerArgument<'r> {
     name: &'r Arc<str>,
     ty: &'r Ty,
-    /// Whether the argument is left out when it has no value.
+    /// Whether the argument is left out of a handler call if it has no value. Otherwise it is null.
     optional: bool,
 }
 

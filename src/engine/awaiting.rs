@@ -39,12 +39,13 @@ struct Calls {
     results: HashMap<CallKey, CallResult>,
     /// The calls without a result yet.
     pending: HashMap<CallKey, CallFuture>,
-    /// Whether all rounds are used up. A call without a result then fails.
+    /// Whether [`MAX_ROUNDS`] rounds were made. A call without a result then fails.
     rounds_exhausted: bool,
 }
 
 thread_local! {
-    /// The calls of the decision that [`decide_async`] makes on this thread; `None` outside it.
+    /// The calls of the decision that [`decide_async`] is making on this thread. `None` while it
+    /// makes no decision.
     static CALLS: RefCell<Option<Calls>> = const { RefCell::new(None) };
 }
 

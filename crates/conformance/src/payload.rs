@@ -44,7 +44,8 @@ pub fn run_case(rules: &Rules, case: &Json, context: &Json) -> Result<(), Messag
     difference(expected, &actual).map_or(Ok(()), Err)
 }
 
-/// Name of the table, in the bundled rules, that maps intents to decisions.
+/// Name of the table in the bundled rules that maps each intent (a label for what the user wants)
+/// to a decision.
 const INTENTS_TABLE: &str = "intents";
 
 fn intent_facts(intent: &str, facts: &Json) -> Json {
@@ -80,9 +81,9 @@ fn serialize_error(error: serde_json::Error) -> Message {
     message!("this cannot be written as JSON: {error}")
 }
 
-/// Describes the first difference between the actual and the expected result; `None` if there is
-/// none. Numbers are compared by value. A member that only the actual result has counts as a
-/// difference if it is part of the verdict, such as `violations` or `outcome`.
+/// Compares the actual with the expected result, and describes the first difference; `None` if
+/// there is none. Numbers are compared by value. `actual` may have further members, except members
+/// of the verdict such as `violations` or `outcome`.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answer_keys = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(expected_members), Json::Object(actual_members)) = (expected, actual) else {

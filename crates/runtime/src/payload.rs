@@ -107,14 +107,14 @@ pub struct Proposal {
     pub kind: String,
     /// The proposed JSON object.
     pub payload: Json,
-    /// The proposer's confidence, from 0 to 1; passed on unchanged.
+    /// How sure the proposer is of the decision, from 0 to 1. The value is passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// The kinds of the decisions that were rejected before. This decision was proposed in place of
     /// the last of them. Empty if this decision replaces no rejected decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
-    /// The node failure that this decision recovers from, if any.
+    /// The node failure from which this decision recovers; `None` if it is no recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<NodeFailure>>,
 }
@@ -171,7 +171,7 @@ pub struct Rejected {
     /// The decision with its payload as it was proposed.
     pub decision: Proposal,
     /// The result of validating the payload. `None` if the payload's kind is unknown, or if the
-    /// recovery strategy failed to return a payload.
+    /// program's recovery function returned no payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
     /// The reasons for the rejection, as one text for a language model.
@@ -183,7 +183,8 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// Returns all violations of the rules by the payload. Empty if the payload was not validated.
+    /// Returns the rules that the payload violates, with the paths of the wrong values. Empty if
+    /// the payload was not validated.
     pub fn violations(&self) -> &[Violation] {
         self.judgement.as_ref().map_or(&[], |judgement| judgement.violations())
     }
@@ -223,7 +224,8 @@ impl NodeFailure {
     }
 }
 
-/// Validators of payloads: one [`Judge`] for each payload kind of a rule set. Cheap to clone.
+/// The validators of payloads: one [`Judge`] for each `payload` statement of a rule set. Cheap to
+/// clone.
 #[derive(Clone, Debug)]
 pub struct Judges {
     rules: Rules,
@@ -238,7 +240,7 @@ pub struct Judges {
 }
 
 impl Judges {
-    /// Creates a judge (validator) for each payload kind of the rules. The rules' inputs `context`
+    /// Creates a validator for each `payload` statement of the rules. The rules' inputs `context`
     /// and `options` have no value yet.
     #[must_use]
     pub fn new(rules: &Rules) -> Judges {

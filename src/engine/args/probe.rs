@@ -73,7 +73,7 @@ impl Arguments<'_> {
     }
 }
 
-/// The reason why the deserialization of the sample values stopped.
+/// The reason why a check, which deserializes a Rust type from sample values, stopped.
 #[derive(Debug)]
 enum ProbeError {
     /// The Rust type expects another kind of value, which the text names.
@@ -111,7 +111,7 @@ impl de::Error for ProbeError {
     }
 }
 
-/// Deserializer for the object that contains all arguments.
+/// Deserializer that provides all arguments of a handler as one object of sample values.
 struct ArgumentsProbe<'p> {
     given: &'p [(&'p str, &'p Ty)],
     strict: bool,
@@ -198,8 +198,8 @@ const ANY: &Ty = &Ty::ANY;
 const TEXTS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
 
 impl<'p> TypeProbe<'p> {
-    /// Returns an error if the Rust type expects one of `kinds`, but the argument's type has other
-    /// kinds. `expected` names the kinds in the error.
+    /// Checks that the argument's type has one of the kinds of values that the Rust type expects.
+    /// If not, returns an error in which `expected` names those kinds.
     fn expect(self, kinds: KindSet, expected: impl fmt::Display) -> Result<(), ProbeError> {
         let found = self.ty.kinds;
         let fits =

@@ -52,7 +52,7 @@ impl LiveState {
         }
     }
 
-    /// Runs `work` on a new thread; false if no thread can be started.
+    /// Runs `work` on a new background thread. Returns false if no thread can be started.
     fn spawn(self: &Arc<Self>, name: &str, work: fn(&Arc<LiveState>)) -> bool {
         let shared = Arc::clone(self);
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()

@@ -78,8 +78,8 @@ pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &
     })
 }
 
-/// Returns the message's violations of the declared `input`. Without a declaration, the types of
-/// fields are inferred from the routes. Inserted routes may then add violations.
+/// Returns the violations of the declared `input` in a message. Without a declaration, the types of
+/// fields are inferred from all routes, including the routes that edits inserted.
 fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let violations_of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;
@@ -117,8 +117,8 @@ pub(super) fn decide_line_in_snapshot(
     Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message)))
 }
 
-/// Returns the tables that jumps led through, from the table of the entry to the table of the
-/// chosen statement.
+/// Returns the tables through which jumps (`goto`) led: from the table of the entry, where the
+/// decision started, to the table of the chosen statement.
 fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last_table = choice.chosen.map(|chosen| match chosen {
@@ -165,7 +165,7 @@ struct LiveHit {
 struct LiveSearch<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut SegmentVms<'s>,
-    /// The tables that were searched without a match.
+    /// Tables that were searched without finding a match.
     exhausted: SmallVec<[TableId; 8]>,
 }
 

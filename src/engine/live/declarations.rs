@@ -22,12 +22,15 @@ use rulec_syntax::ast::{self, Expr, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loaded, ParsedFile};
 use std::sync::Arc;
 
-/// The parsed declarations of a rule set, with the lookup data to check a route alone.
+/// The parsed declarations of a rule set, with indexes that find the declarations that a single
+/// route needs.
 pub(super) struct Declarations {
-    /// The parsed files of the rule set. Their statements were moved to `statements`.
+    /// The parsed files of the rule set, without their statements, which were moved to
+    /// `statements`.
     units: Vec<ParsedFile>,
     statements: Vec<Declaration>,
-    /// Maps a name to the indexes of the statements of any kind that declare it.
+    /// Maps a name to the indexes of all statements that declare it. Several kinds of statement may
+    /// declare one name.
     indexes_by_name: HashMap<String, Vec<u32>>,
     /// Indexes of the statements that every check of a route includes: types, settings, and the
     /// first handler declaration. The handler declaration matters even for routes that do not use
@@ -38,7 +41,7 @@ pub(super) struct Declarations {
 struct Declaration {
     unit: usize,
     statement: Statement,
-    /// Indexes of the declarations that this statement mentions.
+    /// Indexes of the other declarations that this statement mentions.
     mentioned: Box<[u32]>,
 }
 
@@ -142,9 +145,9 @@ impl Declarations {
         }
     }
 
-    /// Checks routes of one file with the declarations in `needed`. `file` is the id of the text of
-    /// the routes. Also returns the statement of the last route, so that the caller need not clone
-    /// the statement.
+    /// Checks the names and types of routes in one file, with the declarations at the indexes in
+    /// `needed`. `file` is the id of the text of the routes. Also returns the statement of the last
+    /// route, so that the caller need not clone the statement.
     fn check_routes(
         &self,
         routes: TableStatements<'_>,
@@ -185,9 +188,9 @@ impl Declarations {
         (CheckedRoutes { program, diagnostics, uses }, last_statement)
     }
 
-    /// Returns the statements of a temporary source file in which the routes are checked: settings,
-    /// routes, and tables that contain routes. Also returns the indexes of the declarations of
-    /// those tables.
+    /// Returns the statements of a temporary source file in which routes are checked: settings,
+    /// routes, and tables that contain routes. Also returns the indexes of the statements that
+    /// declare these tables.
     fn build_statements(
         &self,
         routes: TableStatements<'_>,
@@ -218,8 +221,9 @@ impl Declarations {
         (table_indexes, top_level)
     }
 
-    /// Returns the `settings` statement at index `at`, if it is in the file `table_unit`, which
-    /// contains the table of the route. The spans of the result refer to the text of the route.
+    /// Returns the `settings` statement at index `at`, if it is in the file `table_unit`; otherwise
+    /// `None`. This file contains the table of a route that is checked, and `file` is the id of the
+    /// route's text. The spans of the result refer to that text.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };

@@ -55,7 +55,8 @@ impl Route {
 pub(super) struct ParsedStatement {
     pub statement: Statement,
     pub text: Arc<str>,
-    /// The file id that the spans of the statement refer to.
+    /// The file id in the spans of the statement. It means the text of the edit, not a file of the
+    /// rules.
     pub file: FileId,
 }
 
@@ -72,8 +73,8 @@ impl ParsedStatement {
     }
 }
 
-/// Parses the text of an edit as a statement. The statement gets the file id that follows the ids
-/// of the files in `sources`.
+/// Parses the text of an edit as a statement. The spans of the statement get a new file id, which
+/// follows the ids of the files in `sources`.
 pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedStatement, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
@@ -89,7 +90,7 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
     }
 }
 
-/// Creates the error for a refused statement. The source map of the error holds the files of the
+/// Creates the error for a statement that is refused. The error contains the source texts of the
 /// rules, followed by the statement's own text.
 pub(super) fn parse_error(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
     errors.retain(Diagnostic::is_error);

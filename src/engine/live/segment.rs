@@ -30,8 +30,8 @@ pub(super) struct Segment {
     /// Maps the id of each table in this segment to its id in the base (the rule set as last
     /// compiled in full).
     tables: Arc<[TableId]>,
-    /// The routes of each table in evaluation order, without routes whose conditions can never
-    /// hold.
+    /// For each table, its routes in evaluation order. Routes whose conditions can never hold are
+    /// left out.
     orders: Arc<[Vec<RuleId>]>,
     /// The numbers that order routes of equal priority, by rule id. `None` in the base (the rule
     /// set as last compiled in full), where the rule id is this number.

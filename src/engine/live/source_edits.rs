@@ -37,7 +37,7 @@ impl<'l> RecordingLoader<'l> {
         RecordingLoader { loader, files: RefCell::default() }
     }
 
-    /// Returns the recorded files, together with the files of `before`. Rule files in `sources` are
+    /// Returns the files that were loaded, and the files of `before`. Rule files in `sources` are
     /// left out, because their current texts are kept elsewhere.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
         let mut contents = HashMap::clone(&before.contents);
@@ -59,7 +59,7 @@ impl Loader for RecordingLoader<'_> {
 /// and the closing braces of tables.
 #[derive(Default)]
 pub(super) struct EditPoints {
-    /// For each route, the end offset of the previous statement.
+    /// For each route, the byte offset at which the previous statement ends.
     previous_ends: Vec<u32>,
     /// For each table, the span of its closing brace; `None` for the first table, which is the top
     /// level.
@@ -108,7 +108,7 @@ pub(super) struct RouteChanges {
     pub appended: Vec<(TableId, Arc<str>)>,
 }
 
-/// A text edit: a byte range and the text that replaces it.
+/// A replacement in a text: a byte range, and the text that replaces it.
 pub(super) type Splice = (Range<usize>, String);
 
 impl RouteChanges {
@@ -159,8 +159,8 @@ impl RouteChanges {
 }
 
 impl KeptFiles {
-    /// Creates a set of files with only the name of the main file. Other files are read from
-    /// `disk`, if given.
+    /// Creates a set of files that contains no file yet. `main` is the name of the main file. Files
+    /// are read from `disk`, if given.
     pub fn new(main: &str, disk: Option<DiskLoader>) -> KeptFiles {
         KeptFiles { main: main.to_owned(), disk, ..KeptFiles::default() }
     }
@@ -174,7 +174,7 @@ impl KeptFiles {
     }
 }
 
-/// Loads a kept file; a file that is not kept is read from the folder of the rules.
+/// Loads a file from the kept files, otherwise from the folder of the rules.
 impl Loader for KeptFiles {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.contents.get(path), &self.disk) {
@@ -207,8 +207,8 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
     })
 }
 
-/// Formats a new statement for the position of the statement that it replaces. Adds line breaks if
-/// other text is on the same lines.
+/// Formats a new statement for the place of the statement `old` in `source`. Adds line breaks if
+/// other text is on the lines of `old`.
 fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let line_before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let line_after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
@@ -223,13 +223,14 @@ fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     formatted
 }
 
-/// Formats the text of a statement for a table (indented) or for the top level.
+/// Formats the text of a statement: indented for a table, unindented for the top level.
 fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
     if in_table { indent_statement(text).into() } else { text.trim().into() }
 }
 
-/// Returns the text edits that replace a statement and its documentation comments by `text`, or
-/// that remove both if `text` is `None`. `previous_end` is the end of the previous statement.
+/// Returns the replacements in a source text that replace a statement and its documentation
+/// comments by `text`. If `text` is `None`, they remove both. `previous_end` is the end of the
+/// previous statement.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,
@@ -244,8 +245,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns the text edit that adds a statement at `at`: the end of a file, or the closing brace of
-/// a table.
+/// Returns the insertion of a statement at the byte offset `at`: the end of a file, or the closing
+/// brace of a table.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }

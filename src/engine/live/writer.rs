@@ -55,7 +55,7 @@ struct Constraints {
     jumps: GotoGraph,
 }
 
-/// Counters that each edit of a route advances.
+/// Counters of edits, which each edit of a route advances.
 struct Revision {
     /// The number of the last edit. It is also written into the marks of removed routes
     /// (tombstones).
@@ -67,8 +67,9 @@ struct Revision {
     pending: usize,
 }
 
-/// The state of the background work. A compaction may run during a merge: a merge takes seconds for
-/// large rule sets, and decisions would be slow without compaction.
+/// The state of the background merge (full recompilation) and of the background compaction. Both
+/// may run at the same time: a merge takes seconds for large rule sets, and decisions would be slow
+/// without compaction.
 #[derive(Default)]
 struct Background {
     compaction: CompactionState,

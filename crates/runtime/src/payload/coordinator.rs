@@ -40,7 +40,7 @@ pub(super) struct CoordinatorInner {
     pub(super) tries: u32,
     pub(super) handlers: HashMap<String, UserFunction<Validated, Json>>,
     pub(super) run_settings: Arc<RunSettings>,
-    /// The workflows that were created from plans of the language model, by workflow id.
+    /// The workflows that were created from decisions of the language model, by workflow id.
     pub(super) workflows: Mutex<HashMap<String, Arc<PlanRun>>>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct CoordinatorInner {
 pub struct RetryRequest {
     /// The rejected decision. Its `feedback` explains the rejection to a language model.
     pub rejected: Rejected,
-    /// Number of requests so far to replace the same decision, including this one.
+    /// Number of times that the agent was called to replace this decision, including this call.
     pub attempt: u32,
 }
 
@@ -94,10 +94,13 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the recovery strategy: a function that returns the payload of a recovery decision for a
-    /// failed node. The decision has the given kind, such as `error_recovery`. If the payload's
-    /// `action_type` names a payload kind, the decision has that kind instead. If the strategy
-    /// fails or panics, the fallback of the given kind is proposed.
+    /// Sets the recovery strategy: a function that is called for a failed node and returns the
+    /// payload of a recovery decision. `kind` is the payload kind of the decision, such as
+    /// `error_recovery`. If the payload's `action_type` names a payload kind, the decision has that
+    /// kind instead.
+    ///
+    /// If the strategy fails or panics, the coordinator proposes the fallback that the rules
+    /// declare for `kind`.
     pub fn recovery<F, Fut, E>(mut self, kind: impl Into<String>, strategy: F) -> Self
     where
         F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
@@ -143,14 +146,14 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how often the agent may be called to replace the same decision. Default: 3.
+    /// Sets how often the agent may be called for a replacement of one decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
         self.inner.tries = tries;
         self
     }
 
-    /// Sets the handler that executes accepted decisions of a kind. The handler replaces the
-    /// built-in execution of that kind, if there is one.
+    /// Sets the handler that executes accepted decisions of the payload kind `kind`. The handler
+    /// replaces the built-in execution of that kind, if there is one.
     pub fn on<F, Fut, E>(mut self, kind: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Validated) -> Fut + Send + Sync + 'static,
@@ -326,8 +329,8 @@ impl Coordinator {
         Some(DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback }))
     }
 
-    /// Returns the fallback decision that replaces a rejected decision. `None` if there is no
-    /// fallback, or if the fallback's kind was already rejected.
+    /// Returns the fallback decision to propose in place of a rejected decision. `None` if the
+    /// rules declare no fallback, or if a decision of the fallback's kind was already rejected.
     fn fallback_decision(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();
@@ -348,8 +351,8 @@ impl Coordinator {
     }
 }
 
-/// Builds a fallback's payload: the fields that `kind` declares, with values from the rejected
-/// decision and from the node's failure.
+/// Builds the payload of a fallback, which is proposed in place of a rejected decision. It has the
+/// fields that `kind` declares, with values from the rejected decision and from the node's failure.
 fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     let mut fields = Map::new();
     fields.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));

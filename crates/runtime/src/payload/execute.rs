@@ -39,7 +39,7 @@ pub(super) struct RunSettings {
     pub recoveries: u64,
     /// Counts of the HTTP requests and costs of all runs.
     pub usage: Arc<Usage>,
-    /// Called after each node with the serialized run.
+    /// Called after each node with the serialized run; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
 }
 
@@ -51,7 +51,7 @@ type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// Every node that was reached has an output or was skipped.
+    /// The run reached its end: each node that was reached has an output or was skipped.
     Completed,
     /// A node failed, and no recovery helped.
     Failed,
@@ -87,11 +87,11 @@ pub struct RunReport {
     pub failures: BTreeMap<String, u64>,
     /// Ids of the nodes that were skipped after a failure.
     pub skipped: Vec<String>,
-    /// Nodes that did not run, because no edge to them was taken.
+    /// Ids of the nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
 }
 
-/// The reason why a run stopped before all its nodes had run.
+/// The reason why a run ended before all its nodes had run.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
     Stopped(RunStatus, String),
@@ -123,8 +123,8 @@ pub(super) struct RunState {
     deadline: Option<Instant>,
 }
 
-/// A function that requests a recovery for a node's failure. Returns `None` if there is no
-/// recovery.
+/// A function that is called when a node fails, and returns how to recover. `None` if there is no
+/// recovery, so that the run fails.
 pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
 /// A function that validates a plan (a workflow that a language model writes) by the rules. Returns
 /// the plan with the rules' corrections. The error is feedback for the language model.
@@ -162,7 +162,7 @@ impl PlanRun {
         self.lock_state().progress = RunProgress { input, ..RunProgress::default() };
     }
 
-    /// Returns the run as JSON, to be resumed later.
+    /// Returns the state of the run as JSON, from which the run can be resumed later.
     pub fn to_json(&self) -> Json {
         let state = self.lock_state();
         json!({"workflow_id": self.id, "plan": state.plan.to_payload(), "progress": state.progress})
@@ -278,8 +278,8 @@ pub(super) fn check_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(),
 }
 
 impl RunState {
-    /// Returns the outputs of a node's predecessors. Outputs of other nodes are left out, because
-    /// their presence would depend on the timing of concurrent nodes.
+    /// Returns the outputs of a node's predecessors by id. Outputs of other nodes are left out,
+    /// because their presence would depend on the timing of concurrent nodes.
     fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
         let predecessors = self.plan.predecessors(id).into_iter();
         predecessors.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
@@ -296,7 +296,8 @@ impl RunState {
         Json::Object(fields)
     }
 
-    /// Computes the input of a node; `None` if none of the node's incoming edges is taken.
+    /// Computes the input of a node from the outputs of its predecessors. `None` if none of the
+    /// node's incoming edges is taken.
     fn node_input(&self, id: &str) -> Option<Json> {
         let mut arrivals: Vec<Arrival> = Vec::new();
         let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();
@@ -319,8 +320,8 @@ impl RunState {
         }
     }
 
-    /// Returns the node and its input, with the placeholders in the node's config and
-    /// `input_mapping` filled.
+    /// Returns a copy of the node and its input, in which the placeholders in the node's config and
+    /// `input_mapping` are filled.
     fn fill_placeholders(
         &self,
         node: &PlanNode,

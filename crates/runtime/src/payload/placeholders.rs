@@ -11,7 +11,8 @@ pub(super) struct PlaceholderScope<'s> {
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// Ids of all nodes of the workflow that contains the placeholders.
     pub ids: Vec<&'s str>,
-    /// Maps of named values; earlier maps take precedence.
+    /// Maps from the names of placeholders to values. If several maps contain a name, the first one
+    /// applies.
     pub values: Vec<&'s Map<String, Json>>,
 }
 
@@ -143,7 +144,8 @@ mod tests {
         }
     }
 
-    /// A value filled into code would be executed; a value in a URL could redirect the request.
+    /// Regression test: a value filled into code would be executed, and a value in a URL could
+    /// redirect the request.
     #[test]
     fn code_is_left_alone_and_addresses_are_encoded() {
         let code = json!({"code": "`${city}`"});

@@ -36,7 +36,7 @@ struct PlanPayload {
     other_fields: Map<String, Json>,
 }
 
-/// A node of a plan, with the fields of the node's JSON object.
+/// A node of a workflow that a language model wrote, with the fields of the node's JSON object.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PlanNode {
     #[serde(rename = "node_id")]
@@ -290,7 +290,7 @@ impl PlanNode {
     }
 }
 
-/// Name of the field with a node's retry settings.
+/// Name of the node field that contains the retry settings.
 const RETRY_FIELD: &str = "retry_config";
 /// Maximum number of attempts to run a node that a plan or a recovery decision can request at once.
 const MAX_ATTEMPTS: u64 = 100;
@@ -314,7 +314,7 @@ pub(super) enum RecoveryAction {
     Skip,
     /// Ends the run.
     Abort,
-    /// Continues the run with a changed plan. Contains the payload that describes the changes.
+    /// Continues the run with a changed workflow. Contains the payload that describes the changes.
     Replan(Json),
 }
 
@@ -342,7 +342,7 @@ impl RecoveryAction {
     }
 }
 
-/// The payload kind of a decision that changes a plan during its run.
+/// The payload kind of a decision that changes a workflow during its run.
 pub(super) const REPLAN_KIND: &str = "replan_workflow";
 
 /// The state of a run that is saved and resumed: its input, the nodes' outputs, and the nodes that
@@ -353,7 +353,7 @@ pub(super) struct RunProgress {
     pub input: Json,
     /// Outputs by node id; an empty object for each node skipped after a failure.
     pub outputs: BTreeMap<String, Json>,
-    /// Nodes that did not run, because no edge to them was taken.
+    /// Ids of the nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
     /// Number of failed attempts and the last error, by node id.
     pub failures: BTreeMap<String, (u64, String)>,

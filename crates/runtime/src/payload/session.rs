@@ -18,13 +18,14 @@ use std::pin::pin;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// One conversation with an agent and its decisions; see [`Coordinator::session`].
+/// One conversation with an agent (the program's function that asks a language model), and its
+/// decisions; see [`Coordinator::session`].
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
     /// Decisions that were accepted but not yet executed, in order of arrival.
     waiting: Vec<Validated>,
-    /// The decision that waits for the user's answer.
+    /// The decision that waits for the user's answer; `None` if no decision does.
     question: Option<Validated>,
     sender: UnboundedSender<Proposal>,
     inbox: UnboundedReceiver<Proposal>,
@@ -48,7 +49,7 @@ pub struct Turn {
     pub interrupted: Vec<Proposal>,
     /// The decision that waits for the user's answer; see [`Session::answer`].
     pub question: Option<Validated>,
-    /// Number of accepted decisions that are executed only after the user's answer.
+    /// Number of accepted decisions that wait until the user has answered.
     pub waiting: usize,
 }
 
@@ -109,8 +110,9 @@ impl Session {
         Inbox(self.sender.clone())
     }
 
-    /// Validates decisions and executes those that can run. The decision of the lowest rank runs
-    /// first; decisions of one kind run in order of arrival.
+    /// Validates decisions and executes those that can run. The decision of the lowest rank (a
+    /// number that the rules declare for each payload kind) runs first. Decisions of one kind run
+    /// in order of arrival.
     pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Proposal>) -> Turn {
         let mut turn = Turn::default();
         for decision in decisions {
@@ -161,8 +163,9 @@ impl Session {
         }
     }
 
-    /// Returns the decision that an event accepts or rejects; `None` for any other event. A valid
-    /// plan that cannot run is also rejected, so that the agent can correct the plan.
+    /// Returns the accepted (`Ok`) or rejected (`Err`) decision of an event; `None` for any other
+    /// event. A valid plan that cannot run is returned as rejected, so that the agent can correct
+    /// the plan.
     fn judgement_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
         match event {
             DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {

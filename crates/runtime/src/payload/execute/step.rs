@@ -25,7 +25,7 @@ impl Processor for PlanStep {
     }
 }
 
-/// The error of a node that would start or continue after the run has ended.
+/// The error of a node that starts or continues although the run has ended.
 const RUN_ENDED_ERROR: &str = "the run has ended";
 
 /// A series of attempts to run a node: the number of attempts, and the pause between two attempts.
@@ -85,8 +85,8 @@ impl PlanStep {
         Ok(input)
     }
 
-    /// Applies a recovery decision to the run. If there is no decision, the plan's retry settings
-    /// apply. Returns the attempts to make; `None` if the node is skipped.
+    /// Changes the run as a recovery decision requires. Without a decision, the plan's retry
+    /// settings apply. Returns the attempts to make; `None` if the node is skipped.
     fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptPlan>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {
@@ -215,8 +215,8 @@ impl PlanStep {
         Ok(())
     }
 
-    /// Requests a recovery for the node's failure. If there is no recovery, ends the run and
-    /// returns the reason as an error.
+    /// Requests a recovery decision for the node's failure. If no decision is accepted, ends the
+    /// run and returns the reason as an error.
     async fn request_recovery(&self) -> Result<RecoveryAction, String> {
         let _one_at_a_time = self.run.recovery_lock.lock().await;
         let failure = {
