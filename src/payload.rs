@@ -85,7 +85,7 @@ pub struct Judge {
 pub enum JudgeError {
     /// No `payload` statement has this name.
     UnknownKind {
-        /// The name of the payload kind that was looked up.
+        /// The name of the `payload` statement that was looked up.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
@@ -168,7 +168,7 @@ impl Judge {
         }
     }
 
-    /// Sets the options: the input `options` of the rules.
+    /// Sets the value of the input `options` of the rules.
     ///
     /// # Errors
     /// If an option is not declared, or is not of its declared type.
@@ -188,7 +188,7 @@ impl Judge {
         self.set_checked_input("options", options)
     }
 
-    /// Sets the context: the input `context` of the rules.
+    /// Sets the value of the input `context` of the rules.
     ///
     /// # Errors
     /// If the rules declare no such input, or the value is not of its declared type.
@@ -214,8 +214,8 @@ impl Judge {
         Judge { strict: true, ..self }
     }
 
-    /// Returns the declared fields of an input. `None` if the input is not a record, or if the
-    /// rules have no `input` declaration.
+    /// Returns the declared fields of the input `name`. `None` if the input is not a record, or if
+    /// the rules have no `input` declaration. An undeclared input is an error.
     fn declared_input(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
@@ -347,7 +347,8 @@ impl Judge {
         Ok(self.judge(&Json::Object(payload)))
     }
 
-    /// Masks private keys in an error about the JSON text of a payload.
+    /// Masks private keys (keys of dicts that the rules declare `@private`) in an error about the
+    /// JSON text of a payload.
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
         secrets::payload_privacy(self.payload().private_fields().as_deref()).mask_error(error)

@@ -28,15 +28,15 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) struct RuleSet {
     pub program: Program,
-    /// The declared or inferred input, in a form that checks messages fast. `None` if the input is
-    /// neither declared nor inferred.
+    /// The declared or inferred types of message fields, in a form that checks messages fast.
+    /// `None` if the types are neither declared nor inferred.
     pub input_contract: Option<InputContract>,
     /// The normal form of the program (negations pushed down, equal parts shared), built on demand
     /// for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
-    /// The index that finds candidate routes. The compiler builds the index if some table is faster
-    /// with it. Otherwise it is built on first use.
+    /// The index, which finds the routes that a message may match. The compiler builds the index if
+    /// some table is faster with it. Otherwise it is built on first use.
     pub index: OnceLock<Index>,
     /// The plan that reads message fields into slots (one value for each field that the rules use),
     /// built on first use. The inner `None` means that there is no such plan.
@@ -67,8 +67,8 @@ pub(crate) struct RuleSet {
 /// looked up in the message.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
-/// A tree that maps the path of a message field to the slots that hold the field. Each level has
-/// one key of the path.
+/// A tree that finds the slots (numbers of the fields that the rules use) by the path of a field.
+/// Each level of the tree has one key of the path.
 #[derive(Default)]
 pub struct SlotTree {
     /// Indexes of the message fields (slots) whose paths end at this node.
@@ -199,7 +199,8 @@ impl RuleSet {
         self.index.get_or_init(|| index::build_index(self.normal(), self.bytecode.chunk()))
     }
 
-    /// Returns the normal form; builds it if necessary.
+    /// Returns the rules in normal form (negations pushed down, equal parts shared); builds it on
+    /// first use.
     pub fn normal(&self) -> &Normal {
         self.normal.get_or_init(|| normal::build_normal_form(&self.program).0)
     }
@@ -232,11 +233,12 @@ impl Deref for RuleSetHandle {
     }
 }
 
-/// Number of handles for threads without a session. If there are more threads, several threads
-/// share a handle.
+/// Number of handles that the threads without a session share. With more threads, several threads
+/// use the same handle.
 const HANDLE_COUNT: usize = 32;
 
-/// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).
+/// A rule set and the reference-counted handles through which threads use it. Shared by the clones
+/// of [`Rules`](super::Rules).
 pub(crate) struct SharedRuleSet {
     pub set: Arc<RuleSet>,
     /// The handles that threads without a session share, each created on first use.

@@ -49,7 +49,8 @@ impl Rules {
         parallel::map_in_parallel(test_groups, run_group).into_iter().flatten().collect()
     }
 
-    /// Runs a test of a decision; `None` for a test of a payload or of intent flows.
+    /// Runs a test of a decision by a table, choice or router. `None` if the test is about a
+    /// payload, or about flows and runs elsewhere.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
         let entry = self.table(test.entry);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {

@@ -82,7 +82,8 @@ impl<'a> PayloadEngine<'a> {
         }
     }
 
-    /// Reports whether an amount is within a limit, and records the limit as exceeded if not.
+    /// Returns whether `amount` is within `limit`. If not, also records that the limit was
+    /// exceeded.
     pub fn allows(&self, limit: Limit, amount: usize) -> bool {
         self.arena.allows(limit, amount as u64)
     }
@@ -126,7 +127,8 @@ impl<'a> PayloadEngine<'a> {
         }
     }
 
-    /// Returns every rule of the table whose condition holds, in evaluation order.
+    /// Returns every rule of the table whose condition holds for the current values of the
+    /// variables, in evaluation order.
     pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
         match &mut self.evaluation {
             Evaluation::Vm(vm) => vm.matched(table),
@@ -136,8 +138,8 @@ impl<'a> PayloadEngine<'a> {
         }
     }
 
-    /// Runs `work` with the reference evaluator. The results of host calls are cached between runs,
-    /// so each distinct call is made once.
+    /// Calls `work` with the reference evaluator. Results of functions of the embedding program are
+    /// cached from one call to the next, so each distinct call is made once.
     fn with_evaluator<T>(&mut self, work: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
         let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
         let mut evaluator = self.new_evaluator(calls);

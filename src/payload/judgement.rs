@@ -55,7 +55,7 @@ pub struct Unchecked {
     pub path: String,
     /// The reason why the rule could not be evaluated.
     pub message: Message,
-    /// The effect that a violation of the rule would have, such as a rejection or a warning.
+    /// What a violation of the rule would cause, such as a rejection or a warning.
     #[serde(skip)]
     pub(super) effect: Effect,
 }
@@ -100,7 +100,7 @@ pub(super) struct Findings {
 }
 
 impl Judgement {
-    /// Derives the verdict from the findings, and creates the judgement.
+    /// Derives the verdict on a payload from the findings, and creates the result.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &mut findings;
         // The payload has no violations. But corrections may have added defaults of optional

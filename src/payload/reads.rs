@@ -21,7 +21,7 @@ pub(super) struct FieldUse {
     pub defaulted: bool,
 }
 
-/// Finds the message fields that the conditions of one payload kind (one `payload` statement) read.
+/// A search for the message fields that the conditions of one `payload` statement read.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
     /// Maps each variable of the rules to the value that defines it. A variable is a `let` name, or

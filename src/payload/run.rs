@@ -102,13 +102,14 @@ impl Pass {
 pub(super) enum Repair {
     /// Writes this default value.
     SetDefault(Json),
-    /// Replaces the value by this value, which is within the limits.
+    /// Replaces the wrong value by this value, which is within the allowed range.
     ClampTo(Json),
     /// Removes the value that violates the rule.
     RemoveValue,
 }
 
-/// Maximum number of different texts of one payload that are compiled as conditions.
+/// Maximum number of different texts in one payload that are compiled, because the rules require
+/// them to be conditions.
 const MAX_CONDITIONS: usize = 256;
 
 /// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload.
@@ -220,7 +221,8 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Records the rules of a table whose condition is unknown because an input was not given.
+    /// Records those rules of a table that cannot be evaluated: their condition is unknown, because
+    /// an input was not given.
     #[cold]
     fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, missing_inputs) = (self.program, self.missing_inputs);
@@ -254,8 +256,8 @@ impl<'a> PayloadRun<'a> {
             .map(|at| &requirements[at])
     }
 
-    /// Compiles a text of the payload that must be a condition, and returns the error. `None` if
-    /// the text is valid, or if too many texts were compiled.
+    /// Compiles a text of the payload that the rules require to be a condition, and returns the
+    /// error. `None` if the text is valid, or if too many texts were compiled.
     fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();

@@ -246,8 +246,8 @@ fn read_branch(
     Ok(out)
 }
 
-/// Reads the conditions of the branch `label`. Returns the lines to write between the braces of the
-/// branch. For each line, also returns the text of the condition, or `None` for a comment.
+/// Translates the conditions of the branch `label`. Returns the lines to write between the braces
+/// of the branch. For each line, also returns the text of the condition, or `None` for a comment.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     label: &str,

@@ -23,8 +23,8 @@ enum RightSide {
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax. The second text is a remark for the author if the condition is
-/// constant or differs from the original, otherwise `None`.
+/// A condition in rule syntax. The second text is a remark for the author, if the condition is
+/// constant or differs from the original condition; otherwise `None`.
 type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original system, a Python module, decides differently from the imported rules.
@@ -72,8 +72,8 @@ pub(super) struct ConditionFindings {
 }
 
 impl ConditionFindings {
-    /// Records the members of an object that were not read. The original system ignores such
-    /// members.
+    /// Adds the members of an object that were not read to the findings. The original system
+    /// ignores such members.
     fn record_unread(&mut self, object: &ObjectReader<'_>) {
         let unread = object.unread_members();
         self.unread_members
@@ -81,8 +81,8 @@ impl ConditionFindings {
     }
 }
 
-/// Reads a condition and returns it in rule syntax. The inner error is the reason why the condition
-/// is left out of its branch. The outer error ends the import.
+/// Translates a condition to rule syntax. The inner error is the reason why the condition is left
+/// out of its branch. The outer error ends the import.
 pub(super) fn read_condition(
     node: &JsonNode<'_>,
     findings: &mut ConditionFindings,

@@ -47,9 +47,9 @@ pub(super) enum JoinOperator {
 pub(super) struct ConditionFacts {
     /// The types at which the conditions read each context field.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
-    /// Whether a condition reads the length of the message.
+    /// Whether a condition read so far uses the length of the message.
     pub(super) reads_length: bool,
-    /// Whether a condition reads the urgency of the message.
+    /// Whether a condition read so far uses the urgency of the message.
     pub(super) reads_urgency: bool,
     /// Remarks for the author about the condition that is being read.
     pub(super) remarks: Vec<Message>,
@@ -63,8 +63,8 @@ impl ConditionFacts {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
-    /// True if each access to the field must declare a type, because conditions read the field at
-    /// several types.
+    /// True if conditions read this field of the context at several types. Each access must then
+    /// declare a type.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }

@@ -25,7 +25,7 @@ pub(super) struct ImportedStatement {
 
 #[derive(Default)]
 pub(super) struct RulesDocument {
-    /// First lines of the file, which describe it.
+    /// Comment at the start of the file that describes the file.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
     /// The JSON object that the bundled payload rules read as `context`. Set only if such a context
@@ -63,7 +63,7 @@ impl RulesDocument {
         self.read_named(kind, node, node.name(keys), read)
     }
 
-    /// Reads an item as [`RulesDocument::read_item`] does, but with a given name.
+    /// Like [`RulesDocument::read_item`], but the caller gives the name of the item.
     pub(super) fn read_named<T>(
         &mut self,
         kind: ItemKind,
@@ -126,8 +126,8 @@ impl RulesDocument {
         ));
     }
 
-    /// Returns the members of an object that were not read, as comments. For each such member, also
-    /// adds a note for the author. `of` names the object in the note.
+    /// Writes the members of an object that were not read as comments, and returns the comments.
+    /// For each such member, also adds a note for the author. `of` names the object in the note.
     pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.unread_members() {
@@ -137,7 +137,7 @@ impl RulesDocument {
         comments
     }
 
-    /// Writes the document's members that were not read as comments at the top of the file.
+    /// Adds the members of the document that were not read as comments to the header of the file.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
@@ -179,7 +179,8 @@ impl RulesDocument {
         (text, ends)
     }
 
-    /// Compiles the file. Warnings are suppressed at the statement that causes them, with a reason.
+    /// Compiles the rules file and returns the result of the import. Suppresses each warning by a
+    /// comment before the statement that causes it, with a reason.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compile = |text: &str| {
             Compiler::new()
@@ -233,7 +234,8 @@ impl RulesDocument {
 /// Maximum number of statements of a file that is analysed. Larger files are only compiled.
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
-/// Groups the codes of warnings by the index of the statement that causes them.
+/// Returns the codes of warnings, grouped by the index of the statement that causes them. `ends`
+/// are the last lines of the statements.
 fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {

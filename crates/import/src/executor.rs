@@ -8,7 +8,7 @@ use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_str
 use rulec_base::message;
 use serde_json::Value as Json;
 
-/// Name of the tool in the original, which the original's code looks up.
+/// Name of the tool that executes flows. The original system looks the tool up by this name.
 pub(super) const EXECUTOR_NAME: &str = "flow_executor";
 /// Name of the tool's only parameter.
 const FLOW_ID_PARAMETER: &str = "flow_id";

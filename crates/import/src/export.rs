@@ -58,7 +58,8 @@ impl System {
     }
 }
 
-/// Adds the JSON of a rule to a list. A rule that the JSON cannot express is reported.
+/// Adds the JSON of a rule to a list. If the JSON format cannot express the rule, reports the rule
+/// as skipped.
 fn push_item(
     items: &mut Vec<Json>,
     (kind, name, list): (ItemKind, &str, &[PathStep]),

@@ -206,7 +206,8 @@ fn read_pattern(
     Ok(quote_raw_string(&translated.text))
 }
 
-/// Returns the key of a flow's pattern in the map `original_names`.
+/// Returns the key under which the map `original_names` stores the original text of a flow's
+/// pattern.
 pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
     format!("{flow}\n{pattern}")
 }

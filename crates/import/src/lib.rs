@@ -50,7 +50,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Rules that were loaded from another system's JSON, with a report on each item of the JSON.
+/// Rules that were loaded from another system's JSON, with a report on the items that were loaded,
+/// changed or skipped.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
@@ -95,8 +96,8 @@ impl Imported {
     }
 }
 
-/// How a document is loaded. The default skips each item that cannot be translated and reports it,
-/// so that one bad item does not stop the others.
+/// Options of an import. By default, a route, branch, flow or pattern that cannot be translated is
+/// skipped and reported, so that it does not stop the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     is_strict: bool,
@@ -183,7 +184,7 @@ impl System {
     /// its own JSON format.
     pub const ALL: [System; 4] = [System::Routes, System::Choice, System::Flows, System::Context];
 
-    /// Returns the system's name on the command line.
+    /// Returns the name that selects the system on the command line.
     pub fn name(self) -> &'static str {
         match self {
             System::Routes => "routes",
@@ -316,7 +317,8 @@ impl ImportError {
     }
 }
 
-/// Error for a part of the JSON that cannot be translated, with the part's path.
+/// Error: a part of the JSON, such as a pattern, cannot be translated. Contains the path of this
+/// part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct Untranslatable {

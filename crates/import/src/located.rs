@@ -46,8 +46,8 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
-    /// Returns the value if present, otherwise an error. `wanted` describes the expected kind of
-    /// value in the error.
+    /// Returns the value in `value`. If it is `None`, returns the error that the JSON value is not
+    /// `wanted`, such as "a text".
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),

@@ -32,7 +32,8 @@ impl ValueType {
         ValueType::ALL.into_iter().find(|ty| ty.name() == name)
     }
 
-    /// Returns the type with this name. If `capitals` is set, the name in capitals is accepted too.
+    /// Returns the type with this name; `None` if there is none. If `capitals` is set, the name in
+    /// capitals is accepted too.
     pub(super) fn from_spelling(name: &str, capitals: bool) -> Option<ValueType> {
         let in_capitals = |ty: &ValueType| capitals && ty.name().to_ascii_uppercase() == name;
         ValueType::from_name(name).or_else(|| ValueType::ALL.into_iter().find(in_capitals))
@@ -95,7 +96,7 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     VERBS.iter().any(|(verb_name, ..)| *verb_name == verb).then_some(verb)
 }
 
-/// An operator: its operand type and its comparison.
+/// An operator of a JSON condition: the type of its operands, and how it compares them.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
     pub(super) family: ValueType,

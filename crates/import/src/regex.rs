@@ -32,7 +32,7 @@ pub(super) struct TranslatedPattern {
     pub(super) text: String,
     /// Whether the expression has a top-level `|`.
     pub(super) has_alternatives: bool,
-    /// Whether every match starts at the start of the text.
+    /// Whether the expression can match only at the start of the text.
     pub(super) anchored: bool,
 }
 
@@ -262,7 +262,7 @@ impl RegexTranslator<'_> {
         }))
     }
 
-    /// Reads the rest of a group after `(`.
+    /// Translates the rest of a group after `(`.
     fn translate_group(&mut self, last: LastItem) -> TranslateResult<LastItem> {
         let outer_flags = self.flags;
         if !self.eat_char('?') {
@@ -298,8 +298,8 @@ impl RegexTranslator<'_> {
         self.translate_inner(outer_flags)
     }
 
-    /// Reads the content and end of a group. Flags that are set inside the group apply only up to
-    /// its end.
+    /// Translates the content and the end of a group. Flags that are set inside the group apply
+    /// only up to its end.
     fn translate_inner(&mut self, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -316,7 +316,7 @@ impl RegexTranslator<'_> {
         Ok(LastItem::Item)
     }
 
-    /// Reads the rest of `(?im)` or `(?i-s:…)`, from its first flag.
+    /// Translates the rest of `(?im)` or `(?i-s:…)`, from its first flag.
     fn translate_flags(&mut self, first: char, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         let (mut is_enabled, mut flag_text) = (true, String::new());
         let mut next = Some(first);
@@ -355,7 +355,7 @@ impl RegexTranslator<'_> {
         }
     }
 
-    /// Reads and translates the rest of an escape after `\`.
+    /// Translates the rest of an escape after `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         let assertion = match (c, self.flags.ascii) {

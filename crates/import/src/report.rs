@@ -23,7 +23,7 @@ pub struct ReportItem {
     /// The item's name or id in the document; for a pattern, its text. Empty if the item has no
     /// name.
     pub name: String,
-    /// Whether the item was loaded, adapted or skipped.
+    /// Whether the item (such as a route) was loaded, adapted or skipped.
     pub outcome: Outcome,
     /// The changes of an adapted item, or the reason for skipping a skipped item. Parts that were
     /// skipped have items of their own.
@@ -212,7 +212,7 @@ impl Serialize for ReportItem {
 #[derive(Default)]
 pub(super) struct ReportBuilder {
     items: Vec<ReportItem>,
-    /// Index of the item that is being read.
+    /// Index of the item (such as a route) that the importer is reading; `None` between items.
     current: Option<usize>,
     /// Notes that concern the document as a whole, not one item.
     document_notes: Vec<Message>,

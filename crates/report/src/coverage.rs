@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const MAIN_TABLE: &str = "routes";
 /// Maximum number of characters of a condition's text that are shown.
 const MAX_SHOWN_CHARS: usize = 80;
-/// Maximum number of route names listed in the reason for a coverage gap.
+/// Maximum number of route names that are listed in the reason why a route was never chosen.
 const MAX_NAMED_ROUTES: usize = 3;
 
 /// Coverage counts over all decisions of one rule set.
@@ -110,8 +110,8 @@ impl<'r> Coverage<'r> {
         self.decisions
     }
 
-    /// Returns the counts of conditions. The caller adds the condition results of a decision or
-    /// payload to these counts.
+    /// Returns the counts of conditions, so that the caller can add the condition results of a
+    /// decision or payload.
     pub fn truths_mut(&mut self) -> &mut ConditionCoverage {
         &mut self.conditions.truths
     }

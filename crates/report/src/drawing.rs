@@ -69,7 +69,7 @@ impl Drawing {
     }
 }
 
-/// Maximum number of characters of a label. Graphviz and browsers fail on labels without an end.
+/// Maximum number of characters of a label. Graphviz and browsers fail on very long labels.
 const MAX_LABEL_CHARS: usize = 400;
 
 /// Joins a text to one line, because a line break would end the label that contains the text.

@@ -190,7 +190,7 @@ impl Writer {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
 
-    /// True if no merge and no compaction is scheduled or running.
+    /// True if no background work (merge or compaction) is scheduled or running.
     pub fn is_idle(&self) -> bool {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }
@@ -235,8 +235,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Replaces the state by recompiled rules, and returns the old state for the caller to free.
-    /// The result of a running merge or compaction will be discarded.
+    /// Replaces the whole state by the state after a recompilation, and returns the old state for
+    /// the caller to free. The result of a running merge or compaction will be discarded.
     pub fn replace_state(&mut self, recompiled: Writer) -> Writer {
         let mut background = std::mem::take(&mut self.background);
         self.added_segments.extend(background.supersede());
@@ -245,9 +245,10 @@ impl Writer {
         std::mem::replace(self, Writer { revision, background, edit_log, ..recompiled })
     }
 
-    /// Applies an edit of a route and returns `None`. If the edit changes the inferred type of a
-    /// field that other routes read, nothing is applied. The result then contains all text changes,
-    /// including the edit, and the caller must recompile everything with them.
+    /// Tries to apply an edit of a route without compiling other routes; returns `None` if that
+    /// worked. If the edit changes the inferred type of a field that other routes read, nothing is
+    /// applied. The result then contains all text changes, including the edit. The caller must
+    /// recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,
@@ -353,14 +354,15 @@ impl Writer {
         (Arc::clone(self.base()), self.changes())
     }
 
-    /// Logs an edit of a route that was just applied. Does nothing if no recompilation runs.
+    /// Adds an edit of a route that was just applied to the log. Does nothing if no recompilation
+    /// runs, because only a recompilation needs the log.
     pub fn log_edit(&mut self, edit: &Edit) {
         if let Some(log) = &mut self.edit_log {
             log.push(edit.clone());
         }
     }
 
-    /// Returns the edits that were logged since the last call.
+    /// Removes all edits from the log and returns them.
     pub fn take_logged_edits(&mut self) -> Vec<Edit> {
         debug_assert!(self.edit_log.is_some(), "no recompilation runs");
         self.edit_log.as_mut().map(std::mem::take).unwrap_or_default()

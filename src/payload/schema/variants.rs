@@ -42,8 +42,8 @@ struct ObjectSite<'p> {
 }
 
 impl ObjectSite<'_> {
-    /// Builds a probe payload: it contains `object` at this position, and no other values.
-    /// Validation of the probe shows which fields the rules require.
+    /// Builds a probe payload, which contains `object` at this position and no other values. Its
+    /// violations show which fields the rules require.
     fn build_payload(&self, object: Map<String, Json>) -> Json {
         self.steps.iter().rev().fold(Json::Object(object), |inner, step| match step {
             PathStep::Key(key) => json!({ key: inner }),
@@ -99,8 +99,8 @@ impl VariantBuilder<'_, '_> {
         }
     }
 
-    /// Returns a schema with `if` and `then` for each allowed value of `field` that requires other
-    /// fields.
+    /// Returns one schema with `if` and `then` for each allowed value of `field` that makes other
+    /// fields required.
     fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectSite<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
@@ -132,9 +132,10 @@ impl VariantBuilder<'_, '_> {
         values.iter().filter_map(build_variant).collect()
     }
 
-    /// Returns the fields of which a violated rule requires at least one. Also returns the dict
-    /// that contains these fields, or `None` if the object itself contains them. `dicts` are the
-    /// dicts in the probe. The result is `None` if the violation may depend on other fields.
+    /// Given a violated rule, returns the fields of which the rule requires at least one. Also
+    /// returns the dict that contains these fields, or `None` if the object itself contains them.
+    /// `dicts` are the dicts in the probe payload. The result is `None` if the violation may depend
+    /// on other fields.
     fn required_fields(
         &self,
         found: &CorrectedViolation,

@@ -125,7 +125,8 @@ fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
     step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
-/// Returns the JSON condition that compares the length of a step's output.
+/// Returns the JSON condition that compares the length of a step's output. `None` if the JSON
+/// format has no such condition.
 fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
     let (left, family) = step(program, inner)?;
     let right = match length_of(right) {
@@ -168,8 +169,8 @@ fn literal(ty: ValueType, value: Json) -> Json {
     json!({"type": ty.name(), "value": value})
 }
 
-/// Returns the text, written as a Python literal if Python would otherwise read a value of another
-/// type or another text.
+/// Returns `text` in the form in which Python reads it as this text. If Python would read the plain
+/// text as another value, the form is a Python literal.
 fn python_string(text: &str) -> String {
     match crate::literal::parse_literal(text) {
         Some(crate::literal::Literal::Json(Json::String(_))) => Json::from(text).to_string(),

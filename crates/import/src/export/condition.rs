@@ -9,8 +9,8 @@ use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Pre
 use serde_json::{Value as Json, json};
 use time::format_description::well_known::Rfc3339;
 
-/// The operators of conditions on the context. In JSON, the suffix follows the name of the field:
-/// `n__gt`.
+/// The operators of conditions on `ctx`, and their suffixes in JSON. The suffix follows the name of
+/// the field: `n__gt`.
 const SUFFIXES: [(Op, &str); 6] =
     [(Op::Gt, "gt"), (Op::Lt, "lt"), (Op::Ge, "gte"), (Op::Le, "lte"), (Op::Eq, "eq"), (Op::Ne, "ne")];
 
@@ -58,8 +58,8 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Writes a conjunction. In JSON, an `ErrorCondition` has both the type of the last error and
-    /// the number of errors of this type. The two conditions of the rules are therefore merged.
+    /// Writes a conjunction as JSON. In JSON, one `ErrorCondition` has both the type of the last
+    /// error and the number of errors of this type. So the two conditions of the rules become one.
     fn write_all(&self, parts: &[Cond]) -> Written<Json> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
@@ -221,8 +221,9 @@ fn negate(condition: Json) -> Json {
     json!({"type": "NotCondition", "condition": condition})
 }
 
-/// Returns the JSON key for a comparison with a field of the context, such as `n__gt`. For
-/// equality, the key is the plain name, unless this name itself looks like a comparison.
+/// Returns the JSON key for a comparison with a field of `ctx`, such as `n__gt`. For equality, the
+/// key is the plain name, unless this name itself looks like a comparison. `None` if JSON has no
+/// key for the comparison.
 fn context_key(field: &str, op: Op) -> Option<String> {
     let suffix = suffix(op)?;
     let is_plain = op == Op::Eq && !field.contains("__") && field != "type";

@@ -119,7 +119,7 @@ impl Catalog {
         self.inserted_by_key.insert(segment.routes[rule.index()].key(), location);
     }
 
-    /// Removes a current route from the catalog. Returns the table and name of the route.
+    /// Removes a current route from the catalog, and returns its table and name.
     pub fn remove(&mut self, table: TableId, location: &RouteLocation) -> RouteKey {
         let RouteLocation { segment, rule } = location;
         let key = (table, segment.rules.program().rules[rule.index()].name.clone());

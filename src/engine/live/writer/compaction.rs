@@ -22,7 +22,7 @@ const MAX_COMPACTED_ROUTES: usize = 512;
 pub(super) enum CompactionState {
     #[default]
     Idle,
-    /// A compacting thread runs, or was just started.
+    /// A background thread that compiles inserted routes together runs, or was just started.
     Running,
     /// A thread still compacts inserted routes, but all rules were recompiled after it began. Its
     /// result will be discarded.
@@ -66,8 +66,9 @@ pub(in super::super) struct CompactionInput {
 pub(in super::super) struct Incompatible;
 
 impl Writer {
-    /// Schedules a compaction if one is needed and none runs. If the result is true, the caller
-    /// must start a thread that calls [`Writer::next_compaction`] until that method returns `None`.
+    /// Schedules a compaction (which compiles several groups of inserted routes into one) if one is
+    /// needed and none runs. If the result is true, the caller must start a thread that calls
+    /// [`Writer::next_compaction`] until that method returns `None`.
     pub fn schedule_compaction(&mut self) -> bool {
         let is_due =
             self.background.compaction == CompactionState::Idle && self.segments_to_compact().is_some();
@@ -77,8 +78,8 @@ impl Writer {
         is_due
     }
 
-    /// Returns the input of the next compaction. `None` if no compaction is needed; the compacting
-    /// thread must then end.
+    /// Returns the input of the next compaction (which compiles several groups of inserted routes
+    /// into one). `None` if no compaction is needed; the compacting thread must then end.
     pub fn next_compaction(&mut self) -> Option<CompactionInput> {
         debug_assert!(self.background.compaction.is_running(), "this compaction was not scheduled");
         while let Some(segments) = self.segments_to_compact() {

@@ -63,8 +63,8 @@ impl MergeState {
         }
     }
 
-    /// Records that a merge is scheduled. Returns false, without an effect, if a merge is already
-    /// scheduled or running.
+    /// Changes the state from idle to scheduled and returns true. Returns false, without an effect,
+    /// if a merge is already scheduled or running.
     fn schedule(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
