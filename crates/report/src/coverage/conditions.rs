@@ -82,7 +82,8 @@ impl ConditionIndex {
 
     /// Returns the conditions in source order. Each item is the condition's span, its text, its
     /// counts, and the reason why the condition is not fully covered. `reach_of_owner` returns how
-    /// often an owner was reached, and the reason to report if the owner was never reached.
+    /// often an owner (the rule or other element that uses the condition) was reached. For an owner
+    /// that was never reached, it also returns the reason to report.
     pub fn covered_conditions<'s>(
         &'s self,
         sources: &'s SourceMap,

@@ -33,7 +33,8 @@ pub enum RecvError {
     /// Events were dropped at this position of the stream; contains the number of dropped events.
     /// The next receive call returns the event after the gap.
     Lagged(u64),
-    /// The queue is empty; only returned by [`Subscription::try_recv`].
+    /// No event is queued now, but more events may arrive; only returned by
+    /// [`Subscription::try_recv`].
     Empty,
     /// The bus was dropped and all queued events were received.
     Closed,

@@ -46,8 +46,8 @@ impl Workflow {
         }
     }
 
-    /// Returns the warnings about the workflow's graph. If the workflow was built by
-    /// [`build_unchecked`](WorkflowBuilder::build_unchecked), the list includes errors too.
+    /// Returns the warnings that the check of the workflow's graph found. If the workflow was built
+    /// by [`build_unchecked`](WorkflowBuilder::build_unchecked), the list includes errors too.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
@@ -88,7 +88,8 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Registers the factory of a node kind's processors. The factory is called once per node.
+    /// Registers a node kind: a name, and the factory that creates the processor of a node of this
+    /// kind. The factory is called once per node.
     #[must_use]
     pub fn kind(
         mut self,
@@ -127,7 +128,7 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Names fields that every node passes on, for example a session. If a node's output is an
+    /// Names fields that every node passes on, for example a session id. If a node's output is an
     /// object without such a field, the field is copied from the node's input.
     #[must_use]
     pub fn passthrough(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -135,7 +136,8 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Sets the maximum number of processor calls in one run of the workflow. Default: 10,000.
+    /// Sets the maximum number of processor calls in one run of the workflow, after which the run
+    /// ends. Default: 10,000.
     #[must_use]
     pub fn step_limit(mut self, steps: usize) -> Self {
         self.step_limit = steps;

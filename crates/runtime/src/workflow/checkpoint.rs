@@ -25,7 +25,7 @@ pub struct SavedRun {
     /// The kind, next nodes and routes of each node as text, by node id. On resume, the text is
     /// compared with the workflow's current graph.
     graph: BTreeMap<NodeId, String>,
-    /// The value that each node's processor keeps between calls.
+    /// The value that each node's processor keeps between its calls, by node id.
     memory: BTreeMap<NodeId, Value>,
     state: RunState,
 }
@@ -35,7 +35,7 @@ pub struct SavedRun {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ResumeError {
-    /// Another version of the library saved the run.
+    /// The run was saved in a format that this version of the library cannot read.
     Format {
         /// Number of the format in which the run was saved.
         found: u32,

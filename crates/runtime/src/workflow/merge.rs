@@ -33,10 +33,10 @@ pub struct FirstValues;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LatestValues;
 
-/// A merge strategy: every key has the list of its values, in order of arrival. A list in an input
-/// adds its elements.
+/// A merge strategy: every key has the list of its values, in order of arrival. If a value is
+/// itself a list, its elements are added.
 ///
-/// The lists of a join inside a loop grow by the values of each round.
+/// The lists of a node inside a loop grow by the values of each round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
@@ -103,8 +103,8 @@ fn branch_name(index: usize) -> String {
     format!("branch_{index}")
 }
 
-/// Removes the fields that an earlier merge added. A merge has at least two inputs, so it adds
-/// `branch_0` and `branch_1`.
+/// Removes the fields `branch_0`, `branch_1` and so on from `value`, if an earlier merge added
+/// them. A merge has at least two inputs, so it adds at least `branch_0` and `branch_1`.
 fn remove_earlier_branches(value: &mut Value) {
     let Value::Object(fields) = value else { return };
     if fields.contains_key(&branch_name(0)) && fields.contains_key(&branch_name(1)) {

@@ -21,8 +21,8 @@ pub(super) fn read_round(input: &Value, field: &str) -> i64 {
 pub(super) struct RoundCounter {
     /// The number of the current round, by node, for each loop that is still running.
     current: BTreeMap<NodeId, i64>,
-    /// Names of the fields that this counter has written. The value of such a field no longer comes
-    /// from the caller of the workflow.
+    /// Names of the fields into which this counter has written round numbers. The value of such a
+    /// field no longer comes from the caller of the workflow.
     written: BTreeSet<String>,
 }
 

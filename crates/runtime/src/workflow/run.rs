@@ -74,7 +74,8 @@ pub struct Run {
 pub(super) struct RunState {
     /// The node that runs next.
     pending: Option<ReadyNode>,
-    /// The outputs still to be delivered. The last output is delivered next.
+    /// The outputs that are not yet delivered to all their receivers. The last one is delivered
+    /// next.
     stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     rounds: RoundCounter,
@@ -85,7 +86,7 @@ pub(super) struct RunState {
     pub(super) report: Report,
 }
 
-/// A node and the input that it will run on.
+/// A node whose inputs have arrived, and the merged input on which it will run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ReadyNode {
     node: NodeId,
@@ -144,7 +145,7 @@ impl Run {
         true
     }
 
-    /// Runs every node as soon as it is ready, concurrently with others.
+    /// Runs all remaining nodes, each as soon as its inputs have arrived, concurrently with others.
     async fn run_ready_nodes(&mut self) {
         let plan = self.plan.clone();
         let mut running = FuturesUnordered::new();
@@ -204,8 +205,8 @@ impl Run {
         count
     }
 
-    /// Returns the next delivery. An output is removed from the stack before its last delivery, so
-    /// that a chain or a loop needs only one stack entry.
+    /// Takes the next delivery from the stack. An output is removed from the stack before its last
+    /// delivery, so that a chain or a loop needs only one stack entry.
     fn next_delivery(&mut self) -> Option<PendingDelivery> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
@@ -323,7 +324,8 @@ impl Run {
         })
     }
 
-    /// Routes a node's output or records its failure. Returns the output to deliver, if any.
+    /// Handles the result of a processor call: selects the receivers of the output, or records the
+    /// failure. Returns the output to deliver, if any.
     fn finish_job(
         &mut self,
         plan: &ExecutionPlan,
@@ -437,7 +439,7 @@ struct NodeJob {
     limit: Option<Duration>,
 }
 
-/// A finished job: the node, its input as delivered, and its result.
+/// The result of a finished processor call, with the node and its input as delivered.
 struct JobResult {
     node: NodeId,
     delivered_input: Arc<Value>,
