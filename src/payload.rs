@@ -57,7 +57,7 @@ use rulec_lang::limits;
 use rulec_lang::schema::{InputViolation, find_input_violations};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Effect, Payload, Program};
-use run::{CorrectedViolation, Pass};
+use run::{FoundViolation, Pass};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use unchecked::MissingInputs;
@@ -264,7 +264,7 @@ impl Judge {
     /// optional field, a copy of the payload is changed. The copy is then validated.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let to_violations =
-            |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
+            |found: Vec<FoundViolation>| found.into_iter().map(|found| found.violation).collect();
         let mut pass = self.run_pass(payload, false, &[]);
         let (corrections, corrected) = correct_copy(payload, &pass);
         let mut findings = Findings::default();
@@ -292,7 +292,7 @@ impl Judge {
         if self.strict || self.payload().strict {
             pass.reject_unchecked_rules(self.payload());
         }
-        let has_effect = |effect| move |found: &mut CorrectedViolation| found.effect == effect;
+        let has_effect = |effect| move |found: &mut FoundViolation| found.effect == effect;
         pass.completed = pass.violations.extract_if(.., has_effect(Effect::Completion)).collect();
         if !self.strict {
             pass.warned = pass.violations.extract_if(.., has_effect(Effect::Warning)).collect();
@@ -332,7 +332,7 @@ impl Judge {
         }
         let Pass { violations: found, warned, .. } = pass;
         let to_why = |warning| {
-            move |found: CorrectedViolation| Why { violation: found.violation, when: found.trace, warning }
+            move |found: FoundViolation| Why { violation: found.violation, when: found.trace, warning }
         };
         found.into_iter().map(to_why(false)).chain(warned.into_iter().map(to_why(true))).collect()
     }
@@ -426,7 +426,7 @@ fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
 }
 
 /// Sorts violations by rule, then by path, and removes duplicates.
-fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation> {
+fn sort_violations(mut found: Vec<FoundViolation>) -> Vec<FoundViolation> {
     found.sort_by(|a, b| {
         let key = (&*a.violation.rule, &a.violation.path, &a.steps);
         key.cmp(&(&*b.violation.rule, &b.violation.path, &b.steps))

@@ -41,7 +41,7 @@ pub(crate) struct TierUp {
     is_small: bool,
     /// Whether machine code is also faster on JSON trees. For messages whose fields were read in
     /// advance, it always is.
-    pays_on_trees: bool,
+    is_faster_on_trees: bool,
 }
 
 impl TierUp {
@@ -57,7 +57,7 @@ impl TierUp {
             code: OnceLock::new(),
             hotness: AtomicU32::new(0),
             is_small: chunk.instrs.len() <= MAX_COMPILED_INSTRS && chunk.slots.len() <= MAX_COMPILED_SLOTS,
-            pays_on_trees: weights.sum::<usize>() >= MIN_TREE_SCORE,
+            is_faster_on_trees: weights.sum::<usize>() >= MIN_TREE_SCORE,
         })
     }
 
@@ -77,7 +77,7 @@ impl TierUp {
     /// Reports whether machine code would make decisions faster than the VM. `on_trees` is true for
     /// messages that are JSON trees, and false for messages whose fields were read in advance.
     pub fn is_worthwhile(&self, on_trees: bool) -> bool {
-        self.is_small && (self.pays_on_trees || !on_trees)
+        self.is_small && (self.is_faster_on_trees || !on_trees)
     }
 
     /// Counts a decision, and starts compilation when the count reaches

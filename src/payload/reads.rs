@@ -16,7 +16,7 @@ pub(super) struct FieldRead<'p> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldUse {
     /// Whether the condition only tests whether the field is present, and does not use its value.
-    pub presence_only: bool,
+    pub only_tests_presence: bool,
     /// Whether the condition replaces a missing field by another value (`??`).
     pub defaulted: bool,
 }
@@ -74,7 +74,7 @@ impl<'p> FieldReads<'p> {
                         reads.push(FieldRead { slot, usage });
                         let value = slot.root.as_ref().and_then(|root| self.named_values.get(&root.id));
                         if let Some(value) = value.filter(|value| visited.insert((value.0, true, usage))) {
-                            let usage = FieldUse { presence_only: false, ..usage };
+                            let usage = FieldUse { only_tests_presence: false, ..usage };
                             pending.push((Part::Expr(self.program.value(*value)), usage));
                         }
                     }
@@ -85,7 +85,7 @@ impl<'p> FieldReads<'p> {
                     }
                     ExprKind::Read(..) => {}
                     _ => {
-                        let usage = FieldUse { presence_only: false, ..usage };
+                        let usage = FieldUse { only_tests_presence: false, ..usage };
                         pending.extend(part.parts().into_iter().map(|part| (part, usage)));
                         continue;
                     }
@@ -95,9 +95,11 @@ impl<'p> FieldReads<'p> {
                         CondKind::Test(test) => test.op,
                         _ => None,
                     };
-                    let presence_only = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));
+                    let only_tests_presence = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));
                     pending.extend(
-                        part.parts().into_iter().map(|part| (part, FieldUse { presence_only, ..usage })),
+                        part.parts()
+                            .into_iter()
+                            .map(|part| (part, FieldUse { only_tests_presence, ..usage })),
                     );
                     continue;
                 }

@@ -28,7 +28,7 @@ use std::collections::HashMap;
 
 /// A violation of a rule, and the change that corrects it, if the rule defines a correction.
 #[derive(Debug)]
-pub(super) struct CorrectedViolation {
+pub(super) struct FoundViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
     pub auto_repair: Option<Repair>,
@@ -45,13 +45,13 @@ pub(super) struct CorrectedViolation {
 /// order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    pub violations: Vec<CorrectedViolation>,
+    pub violations: Vec<FoundViolation>,
     /// The violations of rules that only warn. The check itself puts them into `violations`; the
     /// caller of the check then moves them here.
-    pub warned: Vec<CorrectedViolation>,
+    pub warned: Vec<FoundViolation>,
     /// The missing optional fields that get their default. The check itself puts them into
     /// `violations`; the caller of the check then moves them here.
-    pub completed: Vec<CorrectedViolation>,
+    pub completed: Vec<FoundViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The limits that were exceeded during the check, each once.
     pub exceeded: Vec<Exceeded>,
@@ -60,7 +60,7 @@ pub(super) struct Pass {
 impl Pass {
     /// Returns the violations and the missing optional fields together, in the order in which they
     /// are corrected.
-    pub fn findings_to_correct(&self) -> impl Iterator<Item = &CorrectedViolation> {
+    pub fn findings_to_correct(&self) -> impl Iterator<Item = &FoundViolation> {
         self.violations.iter().chain(&self.completed)
     }
 
@@ -84,7 +84,7 @@ impl Pass {
             };
             (violation, Effect::Violation)
         });
-        let violations = unchecked.chain(exceeded).map(|(violation, effect)| CorrectedViolation {
+        let violations = unchecked.chain(exceeded).map(|(violation, effect)| FoundViolation {
             violation,
             steps: Vec::new(),
             auto_repair: None,
@@ -125,7 +125,7 @@ pub(super) fn run_checks<'a>(
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
-        let violations = vec![CorrectedViolation {
+        let violations = vec![FoundViolation {
             violation: Violation {
                 rule: format!("{}.type", kind.name).into(),
                 path: "$".to_owned(),
@@ -170,7 +170,7 @@ struct PayloadRun<'a> {
     engine: PayloadEngine<'a>,
     sources: Option<&'a SourceMap>,
     binding_paths: SmallVec<[Option<Path<'a>>; 2]>,
-    violations: Vec<CorrectedViolation>,
+    violations: Vec<FoundViolation>,
     unchecked: Vec<Unchecked>,
     missing_inputs: &'a MissingInputs,
     /// Cache of texts in the payload that must be conditions, each with its compile error. The
@@ -371,7 +371,7 @@ impl<'a> PayloadRun<'a> {
             }
             _ => requirement.message.clone(),
         };
-        self.violations.push(CorrectedViolation {
+        self.violations.push(FoundViolation {
             violation: Violation {
                 rule: self.program.rules[rule.index()].name.clone(),
                 path: self.secrets.format_path(&path),

@@ -119,7 +119,7 @@ pub(super) fn decide_line_in_snapshot(
 
 /// Returns the tables through which jumps (`goto`) led: from the table of the entry, where the
 /// decision started, to the table of the chosen statement.
-fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>) -> TableTrail {
+fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<MatchedRoute>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last_table = choice.chosen.map(|chosen| match chosen {
         Chosen::Rule(hit) => hit.table,
@@ -149,7 +149,7 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
 
 /// A route whose condition holds, found in one segment (a group of routes compiled together).
 #[derive(Clone, Copy)]
-struct LiveHit {
+struct MatchedRoute {
     segment: usize,
     /// The route's id in the program of its segment. A segment is a group of routes that were
     /// compiled together.
@@ -173,8 +173,12 @@ impl LiveSearch<'_, '_, '_> {
     /// Finds the first route of a table whose condition holds, in the order of the sort keys
     /// (priority, then order of insertion). Only routes after the sort key `resume` are searched;
     /// `None` means all routes. Also returns the sort key of the found route.
-    fn first_match(&mut self, table: TableId, resume: Option<RouteOrder>) -> Option<(RouteOrder, LiveHit)> {
-        let mut best_match: Option<(RouteOrder, LiveHit)> = None;
+    fn first_match(
+        &mut self,
+        table: TableId,
+        resume: Option<RouteOrder>,
+    ) -> Option<(RouteOrder, MatchedRoute)> {
+        let mut best_match: Option<(RouteOrder, MatchedRoute)> = None;
         let snapshot = self.snapshot;
         for (number, segment) in snapshot.segments.iter().enumerate() {
             let Some(local) = segment.local_table(table) else { continue };
@@ -187,7 +191,7 @@ impl LiveSearch<'_, '_, '_> {
                 let goto = hit.goto.map(|inner| segment.base_table(inner));
                 best_match = Some((
                     segment.route_order(hit.route),
-                    LiveHit { segment: number, rule: hit.route, table, goto },
+                    MatchedRoute { segment: number, rule: hit.route, table, goto },
                 ));
             }
         }
@@ -199,15 +203,15 @@ impl LiveSearch<'_, '_, '_> {
 /// route; the search resumes after that route.
 impl Searcher for LiveSearch<'_, '_, '_> {
     type Position = (TableId, Option<RouteOrder>);
-    type Rule = LiveHit;
+    type Rule = MatchedRoute;
 
     fn start_position(&self, table: TableId) -> (TableId, Option<RouteOrder>) {
         (table, None)
     }
 
-    fn search_from(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, LiveHit> {
+    fn search_from(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, MatchedRoute> {
         match self.first_match(table, resume) {
-            Some((key, route @ LiveHit { goto: Some(inner), .. })) => {
+            Some((key, route @ MatchedRoute { goto: Some(inner), .. })) => {
                 SearchResult::Goto { route, table: inner, resume: (table, Some(key)) }
             }
             Some((_, route)) => SearchResult::Choose(route),

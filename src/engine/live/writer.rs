@@ -316,7 +316,7 @@ impl Writer {
             self.remove_route(table, old);
         }
         let Some((mut route, rules)) = new else { return };
-        let sequence = old_sequence.unwrap_or_else(|| self.catalog.take_sequence());
+        let sequence = old_sequence.unwrap_or_else(|| self.catalog.reserve_sequence());
         route.goto.into_iter().for_each(|(to, _)| self.constraints.jumps.add((table, to)));
         route.uses = self.constraints.add_uses(route.uses);
         let routes = vec![(Arc::new(route), sequence)];

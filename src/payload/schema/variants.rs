@@ -7,7 +7,7 @@
 //! missing fields violates the rule. So at least one of the missing fields is required.
 
 use super::super::reads::{FieldRead, FieldReads};
-use super::super::run::{self, CorrectedViolation};
+use super::super::run::{self, FoundViolation};
 use super::super::{Judge, path::PathStep};
 use crate::engine::Rules;
 use rulec_base::broken_invariant;
@@ -24,12 +24,13 @@ pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) 
         return broken_invariant!("a payload of the rules has a judge");
     };
     let reads = FieldReads::per_object(rules.program(), payload);
-    let site = ObjectSite { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
+    let site =
+        ObjectPosition { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
     VariantBuilder { judge: &judge, reads: &reads }.add_object_variants(schema, &payload.object, &site);
 }
 
 /// The position of an object in a payload, with the keys and rules that apply at this position.
-struct ObjectSite<'p> {
+struct ObjectPosition<'p> {
     /// The variable that contains the object or an object around it: the payload itself, or the
     /// element of an `each` block.
     root: BindingId,
@@ -41,7 +42,7 @@ struct ObjectSite<'p> {
     block: &'p Block,
 }
 
-impl ObjectSite<'_> {
+impl ObjectPosition<'_> {
     /// Builds a probe payload, which contains `object` at this position and no other values. Its
     /// violations show which fields the rules require.
     fn build_payload(&self, object: Map<String, Json>) -> Json {
@@ -58,9 +59,9 @@ struct VariantBuilder<'w, 'p> {
 }
 
 impl VariantBuilder<'_, '_> {
-    fn add_object_variants(&self, schema: &mut Json, object: &Object, site: &ObjectSite<'_>) {
+    fn add_object_variants(&self, schema: &mut Json, object: &Object, site: &ObjectPosition<'_>) {
         for field in &object.fields {
-            let add_inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectSite<'_>| {
+            let add_inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectPosition<'_>| {
                 let property = &mut schema["properties"][&*field.name];
                 self.add_object_variants(if items { &mut property["items"] } else { property }, inner, site);
             };
@@ -75,7 +76,7 @@ impl VariantBuilder<'_, '_> {
                         false,
                         schema,
                         object,
-                        &ObjectSite { root: site.root, keys, steps, block: site.block },
+                        &ObjectPosition { root: site.root, keys, steps, block: site.block },
                     );
                 }
                 Shape::Objects(object) => {
@@ -87,7 +88,8 @@ impl VariantBuilder<'_, '_> {
                     });
                     let Some(each) = each else { continue };
                     steps.push(PathStep::Index(0));
-                    let site = ObjectSite { root: each.element, keys: Vec::new(), steps, block: &each.block };
+                    let site =
+                        ObjectPosition { root: each.element, keys: Vec::new(), steps, block: &each.block };
                     add_inner(true, schema, object, &site);
                 }
             }
@@ -101,7 +103,7 @@ impl VariantBuilder<'_, '_> {
 
     /// Returns one schema with `if` and `then` for each allowed value of `field` that makes other
     /// fields required.
-    fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectSite<'_>) -> Vec<Json> {
+    fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectPosition<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
             |field: &&PayloadField| matches!(&field.shape, Shape::Plain(ty) if ty.kinds == KindSet::DICT);
@@ -138,10 +140,10 @@ impl VariantBuilder<'_, '_> {
     /// on other fields.
     fn required_fields(
         &self,
-        found: &CorrectedViolation,
+        found: &FoundViolation,
         field: &PayloadField,
         dicts: &[&PayloadField],
-        site: &ObjectSite<'_>,
+        site: &ObjectPosition<'_>,
     ) -> Option<(Option<&str>, BTreeSet<&str>)> {
         let rule = found.id.filter(|_| found.effect == Effect::Violation)?;
         let depth = site.keys.len();
@@ -153,7 +155,8 @@ impl VariantBuilder<'_, '_> {
                 && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
             match (keys.next().filter(|_| is_same_object)?, keys.next()) {
                 (name, None) if name == &*field.name => reads_field = true,
-                (name, None) if usage.presence_only && dicts.iter().any(|dict| *dict.name == *name) => {}
+                (name, None) if usage.only_tests_presence && dicts.iter().any(|dict| *dict.name == *name) => {
+                }
                 (name, None) => drop(required_places.insert((None, name))),
                 (name, Some(key)) => drop(required_places.insert((Some(name), key))),
             }

@@ -136,7 +136,7 @@ impl Catalog {
 
     /// Reserves the sequence number for a new route and returns it. The number is greater than all
     /// earlier ones, so the route comes after all others of its priority.
-    pub fn take_sequence(&mut self) -> SequenceNumber {
+    pub fn reserve_sequence(&mut self) -> SequenceNumber {
         self.next_sequence += 1;
         self.next_sequence - 1
     }

@@ -31,7 +31,7 @@ const RUN_ENDED_ERROR: &str = "the run has ended";
 /// A series of attempts to run a node: the number of attempts, and the pause between two attempts.
 /// The plan determines the first series. After a failure, a recovery decision may determine another
 /// series.
-struct AttemptPlan {
+struct AttemptSeries {
     count: u64,
     pause: Duration,
     /// Whether the pause also precedes the first attempt.
@@ -87,7 +87,7 @@ impl PlanStep {
 
     /// Changes the run as a recovery decision requires. Without a decision, the plan's retry
     /// settings apply. Returns the attempts to make; `None` if the node is skipped.
-    fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptPlan>, String> {
+    fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptSeries>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {
             return Err(RUN_ENDED_ERROR.to_owned());
@@ -96,7 +96,7 @@ impl PlanStep {
             None => {
                 let (retries, pause) =
                     state.plan.node(&self.id).map_or((0, Duration::ZERO), PlanNode::retries);
-                Ok(Some(AttemptPlan {
+                Ok(Some(AttemptSeries {
                     count: retries + 1,
                     pause,
                     pauses_first: false,
@@ -114,7 +114,12 @@ impl PlanStep {
                 {
                     return Err(format!("the plan has no node `{node_id}` to take its place"));
                 }
-                Ok(Some(AttemptPlan { count: attempts, pause: delay, pauses_first: true, alternative_node }))
+                Ok(Some(AttemptSeries {
+                    count: attempts,
+                    pause: delay,
+                    pauses_first: true,
+                    alternative_node,
+                }))
             }
             Some(RecoveryAction::Skip) => {
                 state.progress.skipped.push(self.id.clone());
@@ -155,7 +160,7 @@ impl PlanStep {
 
     /// Attempts to run the node until an attempt succeeds, no attempts are left, or the run has
     /// ended. Returns true if an attempt succeeded.
-    async fn make_attempts(&self, attempts: &AttemptPlan, input: &Json) -> bool {
+    async fn make_attempts(&self, attempts: &AttemptSeries, input: &Json) -> bool {
         for attempt in 0..attempts.count {
             if attempt > 0 || attempts.pauses_first {
                 sleep(attempts.pause).await;
