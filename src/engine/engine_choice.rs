@@ -85,7 +85,7 @@ impl EngineChoice {
         }
     }
 
-    /// Evaluates the entry for a message in any of its forms and returns the decision.
+    /// Decides by an entry (a table, choice, router or flow set) for a message in any of its forms.
     pub fn decide(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -158,7 +158,7 @@ impl EngineChoice {
         self.run_with_engine(rules, scratch, input, |engine| engine.decide(table))
     }
 
-    /// Evaluates the entry for a message given as JSON text and returns the decision.
+    /// Decides by an entry (a table, choice, router or flow set) for a message given as JSON text.
     pub fn decide_line(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -225,7 +225,8 @@ impl EngineChoice {
         })
     }
 
-    /// Returns every route of the entry whose condition holds, in evaluation order.
+    /// Returns every route of an entry (a table, choice, router or flow set) whose condition holds,
+    /// in evaluation order.
     pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
         let table = self.table;
         if input.is_refused() {

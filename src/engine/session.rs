@@ -59,7 +59,7 @@ impl Session {
         self.engine_choice = engine_choice;
     }
 
-    /// Evaluates the entry for a message and returns the decision.
+    /// Decides for a message by the entry (table, choice, router or flow set) of the session.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
     }

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 const FLOW_ID_ARGUMENT: &str = "flow_id";
 
-/// Executes flows by sending a configured HTTP request.
+/// Executes flows (conversations that a message starts) by sending a configured HTTP request.
 #[derive(Clone, Debug)]
 pub struct FlowExecutor {
     endpoint: Endpoint,

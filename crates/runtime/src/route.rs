@@ -95,7 +95,8 @@ struct RouterShared {
     /// lock-free, so swaps and messages never wait for each other. A panic cannot poison the
     /// `ArcSwap`.
     active: ArcSwap<ActiveRules>,
-    /// The shadow rules, if any: they also decide every message, for comparison only.
+    /// Rules that also decide every message, only to compare the decisions (shadow rules); `None`
+    /// if they are not set.
     shadow: ArcSwapOption<ShadowRules>,
     /// The rule sets that were active earlier. A change of `active` or `shadow` also holds this
     /// lock, so that two changes never overlap.
@@ -104,7 +105,8 @@ struct RouterShared {
     /// Function that refuses an edit of the rules if the edit targets an unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
-    /// Function that returns the permissions of a message's sender.
+    /// Function that returns the permissions of a message's sender. `None`: senders have no
+    /// permissions.
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     stats: RouterCounters,

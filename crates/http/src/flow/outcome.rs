@@ -8,7 +8,8 @@ use rulec::flow::IntentHit;
 use std::fmt;
 use std::time::Duration;
 
-/// The outcome of finding and executing the flow of a message. Displays as one line.
+/// The outcome of finding and executing the flow (a conversation) that a message starts. Displays
+/// as one line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowOutcome {
@@ -53,7 +54,7 @@ pub enum FoundBy {
     },
 }
 
-/// How finding and executing the flow of a message ended.
+/// How finding and executing the flow (a conversation) that a message starts ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FlowEnding {

@@ -66,7 +66,7 @@ pub(super) enum TextPiece {
     Placeholder(Placeholder),
 }
 
-/// A text split at its placeholders. There are no two adjacent literals.
+/// A text that is split into literals and placeholders. Two literals are never adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TemplateText {
     pub(super) pieces: Vec<TextPiece>,

@@ -22,7 +22,8 @@ use std::time::Duration;
 #[derive(Default)]
 pub(super) struct HandlerMap {
     by_name: HashMap<String, RegisteredHandler>,
-    /// The handler of all targets that have no handler of their own.
+    /// The handler of all targets that have no handler of their own; `None` if there is no such
+    /// handler.
     default_handler: Option<RegisteredHandler>,
 }
 
@@ -47,7 +48,8 @@ pub(super) struct RegisteredHandler {
     pub function: UserFunction<Request, Json>,
     pub policy: Policy,
     pub circuit: Option<Circuit>,
-    /// Checks the arguments that rules give to the handler of this name against the handler's type.
+    /// Checks that the arguments in the rules fit the type of the handler's arguments. `None` if
+    /// the handler takes any arguments.
     check_args: Option<ArgsCheck>,
 }
 

@@ -7,7 +7,8 @@ use serde::Serialize;
 /// The position of a selected route: its table and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RoutePosition {
-    /// Name of the route's table. If no route matched, name of the entry table.
+    /// Name of the route's table. If no route matched, name of the table where the decision
+    /// started.
     pub table: String,
     /// Name of the route, or `default`; `None` if no route matched.
     pub route: Option<String>,
@@ -32,8 +33,8 @@ pub(super) enum DecisionPart {
     Metadata,
 }
 
-/// How the shadow rules' decision of a message differs from the active rules' decision. The
-/// decision log writes the difference as the field `shadow`.
+/// How the decision of the shadow rules (which decide for comparison only) differs from the
+/// decision of the active rules. The decision log writes the difference as the field `shadow`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Difference {
     #[serde(skip)]

@@ -61,7 +61,8 @@ struct LogInner {
     /// dropped.
     queue: Option<mpsc::Sender<LogTask>>,
     counters: Arc<LogCounters>,
-    /// Channel that disconnects when the writer's thread ends.
+    /// Channel that disconnects when the writer's thread ends, so that the last log handle can wait
+    /// for the end.
     writer_ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 

@@ -22,7 +22,8 @@ pub struct Outcome {
     pub route: Option<String>,
     /// Name of the handler that the route selects.
     pub handler: Option<String>,
-    /// The tables from the entry table to the table of the selected route, both included.
+    /// The tables through which the decision jumped, from the first table to the table of the
+    /// selected route, both included.
     pub path: Vec<String>,
     /// Generation (version number) of the rules that decided.
     pub generation: u64,

@@ -53,7 +53,8 @@ pub struct PairStats {
     pub from: RoutePosition,
     /// The route that the shadow rules selected.
     pub to: RoutePosition,
-    /// Counts of the messages whose two decisions differ, by the part that differs.
+    /// Counts of the messages whose two decisions differ, in total, by handler, by arguments and by
+    /// metadata.
     pub differences: Differences,
 }
 
@@ -107,7 +108,7 @@ pub enum SwitchError {
         /// The generations (version numbers) that are kept, the latest first.
         kept: Vec<u64>,
     },
-    /// The rules lack the entry table, or one of their targets has no handler.
+    /// The rules lack the table where decisions start, or one of their targets has no handler.
     #[error(transparent)]
     Router(#[from] RouterError),
 }

@@ -34,7 +34,8 @@ pub enum WatchError {
     Compile(#[from] CompileError),
     /// The main file has no statement. Such a file is probably still being written.
     Empty(PathBuf),
-    /// The rules lack the router's entry table, or one of their targets has no handler.
+    /// The rules lack the table where the router's decisions start, or one of their targets has no
+    /// handler.
     #[error(transparent)]
     Router(#[from] RouterError),
     /// The operating system cannot watch the files.
@@ -65,7 +66,7 @@ impl WatchError {
 pub struct WatchStatus {
     /// Generation (version number) of the rules that became active last.
     pub generation: u64,
-    /// Number of versions that became active, including the first.
+    /// Number of versions of the files that became active, including the first.
     pub loaded: u64,
     /// Number of versions of the files that were refused, because they could not become active.
     pub refused: u64,
@@ -205,7 +206,7 @@ struct RulesVersion {
 }
 
 impl WatchedFiles {
-    /// Reads and compiles the files on a blocking thread.
+    /// Reads and compiles the files on a separate thread, because this work blocks.
     async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
@@ -219,7 +220,7 @@ impl WatchedFiles {
         .await
     }
 
-    /// Compiles the main file, or loads it if it is an artifact.
+    /// Compiles the main file, or loads it if it is an artifact (a file of compiled rules).
     fn compile(&self, loader: &DigestingLoader<'_>, name: &str) -> Result<LiveRules, WatchError> {
         let content = loader.load(name);
         if let Ok(bytes) = &content
@@ -363,7 +364,8 @@ impl<T: WatchTarget> WatchTask<T> {
         }
     }
 
-    /// Loads the current files into the target, or records why they are refused.
+    /// Compiles the current files and makes them active in the target. If they are refused, records
+    /// the reason in the status.
     async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
         let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
         self.file_digests = file_digests;

@@ -28,8 +28,8 @@ pub(in crate::route) struct DecisionRecord {
     pub rules: LiveRules,
     pub decision: Arc<Decision>,
     pub message: Arc<Json>,
-    /// How the shadow rules' decision differs from this decision; `None` if there is no difference
-    /// or there are no shadow rules.
+    /// How the decision of the shadow rules (which decide for comparison only) differs from this
+    /// decision. `None` if there is no difference or there are no shadow rules.
     pub shadow_difference: Option<Difference>,
 }
 
