@@ -50,7 +50,8 @@ use std::sync::Arc;
 pub struct FlowMatcher {
     rules: Rules,
     intents: Arc<[IntentFlow]>,
-    /// The classifier, trained on the flows in `intents`, in the same order.
+    /// The classifier, trained on the flows in `intents`, in the same order; `None` if no
+    /// classifier is used.
     classifier: Option<Arc<Classifier>>,
 }
 
@@ -248,7 +249,7 @@ impl FlowMatcher {
     }
 
     /// Returns the table of all keyword patterns, in a form that can decide. Every rule set with a
-    /// flow has this table.
+    /// flow has this table, so `None` does not occur.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }

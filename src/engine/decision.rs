@@ -85,7 +85,8 @@ impl std::fmt::Debug for Decision {
 }
 
 impl Decision {
-    /// Returns the chosen statement and the program that contains the statement.
+    /// Returns the chosen statement and the program that contains the statement. `None` if no
+    /// statement was chosen.
     fn chosen_statement(&self) -> Option<(&Program, Chosen)> {
         let rules = self.segment.as_ref().unwrap_or(&self.rules);
         self.chosen.map(|chosen| (&rules.program, chosen))

@@ -26,7 +26,7 @@ pub struct TestOutcome {
     /// The chosen route and the actual values, in the format of `expected`. If there is no result,
     /// the reason.
     pub actual: Message,
-    /// The explanation of the decision; only for a failed test.
+    /// The explanation of the decision; only for a failed test, otherwise `None`.
     pub explanation: Option<Explanation>,
 }
 

@@ -70,7 +70,7 @@ pub const KINDS: &[CaseKind] = &[
     CaseKind { name: "workflow", run: bundled::check_workflow },
 ];
 
-/// Returns the kind of case with this name.
+/// Returns the kind of case with this name; `None` if there is no such kind.
 pub fn find_kind(name: &str) -> Option<&'static CaseKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }

@@ -28,8 +28,8 @@ pub(super) struct RulesDocument {
     /// Comment at the start of the file that describes the file.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
-    /// The JSON object that the bundled payload rules read as `context`. Set only if such a context
-    /// is imported; the file then has no statements.
+    /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
+    /// context is imported; the file then has no statements.
     pub(super) context: Option<Json>,
     /// Records for each item that was read whether it was loaded, changed or skipped.
     pub(super) report: ReportBuilder,
@@ -246,7 +246,8 @@ fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTre
     allows
 }
 
-/// Returns the index of the statement that causes a warning, given the last line of each statement.
+/// Returns the index of the statement that causes a warning; `None` if the warning has no position.
+/// `ends` are the last lines of the statements.
 fn statement_of(rules: &Rules, warning: &Diagnostic, ends: &[usize]) -> Option<usize> {
     let line = rules.sources().position(warning.span()?).line;
     Some(ends.partition_point(|end| *end < line))

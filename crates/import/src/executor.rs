@@ -109,7 +109,7 @@ fn write_executor_statement(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Formats an object as a record literal; a long record has one entry per line.
+/// Formats an object as a record literal; a long record has one member per line.
 fn format_record(json: &Json, indent: usize) -> String {
     let line = write::format_value(json);
     match json {

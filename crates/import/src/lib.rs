@@ -61,8 +61,8 @@ pub struct Imported {
     pub report: Report,
     /// The rules compiled from `text`.
     pub rules: Rules,
-    /// Only for an imported payload context: the JSON object that the bundled rules read as
-    /// `context`. Items that were skipped are left out.
+    /// The JSON object that the bundled rules read as `context`, without the items that were
+    /// skipped. `None` unless such a context was imported.
     pub context: Option<Json>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.

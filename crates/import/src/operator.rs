@@ -82,7 +82,8 @@ pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
     ]
 };
 
-/// Returns the verb for a name in capitals, such as `GREATER_THAN` or its short form `GT`.
+/// Returns the verb for a name in capitals, such as `GREATER_THAN` or its short form `GT`; `None`
+/// for any other name.
 pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     let full_name = match name {
         "GT" => "GREATER_THAN",
@@ -118,7 +119,7 @@ impl Operator {
     }
 
     /// Returns the operator for a verb in capitals, as in the documented JSON format. The operand
-    /// type is the declared type of the left side.
+    /// type is the declared type of the left side. `None` if there is no such operator.
     pub(super) fn from_spelling(name: &str, left: Option<ValueType>) -> Option<Operator> {
         Operator::from_verb(left?, &verb_in_capitals(name)?)
     }

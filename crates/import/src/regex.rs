@@ -382,7 +382,7 @@ impl RegexTranslator<'_> {
         Ok(LastItem::Item)
     }
 
-    /// Translates a character category such as `\d`.
+    /// Translates a character category such as `\d`; `None` if `c` names no category.
     fn translate_category(&self, c: char) -> Option<&'static str> {
         Some(match (c, self.flags.ascii) {
             ('d', false) => r"\d",

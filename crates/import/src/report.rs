@@ -36,7 +36,8 @@ pub struct ReportItem {
     pub pointer: String,
     /// Line and column of the item, from 1. `None` if a JSON value was imported instead of a text.
     pub position: Option<(usize, usize)>,
-    /// Range of the item in the document's text, in bytes.
+    /// Range of the item in the document's text, in bytes. `None` if a JSON value was imported
+    /// instead of a text.
     pub range: Option<Range<usize>>,
     pub(super) steps: Vec<PathStep>,
 }

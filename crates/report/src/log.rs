@@ -22,9 +22,9 @@ pub struct LoggedDecision {
     /// Names of the tables that the decision searched, in order. If the log line has no such list,
     /// only the name of the first table.
     pub path: Vec<String>,
-    /// Time of the decision, as written in the log.
+    /// Time of the decision, as written in the log; `None` if the line has no time.
     pub time: Option<String>,
-    /// Duration of the handler in microseconds.
+    /// Duration of the handler in microseconds; `None` if the line has no duration.
     pub elapsed_us: Option<u64>,
     /// The decided message; `None` if messages were not logged.
     pub message: Option<Json>,

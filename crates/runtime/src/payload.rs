@@ -107,7 +107,8 @@ pub struct Proposal {
     pub kind: String,
     /// The proposed JSON object.
     pub payload: Json,
-    /// How sure the proposer is of the decision, from 0 to 1. The value is passed on unchanged.
+    /// How sure the proposer is of the decision, from 0 to 1; `None` if unknown. The value is
+    /// passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// The kinds of the decisions that were rejected before. This decision was proposed in place of

@@ -124,7 +124,8 @@ impl Declarations {
         needed
     }
 
-    /// Returns the keyword and the name of a declaration of any kind that has this name.
+    /// Returns the keyword and the name of a declaration of any kind that has this name; `None` if
+    /// there is none.
     pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
         let index = self.indexes_by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*index as usize].statement.kind))
@@ -332,7 +333,8 @@ impl Declarations {
 /// top level).
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
-/// Returns the last statement inside a `table` statement; returns any other statement unchanged.
+/// Returns the last statement inside a `table` statement; `None` if the table is empty. Returns any
+/// other statement unchanged.
 fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),

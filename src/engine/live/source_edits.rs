@@ -22,7 +22,8 @@ use std::sync::Arc;
 pub(super) struct KeptFiles {
     pub main: String,
     contents: Arc<HashMap<String, Vec<u8>>>,
-    /// The folder of the rules. If an edit imports a new file, that file is read from this folder.
+    /// The folder of the rules, from which a file is read that an edit newly imports. `None` if the
+    /// rules were not read from disk.
     disk: Option<DiskLoader>,
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct FlowOutcome {
     /// Id of the flow that was found; `None` if no flow was found.
     pub flow: Option<String>,
-    /// The name that the rules give to the flow that was found.
+    /// The name that the rules give to the flow that was found; `None` if no flow was found.
     pub name: Option<String>,
     /// How the flow was found; `None` if no flow was found.
     pub found_by: Option<FoundBy>,

@@ -136,8 +136,9 @@ fn parse_placeholder(text: &str) -> Option<(Placeholder, usize)> {
 }
 
 /// Returns the name between two delimiters at the start of the text, and the length including the
-/// delimiters. A name starts with a letter or `_`, followed by letters, digits and `_`. So `{2}` in
-/// a regex and `#1#` in a ticket number are not placeholders.
+/// delimiters. `None` if the text does not start with such a name. A name starts with a letter or
+/// `_`, followed by letters, digits and `_`. So `{2}` in a regex and `#1#` in a ticket number are
+/// not placeholders.
 fn parse_enclosed_name<'a>(text: &'a str, opening: &str, closing: &str) -> Option<(&'a str, usize)> {
     let inner = text.strip_prefix(opening)?;
     let end = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());

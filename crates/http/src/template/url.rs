@@ -87,7 +87,7 @@ impl UrlTemplate {
 struct PathGuard<'a> {
     /// The text of the current path segment, with filled placeholders.
     segment: String,
-    /// The last placeholder in the current path segment.
+    /// The last placeholder in the current path segment; `None` if it has no placeholder.
     placeholder_in_segment: Option<&'a Placeholder>,
     /// Whether the path has ended, so that the query or fragment follows.
     is_past_path: bool,

@@ -105,8 +105,8 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
 }
 
 /// If `expr` is `join(["^(?:", steps.s.x as string, ")"], "")`, returns the side of a JSON
-/// condition that it was imported from. The importer writes this form for a regular expression that
-/// is the output of a step.
+/// condition that it was imported from. Otherwise `None`. The importer writes this form for a
+/// regular expression that is the output of a step.
 fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     let ExprKind::Call(Function::Join, arguments) = &expr.kind else { return None };
     let [list, separator] = arguments.as_slice() else { return None };
@@ -119,8 +119,8 @@ fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     (is_form && ty == ValueType::String).then_some(side)
 }
 
-/// If `expr` is a step's output that is not a text, returns it as a side of a JSON condition. Such
-/// an output never matches as a regular expression.
+/// If `expr` is a step's output that is not a text, returns it as a side of a JSON condition;
+/// otherwise `None`. Such an output never matches as a regular expression.
 fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
     step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
@@ -199,7 +199,7 @@ fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
 }
 
 /// If `expr` reads a step's output with a type, such as `steps.parse.amount as number`, returns it
-/// as a side of a JSON condition.
+/// as a side of a JSON condition. Otherwise `None`.
 fn step(program: &Program, expr: &Expr) -> Option<Side> {
     let ExprKind::Read(inner, kinds) = &expr.kind else { return None };
     let ExprKind::Slot(slot) = &inner.kind else { return None };

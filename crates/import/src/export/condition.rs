@@ -235,7 +235,7 @@ fn suffix(op: Op) -> Option<&'static str> {
     SUFFIXES.iter().find(|(known, _)| *known == op).map(|(_, suffix)| *suffix)
 }
 
-/// Writes a predicate on the message text as JSON.
+/// Writes a predicate on the message text as JSON; `None` if the JSON format has no such condition.
 fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
     let value = constant(right)?;
     match (op, value, test.mode.quantity) {

@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of a rule, a table's default, or a `payload` statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionOwner {
-    /// The condition is the condition of this rule, or a part of it.
+    /// The owner is this rule, whose condition is or contains the condition.
     Rule(RuleId),
-    /// The condition is in the outcome of a rule, such as an argument, and is evaluated if the rule
-    /// is chosen.
+    /// The owner is the outcome of this rule, such as its arguments. The condition is evaluated if
+    /// the rule is chosen.
     OutcomeOf(RuleId),
-    /// The condition is in the outcome of a table's default.
+    /// The owner is the outcome of this table's default.
     Default(TableId),
-    /// The condition is in the rules of the `payload` statement with this index.
+    /// The owner is the `payload` statement with this index, whose rules contain the condition.
     Payload(usize),
 }
 

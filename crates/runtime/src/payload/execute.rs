@@ -214,8 +214,8 @@ impl PlanRun {
     }
 
     /// Converts the plan to a workflow whose nodes run as soon as they are ready. The workflow
-    /// delivers each output along every edge, without conditions. The step of each node then
-    /// evaluates which of its incoming edges are taken.
+    /// delivers each output along every edge, without conditions. When a node runs, it evaluates
+    /// the conditions of its incoming edges itself.
     fn build_workflow(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,

@@ -215,7 +215,8 @@ impl Plan {
         parse_seconds(&self.plan_payload.other_fields.get("global_config")?["timeout"])
     }
 
-    /// Returns the named values for placeholders that the plan sets in `global_config.env`.
+    /// Returns the named values for placeholders that the plan sets in `global_config.env`; `None`
+    /// if it sets none.
     pub fn placeholder_values(&self) -> Option<&Map<String, Json>> {
         self.plan_payload.other_fields.get("global_config")?["env"].as_object()
     }

@@ -47,7 +47,8 @@ pub struct Turn {
     /// The decisions that were dropped because another decision interrupted them, possibly during
     /// their execution.
     pub interrupted: Vec<Proposal>,
-    /// The decision that waits for the user's answer; see [`Session::answer`].
+    /// The decision that waits for the user's answer; see [`Session::answer`]. `None` if no
+    /// decision does.
     pub question: Option<Validated>,
     /// Number of accepted decisions that wait until the user has answered.
     pub waiting: usize,

@@ -85,7 +85,7 @@ pub struct LogStats {
     pub dropped: u64,
     /// Number of lines that could not be written completely or flushed.
     pub failed: u64,
-    /// The message of the latest write error.
+    /// The message of the latest write error; `None` if there was none.
     pub last_error: Option<String>,
 }
 

@@ -20,7 +20,7 @@ pub struct Outcome {
     pub entry: String,
     /// Name of the selected route, or `default`; `None` if no route was selected.
     pub route: Option<String>,
-    /// Name of the handler that the route selects.
+    /// Name of the handler that the route selects; `None` if no route was selected.
     pub handler: Option<String>,
     /// The tables through which the decision jumped, from the first table to the table of the
     /// selected route, both included.
@@ -191,6 +191,7 @@ impl HandlerOutcome {
     }
 
     /// Returns the handler's error or panic message, or the reason why the message was not decided.
+    /// Otherwise `None`.
     pub fn error(&self) -> Option<&str> {
         match self {
             HandlerOutcome::Failed { error, .. } | HandlerOutcome::Invalid { error } => Some(error),

@@ -72,7 +72,7 @@ pub struct Run {
 /// The state of a run between two nodes, except the processors' memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunState {
-    /// The node that runs next.
+    /// The node that runs next; `None` if no node is ready.
     pending: Option<ReadyNode>,
     /// The outputs that are not yet delivered to all their receivers. The last one is delivered
     /// next.
@@ -205,8 +205,9 @@ impl Run {
         count
     }
 
-    /// Takes the next delivery from the stack. An output is removed from the stack before its last
-    /// delivery, so that a chain or a loop needs only one stack entry.
+    /// Takes the next delivery from the stack; `None` if the stack is empty. An output is removed
+    /// from the stack before its last delivery, so that a chain or a loop needs only one stack
+    /// entry.
     fn next_delivery(&mut self) -> Option<PendingDelivery> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
@@ -219,8 +220,8 @@ impl Run {
         Some(PendingDelivery { from, to, value, loop_back })
     }
 
-    /// Delivers a value to its target node. Returns the target with its input if the target has all
-    /// its inputs after the delivery.
+    /// Delivers a value to its target node. If the target then has all its inputs, returns the
+    /// target with its input; otherwise `None`.
     fn deliver(&mut self, delivery: PendingDelivery) -> Option<ReadyNode> {
         let PendingDelivery { from, to, value, loop_back } = delivery;
         let plan = self.plan.clone();

@@ -100,8 +100,8 @@ impl MergeState {
         Vec::new()
     }
 
-    /// Ends the merge and resets the state to idle. Returns the merge if it was running; the caller
-    /// must install its result or restore its segments.
+    /// Ends the merge and resets the state to idle. Returns the merge if it was running, otherwise
+    /// `None`. The caller must install its result or restore its segments.
     fn end(&mut self) -> Option<RunningMerge> {
         match std::mem::take(self) {
             MergeState::Running(merge) => Some(merge),
