@@ -242,8 +242,8 @@ impl Coordinator {
     }
 }
 
-/// Writes the status of a run to the input `context` of the payload validators when it is dropped.
-/// So the status is correct even if the run is cancelled.
+/// A guard for a run: on drop, it writes the status of the run to the input `context` of the
+/// payload validators. So the status is correct even if the run is cancelled.
 struct FinalReport<'r> {
     coordinator: &'r Coordinator,
     run: &'r PlanRun,
