@@ -38,7 +38,7 @@ mod tool;
 pub use reason::reasons;
 pub use tool::tool;
 
-use super::prompt::{PickTool, branch_prompt};
+use super::prompt::{PickTool, branch_section, branch_tool, reason_description};
 use crate::engine::{Entry, Rules};
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::message;
@@ -171,17 +171,26 @@ impl Question {
         program.table_named(self.name()).is_some_and(|table| program.tables[table.index()].to_user)
     }
 
-    /// Returns the section of a prompt that asks the model this question.
+    /// Returns the section of a prompt that asks the model this question. The rules may set its
+    /// wording (`settings { choice_prompt: … }`).
     pub fn prompt(&self) -> String {
-        branch_prompt(self.text())
+        branch_section(&self.rules.program().prompts, self.text(), &self.branch_meanings())
     }
 
     /// Returns the tool that the model calls to answer. If the user should see the answer, the tool
     /// also requires a reason.
     pub fn tool(&self) -> PickTool {
-        let branches = self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning));
-        let tool = PickTool::choose_branch(self.text(), branches);
-        if self.to_user() { tool.with_reason() } else { tool }
+        let prompts = &self.rules.program().prompts;
+        let tool = branch_tool(prompts, self.text(), &self.branch_meanings());
+        match self.to_user() {
+            true => tool.with_reason_described(&reason_description(prompts, self.text())),
+            false => tool,
+        }
+    }
+
+    /// Returns the pairs of branch id and meaning.
+    fn branch_meanings(&self) -> Vec<(&str, &str)> {
+        self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning)).collect()
     }
 
     /// Returns the message as JSON for the model, without the fields `text` and `answers`. Values

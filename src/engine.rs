@@ -21,6 +21,7 @@ mod host_registry;
 mod input;
 mod json_cache;
 mod live;
+mod request_analysis;
 mod session;
 mod set;
 mod strategy;
@@ -40,6 +41,7 @@ pub use entry::{Entry, UnknownEntry};
 pub use host_registry::{HostArgument, HostFunction, HostResult};
 pub use input::PreparedMessage;
 pub use live::{Edit, EditError, Guard, LiveRules, UnknownStatement};
+pub use request_analysis::AnalysisError;
 pub use session::Session;
 pub use strategy::{Indexing, Tier, TierUnavailable};
 pub use test_blocks::TestOutcome;
@@ -182,6 +184,35 @@ impl Rules {
                 Err(UnknownEntry::new(name, &tables.map(|table| &*table.name).collect::<Vec<_>>()))
             }
         }
+    }
+
+    /// Returns the ids of the nodes that receive the output of a workflow node, as the router
+    /// selects them. `all_next_ids` lists the node's next nodes in order. If no case of the router
+    /// applies, all of them receive the output.
+    /// ```
+    /// # use rulec::Rules;
+    /// # use serde_json::json;
+    /// let rules = Rules::from_text(
+    ///     "router rounds(output) { when output.should_exit -> next[1]  otherwise -> next[0] loopback }",
+    /// )?;
+    /// let next = rules.next_nodes("rounds", &json!({ "should_exit": true }), &["debate", "ballot"])?;
+    /// assert_eq!(next, ["ballot"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rules have no router with this name.
+    pub fn next_nodes(
+        &self,
+        router: &str,
+        output: &Json,
+        all_next_ids: &[&str],
+    ) -> Result<Vec<String>, UnknownEntry> {
+        let decision = self.entry_of_kind(router, TableKind::Router)?.decide_output(output, all_next_ids);
+        Ok(match decision.next() {
+            Some(next) => next.nodes.to_vec(),
+            None => all_next_ids.iter().map(|&id| id.to_owned()).collect(),
+        })
     }
 
     /// Returns the names of all entries, which are the tables, choices, routers and flow sets that

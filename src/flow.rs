@@ -31,7 +31,7 @@ mod tests;
 pub use test::run_tests;
 pub(crate) use test::run_tests_with;
 
-use super::prompt::{PickTool, intent_prompt, intent_prompt_for};
+use super::prompt::{FLOW_EXECUTOR_TOOL, PickTool, flow_section};
 use crate::engine::{Entry, FlowHit, Rules};
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -284,14 +284,14 @@ impl FlowMatcher {
     }
 
     /// Returns the prompt section that lists the intent flows (flows that are selected by meaning)
-    /// for a language model. Empty if there are none.
+    /// for a language model. Empty if there are none. The rules may set its wording (`settings {
+    /// flow_prompt: … }`).
     pub fn prompt(&self) -> String {
         let lines: Vec<_> =
             self.intents.iter().map(|flow| (flow.id.as_str(), flow.description.as_str())).collect();
-        match &self.rules.program().flow_tool {
-            Some(tool) => intent_prompt_for(&tool.name, &lines),
-            None => intent_prompt(&lines),
-        }
+        let program = self.rules.program();
+        let tool = program.flow_tool.as_ref().map_or(FLOW_EXECUTOR_TOOL, |tool| &tool.name);
+        flow_section(&program.prompts, tool, &lines)
     }
 
     /// Returns the tool that a language model calls to select an intent flow. The rules may set the

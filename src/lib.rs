@@ -59,9 +59,9 @@ mod schema;
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
 pub use engine::{
-    ArgsError, Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit, Guard,
-    HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, PreparedMessage, Rules, Session,
-    TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownStatement, decide_async,
+    AnalysisError, ArgsError, Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit,
+    Guard, HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, PreparedMessage, Rules,
+    Session, TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownStatement, decide_async,
 };
 pub use files::DiskLoader;
 pub use rulec_analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};
@@ -74,6 +74,7 @@ pub use rulec_base::span::{FileId, Span};
 pub use rulec_eval::decision::{Choice, Chosen};
 pub use rulec_eval::explain::{Explanation, RenderOptions};
 pub use rulec_eval::host::HostFailure;
+pub use rulec_eval::text_analysis::record::{FoundEntity, RequestAnalysis};
 pub use rulec_eval::trace::SkippedCondition;
 pub use rulec_lang::limits::{Exceeded, Limit};
 pub use rulec_lang::schema::InputViolation;

@@ -1,10 +1,11 @@
 //! Prompts for a language model: the intent flows or branches to choose from, and the tool that
 //! returns the choice. This module only builds text and JSON; it makes no calls.
 
+use rulec_sema::hir::{PromptTemplate, Prompts};
 use serde_json::{Value, json};
 
 /// Name of the tool that runs a flow; the prompt also contains the name.
-const FLOW_EXECUTOR_TOOL: &str = "flow_executor";
+pub(super) const FLOW_EXECUTOR_TOOL: &str = "flow_executor";
 /// Name of the tool that chooses a branch; its prompt also contains the name.
 const CHOOSE_BRANCH_TOOL: &str = "choose_branch";
 /// Name of the tool parameter in which the model gives its reason.
@@ -20,8 +21,8 @@ pub struct PickTool {
     ids: Vec<String>,
     /// Whether the model must call the tool.
     required: bool,
-    /// Whether the tool has the parameter [`REASON`].
-    reason: bool,
+    /// The description of the parameter [`REASON`]. `None` if the tool has no such parameter.
+    reason: Option<String>,
 }
 
 impl PickTool {
@@ -33,16 +34,16 @@ impl PickTool {
         parameter: &str,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> PickTool {
-        let (ids, lines): (Vec<_>, Vec<_>) =
-            options.into_iter().map(|(id, meaning)| (id.to_owned(), list_item(id, meaning))).unzip();
+        let options: Vec<(&str, &str)> = options.into_iter().collect();
+        let values = [("branches", &*list_items(&options))];
         PickTool {
             name: name.to_owned(),
             description: description.to_owned(),
             parameter: parameter.to_owned(),
-            parameter_description: format!("One of:\n{}", lines.join("\n")),
-            ids,
+            parameter_description: PromptTemplate::CHOICE_BRANCHES.fill(&Prompts::default(), &values),
+            ids: options.into_iter().map(|(id, _)| id.to_owned()).collect(),
             required: true,
-            reason: false,
+            reason: None,
         }
     }
 
@@ -51,15 +52,17 @@ impl PickTool {
     pub fn flow_executor<'a>(ids: impl IntoIterator<Item = &'a str>) -> PickTool {
         PickTool {
             name: FLOW_EXECUTOR_TOOL.to_owned(),
-            description:
-                "Runs one business flow. Call it when what the user wants is what a flow of the Intent \
-                          Flows section does, and leave it alone when none fits."
-                    .to_owned(),
+            description: "Trigger a predefined business flow. Use this tool when user intent matches an available \
+                          flow from the Intent Flows list. Pass the corresponding flow_id to execute the matched \
+                          flow."
+                .to_owned(),
             parameter: "flow_id".to_owned(),
-            parameter_description: "The id of the flow, as the Intent Flows section writes it.".to_owned(),
+            parameter_description: "The unique identifier of the flow to trigger. Must be one of the flow_id values \
+                                    from the Intent Flows list in system prompt."
+                .to_owned(),
             ids: ids.into_iter().map(str::to_owned).collect(),
             required: false,
-            reason: false,
+            reason: None,
         }
     }
 
@@ -69,8 +72,8 @@ impl PickTool {
         question: &str,
         branches: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> PickTool {
-        let description = format!("Answers the question: {}", collapse_white_space(question));
-        PickTool::new(CHOOSE_BRANCH_TOOL, &description, "branch", branches)
+        let branches: Vec<(&str, &str)> = branches.into_iter().collect();
+        branch_tool(&Prompts::default(), question, &branches)
     }
 
     /// Replaces the description of the tool.
@@ -94,14 +97,20 @@ impl PickTool {
     /// Adds the parameter [`REASON`], in which the model gives the user a reason for its choice.
     /// The parameter comes before the id parameter in alphabetical order. So the model writes the
     /// reason before it selects an id.
-    pub fn with_reason(mut self) -> PickTool {
-        self.reason = true;
+    pub fn with_reason(self) -> PickTool {
+        let description = PromptTemplate::CHOICE_REASON.default;
+        self.with_reason_described(description)
+    }
+
+    /// Like [`PickTool::with_reason`], with a description of the parameter.
+    pub(super) fn with_reason_described(mut self, description: &str) -> PickTool {
+        self.reason = Some(description.to_owned());
         self
     }
 
     /// True if the tool has the parameter [`REASON`].
     pub fn wants_reason(&self) -> bool {
-        self.reason
+        self.reason.is_some()
     }
 
     /// Returns the name of the tool.
@@ -125,9 +134,8 @@ impl PickTool {
             json!({"type": "string", "description": self.parameter_description, "enum": self.ids});
         let mut properties = json!({&self.parameter: id_schema});
         let mut required = vec![self.parameter.as_str()];
-        if self.reason {
-            properties[REASON] =
-                json!({"type": "string", "description": "Why, in a sentence or two for the user."});
+        if let Some(description) = &self.reason {
+            properties[REASON] = json!({"type": "string", "description": description});
             required.insert(0, REASON);
         }
         tool_definition(&self.name, &self.description, properties, &required)
@@ -171,31 +179,67 @@ pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
 
 /// Like [`intent_prompt`], for a tool with another name.
 pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
-    if flows.is_empty() {
-        return String::new();
-    }
-    let lines: Vec<_> = flows.iter().map(|(id, description)| list_item(id, description)).collect();
-    format!(
-        "### Intent Flows\nIf one of these flows is what the user wants, call the tool {} with its id:\n{}\n",
-        markdown_code(tool),
-        lines.join("\n")
-    )
+    flow_section(&Prompts::default(), tool, flows)
 }
 
 /// Returns the prompt that asks a model the question of a choice. The model answers with the tool
 /// of [`PickTool::choose_branch`].
 pub fn branch_prompt(question: &str) -> String {
-    format!(
-        "### Question\n{}\n\nAnswer it by calling the tool `{CHOOSE_BRANCH_TOOL}` with the branch that fits. \
-         A message that is a JSON object holds what is known.\n",
-        collapse_white_space(question)
-    )
+    branch_section(&Prompts::default(), question, &[])
+}
+
+/// Returns [`intent_prompt_for`] in the wording of the rules.
+pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]) -> String {
+    if flows.is_empty() {
+        return String::new();
+    }
+    let values = [("tool", &*markdown_code(tool)), ("flows", &list_items(flows))];
+    end_line(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
+}
+
+/// Returns [`branch_prompt`] in the wording of the rules. `branches` are pairs of branch id and
+/// meaning.
+pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> String {
+    let tool = markdown_code(CHOOSE_BRANCH_TOOL);
+    let values = [
+        ("tool", &*tool),
+        ("question", &collapse_white_space(question)),
+        ("branches", &list_items(branches)),
+    ];
+    end_line(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
+}
+
+/// Returns the tool of [`PickTool::choose_branch`] in the wording of the rules.
+pub(super) fn branch_tool(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> PickTool {
+    let values = [("question", &*collapse_white_space(question)), ("branches", &list_items(branches))];
+    let description = PromptTemplate::CHOICE_TOOL.fill(prompts, &values);
+    PickTool::new(CHOOSE_BRANCH_TOOL, &description, "branch", branches.iter().copied())
+        .with_parameter_description(&PromptTemplate::CHOICE_BRANCHES.fill(prompts, &values))
+}
+
+/// Returns the description of the parameter [`REASON`] in the wording of the rules.
+pub(super) fn reason_description(prompts: &Prompts, question: &str) -> String {
+    PromptTemplate::CHOICE_REASON.fill(prompts, &[("question", &collapse_white_space(question))])
+}
+
+/// Returns a text that ends with a line break.
+fn end_line(mut text: String) -> String {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
 }
 
 /// Returns the JSON definition of the tool `flow_executor`, with which a model selects one of these
 /// flow ids.
 pub fn flow_executor_tool(ids: &[&str]) -> Value {
     PickTool::flow_executor(ids.iter().copied()).to_json()
+}
+
+/// Formats a list of a prompt, one line for each pair of id and meaning.
+fn list_items(items: &[(&str, &str)]) -> String {
+    let lines: Vec<String> = items.iter().map(|(id, meaning)| list_item(id, meaning)).collect();
+    lines.join("\n")
 }
 
 /// Formats a list item of a prompt: the id as Markdown code, then its meaning.
@@ -236,7 +280,8 @@ mod tests {
             ("none", ""),
         ];
         let expected = "### Intent Flows\n\
-            If one of these flows is what the user wants, call the tool `flow_executor` with its id:\n\
+            When user intent matches one of the following, call `flow_executor` tool with the corresponding \
+            flow_id:\n\
             - `refund`: give money back\n\
             - `odd`: two - 'lines': of 文字\n\
             - `` a`b ``: x\n\

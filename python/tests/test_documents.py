@@ -78,3 +78,12 @@ def test_the_context_of_payloads_is_used_and_pickled() -> None:
         assert judge.judge({**payload, "workflow_id": "good"}).is_accepted
         assert not judge.judge({**payload, "workflow_id": "bad"}).is_accepted
     assert Rules.from_text("default -> h").report == []
+
+
+def test_flows_match_literally() -> None:
+    flows = [{"flow_id": "us", "type": "keyword", "trigger_patterns": ["US"], "match_type": "exact"}]
+    rules = Rules.from_flows(flows, literal=True)
+    assert rules.decide({"text": "US"}, entry="flows").flow == "us"
+    for text in ("us", " US"):
+        assert rules.decide({"text": text}, entry="flows").flow is None
+        assert Rules.from_flows(flows).decide({"text": text}, entry="flows").flow == "us"

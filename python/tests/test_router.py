@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from rulec import MessageError, Outcome, Policy, Request, Router, RouterError, Rules
+from rulec import Finished, MessageError, Outcome, Policy, Request, Router, RouterError, Rules
 
 T = TypeVar("T")
 
@@ -237,3 +237,64 @@ def test_a_message_that_is_none_and_no_loop() -> None:
     run(work())
     with pytest.raises(RuntimeError, match="running event loop"):
         router().route({"text": "x"})
+
+
+ERRORS = """
+route recovery when ctx.last_error_type == "TimeoutError" and (ctx.error_counts["TimeoutError"] ?? 0) > 1
+  -> recover(error: ctx.last_error)
+default -> chat
+"""
+
+
+def test_rules_read_the_failures_of_handlers() -> None:
+    async def broken(request: Request) -> str:
+        if request.text == "fine":
+            return "ok"
+        raise TimeoutError("too slow")
+
+    async def recover(request: Request) -> Any:
+        return request.args["error"]
+
+    async def main() -> None:
+        handlers = {"chat": broken, "recover": recover}
+        router = Router(Rules.from_text(ERRORS), handlers, error_scope=lambda message: message["ctx"]["user"])
+        for _ in range(2):
+            assert (await router.route({"text": "no", "ctx": {"user": "a"}})).kind == "failed"
+        assert (await router.route({"text": "fine", "ctx": {"user": "b"}})).reply == "ok"
+        outcome = await router.route({"text": "fine", "ctx": {"user": "a"}})
+        assert outcome.reply == {"type": "TimeoutError", "handler": "chat", "route": "default", "count": 2}
+        assert (await router.route({"text": "fine", "ctx": {"user": "a"}})).reply == "ok"
+
+    run(main())
+
+
+def test_hooks_see_the_message_and_the_outcome(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    async def before(message: dict[str, Any]) -> dict[str, Any] | None:
+        if message["text"] == "refuse":
+            raise ValueError("not today")
+        return {"text": "changed"} if message["text"] == "change" else None
+
+    def after(finished: Finished) -> Any:
+        seen.append((finished.message, finished.outcome.kind))
+        return {"said": finished.outcome.reply} if finished.outcome.kind == "handled" else None
+
+    async def main() -> None:
+        log = tmp_path / "log.jsonl"
+        router = Router(
+            Rules.from_text("default -> chat"), {"chat": chat}, before=before, after=after, log=log, log_analysis=True
+        )
+        assert (await router.route({"text": "change"})).reply == {"said": "hello, changed"}
+        assert (await router.route({"text": "call me at 15:30"})).reply == {"said": "hello, call me at 15:30"}
+        assert (await router.route({"text": "refuse"})).kind == "invalid"
+        await router.close()
+        assert seen == [
+            ({"text": "changed"}, "handled"),
+            ({"text": "call me at 15:30"}, "handled"),
+            ({"text": "refuse"}, "invalid"),
+        ]
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        assert lines[1]["analysis"]["entities"][0]["value"] == "15:30"
+
+    run(main())

@@ -338,6 +338,12 @@ def test_choices_flows_and_routers() -> None:
     assert question.text in question.prompt and question.tool["function"]["name"] == "choose_branch"
     assert question.known({"text": "x", "n": 1}) == '{"n":1}' and [one.name for one in rules.questions] == ["mood"]
     assert rules.choices == ["mood", "size"] and rules.choice_tool("size")["function"]["name"] == "size"
+    worded = Rules.from_text(
+        'settings { flow_prompt: "意图：\\n{flows}", choice_prompt: "问：{question}" }'
+        'flow a "退款" intent ["退钱"] -> "refund"  choice mood ask "如何？" { default branch calm }'
+    )
+    assert worded.flows().prompt == "意图：\n- `refund`: 退款\n"
+    assert worded.question("mood").prompt == "问：如何？\n"
     found = rules.flows()
     keyword = found.find(" 你好 ")
     assert keyword is not None and (keyword.id, keyword.pattern, keyword.score) == ("greeting", "你好", None)
@@ -366,3 +372,20 @@ def test_reloading_keeps_no_memory() -> None:
     before = pages()
     reload(1000)
     assert pages() - before < 4_000_000
+
+
+def test_a_text_is_analysed_as_a_record() -> None:
+    rules = Rules.from_text("""
+        input { text: string, ctx?: { n?: int } }
+        intent refund { examples ["I want my money back", "please return my payment"] }
+        entity order matches r"订单(?<id>[0-9]+)"
+        let context_score = min(ctx.n / 10, 1)
+        default -> chat
+    """)
+    text = "请看订单42和订单7，尽快"
+    record = rules.analyze(text, {"n": 4})
+    orders = [one for one in record["entities"] if one["name"] == "order"]
+    assert [(one["value"], one["fields"]) for one in orders] == [("订单42", {"id": "42"}), ("订单7", {"id": "7"})]
+    assert all(text[one["start"] : one["end"]] == one["value"] for one in record["entities"])
+    assert (record["intent"], record["urgency"], record["context_score"]) == (None, 1.0, 0.4)
+    assert rules.analyze("I want my money back")["intent"] == "refund"

@@ -13,10 +13,10 @@ use rulec_base::json::{ExactPlaces, JsonError};
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
 use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
-use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
+use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, Outcome, Program, TableId, TableKind};
 use rulec_vm::vm::Scratch;
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -184,6 +184,12 @@ impl<'r> Entry<'r> {
         self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.decide_prepared(rules, scratch, message)
         })
+    }
+
+    /// Decides as a router for the output of a workflow node. `next` lists the ids of the node's
+    /// next nodes.
+    pub fn decide_output(&self, output: &Json, next: &[&str]) -> Decision {
+        self.decide(&json!({ OUTPUT_FIELD: output, NEXT_FIELD: next }))
     }
 
     /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A

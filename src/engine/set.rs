@@ -10,6 +10,7 @@ use rulec_base::json::ExactPlaces;
 use rulec_base::source::SourceMap;
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::{Host, HostCalls};
+use rulec_eval::text_analysis::record::RecordAnalyzer;
 #[cfg(feature = "jit")]
 use rulec_jit::JitCode;
 use rulec_lang::arena::Arena;
@@ -55,6 +56,8 @@ pub(crate) struct RuleSet {
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
+    /// The functions that analyse a message as a record, built on first use.
+    pub analyzer: OnceLock<Result<RecordAnalyzer, Diagnostic>>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
     /// The `# rulec: allow` comments of the rules, which suppress findings of the static analysis.
@@ -123,6 +126,7 @@ impl RuleSet {
             may_compile: true,
             bytecode: Arc::new(bytecode),
             hosts,
+            analyzer: OnceLock::new(),
             sources: SourceMap::new(),
             warnings: Vec::new(),
             allows: Suppressions::default(),

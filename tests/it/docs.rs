@@ -11,10 +11,13 @@ fn project_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the README and the pages of `docs/`. The pages of diagnostic codes have their own test.
+/// Returns the README and the pages of `docs/` and `docs/zh/`. The pages of diagnostic codes have
+/// their own test.
 fn all_pages() -> Vec<PathBuf> {
-    let folder = fs::read_dir(project_root().join("docs")).expect("the folder of pages");
-    let mut pages: Vec<PathBuf> = folder
+    let folders = ["docs", "docs/zh"].map(|name| project_root().join(name));
+    let mut pages: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("the folder of pages"))
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
@@ -101,13 +104,14 @@ fn no_table_is_broken_by_a_blank_line() {
 /// pages of the codes.
 #[test]
 fn the_summary_of_the_site_names_each_page() {
-    let path = project_root().join("docs/SUMMARY.md");
+    let docs = project_root().join("docs");
+    let path = docs.join("SUMMARY.md");
     let summary = fs::read_to_string(&path).expect("the page can be read");
-    let names = all_pages().into_iter().filter(|path| path.starts_with(project_root().join("docs")));
-    let names = names.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
-    let missing: Vec<String> =
-        names.filter(|name| name != "SUMMARY.md" && !summary.contains(&format!("({name})"))).collect();
-    assert_eq!(missing, Vec::<String>::new());
+    let pages = all_pages();
+    let names = pages.iter().filter_map(|path| path.strip_prefix(&docs).ok()?.to_str());
+    let missing: Vec<&str> =
+        names.filter(|name| *name != "SUMMARY.md" && !summary.contains(&format!("({name})"))).collect();
+    assert_eq!(missing, Vec::<&str>::new());
 
     let codes = "- [Errors and warnings](codes/README.md)\n";
     let (before, _) = summary.split_once(codes).expect("the pages of codes are listed");
@@ -181,7 +185,7 @@ fn every_page_says_for_whom_it_is() {
         .filter(|path| !path.ends_with("README.md") && !path.ends_with("SUMMARY.md"))
         .filter(|path| {
             let page = fs::read_to_string(path).expect("a page can be read");
-            !page.lines().take(5).any(|line| line.starts_with("*For "))
+            !page.lines().take(5).any(|line| line.starts_with("*For ") || line.starts_with("*写给"))
         })
         .collect();
     assert_eq!(silent, Vec::<PathBuf>::new());

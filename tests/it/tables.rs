@@ -191,7 +191,7 @@ fn the_page_of_limits_is_up_to_date() {
 fn the_pages_of_settings_are_up_to_date() {
     let head = "| setting | is | without it | what it says | holds for |";
     for page in ["language.md", "codes/E0211.md"] {
-        let rows = SETTINGS.iter().map(|Setting { name, values, default, of_file, doc }| {
+        let rows = SETTINGS.iter().map(|Setting { name, values, default, of_file, doc, .. }| {
             let holds = if *of_file { "its file" } else { "all rules" };
             format!("| `{name}` | {values} | {default} | {doc} | {holds} |")
         });

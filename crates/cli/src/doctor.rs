@@ -8,6 +8,7 @@ use super::language::singular_or_plural;
 use super::stream;
 use super::term::{Out, Term};
 use super::{CliError, Status};
+use rulec::flow::FlowMatcher;
 use rulec::{AnalysisOptions, Message, TableKind};
 use rulec_base::message;
 use rulec_lang::privacy::Privacy;
@@ -22,10 +23,11 @@ use std::path::PathBuf;
   rulec doctor support.rules --log decisions.jsonl
   zcat decisions-*.gz | rulec doctor support.rules --log -
 
-The log is the decision log that a router writes: one JSON object per line with `time`, `entry`, `path`, `route` and,
-unless switched off, `message`. If the log contains messages, these rules decide them again. The report then also
-shows how many decisions would be different now, and which conditions were never true or never false. Without
-messages, only routes are counted.")]
+The log is the decision log that a router or `rulec run --log` writes: one JSON object per line with `time`, `entry`,
+`path`, `route` and, unless switched off, `message`. If the log contains messages, these rules decide them again. The
+report then also shows how many decisions would be different now, and which conditions were never true or never
+false. Without messages, only routes are counted. The lines that `rulec run` prints are also read; they have no
+messages.")]
 pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]
@@ -47,6 +49,8 @@ struct LogSummary {
     /// Number of log lines that are not decisions by an entry (table, choice or router) of these
     /// rules.
     foreign_lines: usize,
+    /// Number of lines that `rulec run` printed for routers; they do not name the case.
+    unnamed_cases: usize,
     /// Number of logged decisions for which these rules now choose another route.
     changed_decisions: usize,
     /// Line number of the first logged decision for which these rules now choose another route.
@@ -75,12 +79,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     };
     files::note_missing_functions(rules, term);
     let (mut coverage, mut summary) = (Coverage::new(rules), LogSummary::default());
+    let matcher = rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
     let rejected_lines = stream::read_objects(
         &args.log,
         term,
         |error| Privacy::Private(None).mask_error(error),
-        |number, line| summary.add_line(number, line, &mut coverage),
+        |number, line| summary.add_line(number, line, matcher.as_ref(), &mut coverage),
     )?;
+    if summary.decisions == 0 && summary.unnamed_cases > 0 {
+        let log = args.log.display();
+        return Err(CliError::error(message!(
+            "`{log}` does not name the cases of routers; write a log with `rulec run --log`"
+        )));
+    }
     if summary.decisions == 0 {
         let log = args.log.display();
         return Err(CliError::error(message!(
@@ -93,10 +104,17 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 }
 
 impl LogSummary {
-    fn add_line(&mut self, number: u64, line: Map<String, Json>, coverage: &mut Coverage<'_>) {
+    fn add_line(
+        &mut self,
+        number: u64,
+        line: Map<String, Json>,
+        matcher: Option<&FlowMatcher>,
+        coverage: &mut Coverage<'_>,
+    ) {
         let rules = coverage.rules();
+        let is_router_output = log::is_router_output(&line);
         let Some(logged) = log::parse_decision(line) else {
-            self.foreign_lines += 1;
+            *if is_router_output { &mut self.unnamed_cases } else { &mut self.foreign_lines } += 1;
             return;
         };
         let program = rules.program();
@@ -111,21 +129,28 @@ impl LogSummary {
             self.first_time = if is_earliest { Some(time.clone()) } else { self.first_time.take() };
             self.last_time = if is_latest { Some(time) } else { self.last_time.take() };
         }
+        let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
         let Some(message) = logged.message else {
             self.without_message += 1;
-            let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
             coverage.add_outcome(&path, logged.route.as_deref());
             return;
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
-        let explanation = entry.explain(&message, true);
+        let matcher = matcher.filter(|_| table.kind == TableKind::Flows);
+        let explanation = matcher.and_then(|matcher| matcher.explain(&message, true));
+        let explanation = explanation.unwrap_or_else(|| entry.explain(&message, true));
         // Only routes and routers are compared with the log. Flows and choices may also be selected
         // by the intent classifier or by a language model.
         if matches!(table.kind, TableKind::Routes | TableKind::Router) && explanation.chosen != logged.route {
             self.changed_decisions += 1;
             self.first_change.get_or_insert(number);
         }
-        coverage.add_decision(&explanation);
+        // The classifier abstained, and a language model chose the flow.
+        let is_model_choice = matcher.is_some() && explanation.chosen.is_none() && logged.route.is_some();
+        match is_model_choice {
+            true => coverage.add_outcome(&path, logged.route.as_deref()),
+            false => coverage.add_decision(&explanation),
+        }
         entry.count_conditions(&message, coverage.truths_mut());
     }
 
@@ -144,6 +169,12 @@ impl LogSummary {
             out.write_message(&message!(
                 "{} left out: not decided by an entry of these rules",
                 line_count_text(self.foreign_lines)
+            ))?;
+        }
+        if self.unnamed_cases > 0 {
+            out.write_message(&message!(
+                "{} left out: `run` does not print the case of a router; `run --log` writes it",
+                line_count_text(self.unnamed_cases)
             ))?;
         }
         if let Some(line) = self.first_change {

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   rulec import routes router.json -o support.rules
   rulec import flows flows.json | less
+  rulec import flows flows.json --literal        patterns match as `==` and `in` do
   cat choice.json | rulec import choice - -o next_step.rules
 
 Input by kind:
@@ -41,6 +42,10 @@ pub struct Args {
     /// Refuse the document if an item cannot be translated, instead of leaving the item out
     #[arg(long)]
     strict: bool,
+    /// Compare the patterns of flows literally, as `==` and `in` of the document do: case and white
+    /// space count
+    #[arg(long)]
+    literal: bool,
     /// Print the report on every item as JSON, on standard error
     #[arg(long)]
     json: bool,
@@ -55,7 +60,11 @@ pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (bytes, name) = files::read_file(&args.file)?;
+    if args.literal && args.system != System::Flows {
+        return Err(CliError::usage(message!("only `flows` have patterns that `--literal` can compare")));
+    }
     let options = if args.strict { Options::default().strict() } else { Options::default() };
+    let options = if args.literal { options.literal() } else { options };
     let imported = match std::str::from_utf8(&bytes) {
         Ok(text) => args.system.import(text, options),
         // The text is not UTF-8. The JSON parser reports the position of the invalid bytes and a

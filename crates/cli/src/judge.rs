@@ -128,7 +128,7 @@ pub fn run(
     let (workers, unreadable) = if columns.are_requested(stream) {
         judge_columns(worker, columns, stream, term, out)?
     } else {
-        stream.answer_stream(term, out, worker)?
+        stream.answer_stream(term, (&mut *out, None), worker)?
     };
     let (mut counts, mut exceeded) = ([0; 3], 0);
     for worker in workers {

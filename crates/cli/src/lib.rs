@@ -28,6 +28,7 @@
 //! | `columns` | `run` over Parquet, Arrow and CSV files |
 //! | `meaning` | intent flows, and choices made by a language model |
 
+mod analyze;
 mod bench;
 mod build;
 mod check;
@@ -97,6 +98,7 @@ Examples:
   rulec fmt rules/                                    format the files in the standard style
   rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide each message, one per line
+  rulec analyze support.rules --text 'order 7, asap'  show the intent, entities and urgency of a text
   rulec why support.rules --text 'show my files'      explain why a message takes its route
   rulec why-not support.rules refund --text 'money'   show the change that would make a route match
   rulec diff deployed.rules support.rules             show what a new version answers differently
@@ -135,6 +137,7 @@ enum CliCommand {
     Fmt(fmt::Args),
     Build(build::Args),
     Run(run::Args),
+    Analyze(analyze::Args),
     Why(why::Args),
     WhyNot(why_not::Args),
     Diff(diff::Args),
@@ -242,6 +245,7 @@ fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<Status
         CliCommand::Check(args) => check::run(&args, term, out),
         CliCommand::Fmt(args) => fmt::run(&args, term, out),
         CliCommand::Run(args) => run::run(&args, term, out),
+        CliCommand::Analyze(args) => analyze::run(&args, term, out),
         CliCommand::Why(args) => why::run(&args, term, out),
         CliCommand::WhyNot(args) => why_not::run(&args, term, out),
         CliCommand::Diff(args) => diff::run(&args, term, out),

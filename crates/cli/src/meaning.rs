@@ -5,7 +5,8 @@
 use super::term::Term;
 use rulec::choice::Question;
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
-use rulec::{Decision, Entry, Exceeded, Explanation, InputViolation, Message, Rules, TableKind};
+use rulec::{Decision, Entry, Exceeded, Explanation, InputViolation, Message};
+use rulec::{RequestAnalysis, Rules, TableKind};
 use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -32,6 +33,8 @@ pub struct IntentLine<'a> {
     pub matched: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<RequestAnalysis>,
 }
 
 impl IntentLine<'_> {
@@ -90,6 +93,7 @@ pub fn find_intent<'a>(
         exceeded,
         matched: None,
         explanation: None,
+        analysis: None,
     }
 }
 

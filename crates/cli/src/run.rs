@@ -7,22 +7,25 @@ use super::engine::EngineArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, StreamJudges};
 use super::language::{language, localized};
-use super::stream::{StreamArgs, Worker, write_json};
+use super::stream::{LogFile, StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
 use rulec::choice::{Question, reasons};
 use rulec::flow::FlowMatcher;
 use rulec::payload;
-use rulec::{Decision, Entry, Explanation, Rules, Session, SkippedCondition};
+use rulec::{Decision, Entry, Explanation, RequestAnalysis, Rules, Session, SkippedCondition};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::diag::comma_list;
 use rulec_base::json::JsonError;
 use rulec_base::message;
+use rulec_runtime::route::DecidedMessage;
 use rulec_sema::hir::TableKind;
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::path::PathBuf;
+use std::time::Instant;
 
 /// Decide each message of a stream: JSON lines in, JSON lines out
 #[derive(clap::Args)]
@@ -34,6 +37,7 @@ use serde_json::Value as Json;
   rulec run decisions.rules payloads.jsonl --decision create_node --context context.json
   rulec run decisions.rules payloads.jsonl --decision-by action_type
   rulec run support.rules messages.parquet --output decisions.parquet
+  rulec run support.rules messages.jsonl --log decisions.jsonl --analysis
   rulec run flows.json messages.jsonl         load the rules from another system's JSON
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
@@ -69,6 +73,12 @@ pub struct Args {
     /// Also explain each decision, as `explanation`
     #[arg(long)]
     explain: bool,
+    /// Also analyse the text of each message, as `analysis`: intent, entities, keywords, urgency
+    #[arg(long, conflicts_with = "judged")]
+    analysis: bool,
+    /// Append each decision with its message to a decision log, which `doctor` reads
+    #[arg(long, value_name = "FILE", conflicts_with = "judged")]
+    log: Option<PathBuf>,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -93,6 +103,8 @@ struct DecidedLine<'a> {
     matched: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    analysis: Option<RequestAnalysis>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -108,6 +120,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     let entry = select_entry(&rules, args.entry.as_deref())?;
     let matcher = meaning::intent_matcher(&rules, entry, term);
+    if args.analysis {
+        // Reports before the first message that the intents cannot be learned.
+        rules.analyze_text("", &Json::Null).map_err(|error| CliError::error(error.to_message()))?;
+    }
     let question = Question::new(&rules, entry.name()).ok();
     if let Some(question) = &question {
         term.print_note(&meaning::model_question_note(question, &args.rules.path));
@@ -120,11 +136,18 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         question: question.as_ref(),
         args,
         summary: Summary::default(),
+        log_lines: Vec::new(),
     };
     let outcome = if args.columns.are_requested(&args.stream) {
+        if args.log.is_some() {
+            return Err(CliError::usage(message!(
+                "`--log` needs messages and answers as JSON lines, and answers on standard output"
+            )));
+        }
         decide_columns(args, (&rules, entry), worker, term, out)
     } else {
-        let (deciders, errors) = args.stream.answer_stream(term, out, worker)?;
+        let log = args.log.as_deref().map(LogFile::open).transpose()?;
+        let (deciders, errors) = args.stream.answer_stream(term, (&mut *out, log), worker)?;
         Ok((deciders, Summary::default(), errors))
     };
     let (deciders, mut summary, errors) = outcome?;
@@ -146,7 +169,8 @@ fn decide_columns<W: Worker>(
     out: &mut Out,
 ) -> Result<(Vec<W>, Summary, usize), CliError> {
     let columns = || AnswerColumns::for_entry(rules, entry, args.all, args.explain);
-    let is_plain = !args.explain && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
+    let is_plain =
+        !args.explain && !args.analysis && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
     let mut mode = AnswerMode::new(&columns);
     if is_plain {
         mode = mode.with_plain_decisions(rules, entry, args.all);
@@ -176,17 +200,40 @@ struct DecidingWorker<'a> {
     question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,
+    /// The lines for the decision log.
+    log_lines: Vec<u8>,
 }
 
 impl DecidingWorker<'_> {
     fn parse(&self, text: &[u8]) -> Result<Json, JsonError> {
         self.rules.parse_message(text).map(Json::Object)
     }
+
+    /// True if the answers contain more than the decision, or a decision needs the whole message.
+    fn needs_message(&self) -> bool {
+        let Args { all, explain, analysis, log, .. } = self.args;
+        *all || *explain || *analysis || log.is_some() || self.entry.kind() == TableKind::Choice
+    }
+
+    /// Analyses the text of a message, if the user asked for it.
+    fn analyze(&self, message: &Json) -> Option<RequestAnalysis> {
+        self.args.analysis.then(|| self.rules.analyze_message(message).ok()).flatten()
+    }
+
+    /// Adds a line to the decision log, if there is one.
+    fn log_decision(&mut self, decided: DecidedMessage<'_>, analysis: Option<&RequestAnalysis>) {
+        if self.args.log.is_some() {
+            let analysis = analysis.map(|analysis| self.rules.masked_analysis(analysis));
+            let decided = decided.analysis(analysis);
+            // A message that was read as JSON can be written as JSON.
+            self.log_lines.extend(decided.to_log_line().unwrap_or_default());
+        }
+    }
 }
 
 impl Worker for DecidingWorker<'_> {
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
-        let (entry, args) = (self.entry, self.args);
+        let (entry, args, start) = (self.entry, self.args, Instant::now());
         if let Some(matcher) = self.matcher {
             let decision = entry.decide_line(message)?;
             if decision.statement().is_none() {
@@ -195,11 +242,16 @@ impl Worker for DecidingWorker<'_> {
                 self.summary.count_intent(intent_line.name());
                 intent_line.matched = args.all.then(Vec::new);
                 intent_line.explanation = args.explain.then(|| matcher.explain(&message, false)).flatten();
+                intent_line.analysis = self.analyze(&message);
                 write_json(out, &intent_line);
+                let decided = DecidedMessage::new(&decision, &message).elapsed(start.elapsed());
+                let explanation = intent_line.explanation.take();
+                let decided = decided.flow(intent_line.name()).explanation(explanation);
+                self.log_decision(decided, intent_line.analysis.as_ref());
                 return Ok(());
             }
         }
-        if !args.all && !args.explain && entry.kind() != TableKind::Choice {
+        if !self.needs_message() {
             let decision = self.session.decide_line(message)?;
             self.summary.count_decision(&decision);
             write_decision(out, line, &decision);
@@ -207,6 +259,7 @@ impl Worker for DecidingWorker<'_> {
         }
         let message = self.parse(message)?;
         let decision = entry.decide(&message);
+        let elapsed = start.elapsed();
         self.summary.count_decision(&decision);
         let matched = args.all.then(|| entry.matched(&message));
         let explanation = args.explain.then(|| entry.explain(&message, false));
@@ -218,10 +271,26 @@ impl Worker for DecidingWorker<'_> {
         let reason = reason.map(|sentences| {
             sentences.map(|sentence| localized(&sentence).into_owned()).collect::<Vec<_>>().join(" ")
         });
-        let decided_line =
-            DecidedLine { line, decision: &decision, failure, skipped, reason, matched, explanation };
+        let analysis = self.analyze(&message);
+        let decided_line = DecidedLine {
+            line,
+            decision: &decision,
+            failure,
+            skipped,
+            reason,
+            matched,
+            explanation,
+            analysis,
+        };
         write_json(out, &decided_line);
+        let DecidedLine { explanation, analysis, .. } = decided_line;
+        let decided = DecidedMessage::new(&decision, &message).elapsed(elapsed).explanation(explanation);
+        self.log_decision(decided, analysis.as_ref());
         Ok(())
+    }
+
+    fn take_log_lines(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.log_lines)
     }
 }
 

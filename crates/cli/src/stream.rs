@@ -21,8 +21,8 @@ use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -73,6 +73,40 @@ pub trait Worker: Send {
     /// not a message. If the worker returns an error or panics, the caller writes an error line
     /// instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
+
+    /// Returns the lines for the decision log since the last call.
+    fn take_log_lines(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// A file to which decision log lines are appended, in the order of the messages.
+pub struct LogFile {
+    name: String,
+    file: BufWriter<File>,
+}
+
+impl LogFile {
+    /// Opens a decision log, and creates it if it does not exist.
+    pub fn open(path: &Path) -> Result<LogFile, CliError> {
+        let name = path.display().to_string();
+        match OpenOptions::new().append(true).create(true).open(path) {
+            Ok(file) => Ok(LogFile { name, file: BufWriter::new(file) }),
+            Err(error) => Err(log_error(&name, &error)),
+        }
+    }
+
+    pub fn write(&mut self, lines: &[u8]) -> Result<(), CliError> {
+        self.file.write_all(lines).map_err(|error| log_error(&self.name, &error))
+    }
+
+    pub fn flush(&mut self) -> Result<(), CliError> {
+        self.file.flush().map_err(|error| log_error(&self.name, &error))
+    }
+}
+
+fn log_error(name: &str, error: &io::Error) -> CliError {
+    CliError::usage(message!("`{name}` cannot be written: {error}"))
 }
 
 /// The output line for an input line that is not a message.
@@ -185,11 +219,12 @@ impl StreamArgs {
 
     /// Writes one result line for every message of the stream. Stops at the end of the stream, when
     /// the output closes, or at a signal. Returns the workers, which contain their counts, and the
-    /// number of lines that are not messages.
+    /// number of lines that are not messages. If there is a log, the workers' log lines are
+    /// written to it.
     pub fn answer_stream<W: Worker>(
         &self,
         term: &Term,
-        out: &mut Out,
+        (out, mut log): (&mut Out, Option<LogFile>),
         worker: impl Fn() -> W,
     ) -> Result<(Vec<W>, usize), CliError> {
         let (input, name, size) = self.open_input(term)?;
@@ -204,8 +239,8 @@ impl StreamArgs {
         let rejected = ordered_pool::run_ordered(
             &mut workers,
             next_job,
-            |worker, chunk| answer_chunk(worker, &chunk),
-            |results| write_in_order(out, &results),
+            |worker, chunk| (answer_chunk(worker, &chunk), worker.take_log_lines()),
+            |results| write_in_order(out, log.as_mut(), &results),
         )?;
         if !out.is_closed() {
             lines.check_not_truncated(size)?;
@@ -279,16 +314,27 @@ pub fn answer_message(
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
-fn write_in_order(out: &mut Out, results: &OrderedResults<AnsweredChunk>) -> Result<usize, CliError> {
+fn write_in_order(
+    out: &mut Out,
+    mut log: Option<&mut LogFile>,
+    results: &OrderedResults<(AnsweredChunk, Vec<u8>)>,
+) -> Result<usize, CliError> {
     let mut total_rejected = 0;
-    while let Some((answers, rejected)) = results.next(|| out.flush())? {
+    let flush = |out: &mut Out, log: &mut Option<&mut LogFile>| {
+        out.flush()?;
+        log.as_mut().map_or(Ok(()), |log| log.flush())
+    };
+    while let Some(((answers, rejected), log_lines)) = results.next(|| flush(out, &mut log))? {
         total_rejected += rejected;
         out.write_answers(&answers)?;
+        if let Some(log) = &mut log {
+            log.write(&log_lines)?;
+        }
         if out.is_closed() {
             break;
         }
     }
-    out.flush().map(|()| total_rejected)
+    flush(out, &mut log).map(|()| total_rejected)
 }
 
 #[cfg(test)]
@@ -328,7 +374,7 @@ mod tests {
             let mut out = Out::with_destination(Box::new(File::create(&output).expect("it can be written")));
             let stream = StreamArgs { input: Some(input.clone()), jobs };
             let (_, refused) = stream
-                .answer_stream(&Term::new(Color::Never), &mut out, || PanickingWorker)
+                .answer_stream(&Term::new(Color::Never), (&mut out, None), || PanickingWorker)
                 .expect("it goes on");
             assert_eq!(refused, expected.iter().filter(|breaks| **breaks).count());
             let answers = std::fs::read_to_string(&output).expect("it can be read");

@@ -34,6 +34,7 @@ pub enum Format {
 const DEFAULT_WIDTH: usize = 100;
 
 /// The colour setting of this run, and functions that print on standard error.
+#[derive(Clone)]
 pub struct Term {
     color: Color,
 }

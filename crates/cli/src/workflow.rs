@@ -1,10 +1,20 @@
 //! `rulec workflow run`: runs a workflow of a rules file, with the node kinds that need no
 //! embedding program.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `plan` | runs a plan that a language model wrote |
+//! | `workers` | the options that allow the node types of plans |
+//! | `next` | `rulec workflow next` |
+
+mod next;
+mod plan;
+mod workers;
 
 use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
-use clap::{ArgGroup, Subcommand};
+use clap::Subcommand;
 use rulec::Rules;
 use rulec_base::diag::Message;
 use rulec_base::json::{ExactPlaces, JsonError};
@@ -12,6 +22,7 @@ use rulec_base::message;
 use rulec_runtime::workflow::processors::{Council, Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
 use rulec_sema::hir::{PARALLEL_KIND, Workflow as Declared};
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
@@ -24,23 +35,27 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum WorkflowCommand {
-    Run(RunArgs),
+    Run(Box<RunArgs>),
+    Next(next::NextArgs),
 }
 
-/// Run a workflow of a rules file
+/// Run a workflow of a rules file, or a plan that a language model wrote
 #[derive(clap::Args)]
-#[command(group(ArgGroup::new("from").required(true).args(["input", "resume"])))]
 #[command(after_help = "Examples:
   rulec workflow run review.rules --input '{\"question\": \"shall we move?\"}'
   rulec workflow run review.rules --input - --save run.json < question.json
   rulec workflow run review.rules --resume run.json --retry-failed
   rulec workflow run review.rules --input '{}' --allow api.example.com
+  rulec workflow run plan.json --input '{\"city\": \"Paris\"}' --allow-http api.example.com --allow-python
 
 Kinds of nodes: `echo` passes on its input together with its configuration. `loop` and `vote` decide by `max_rounds`,
 `exit_on_score` and `threshold`. `http` calls an endpoint; `council` asks several `members` at once and returns the
 answer of each. Both call only hosts that `--allow` names. `parallel` runs its next nodes in parallel.
 
-The exit status is 1 if a node failed, or still waits for a missing input.")]
+A plan is a JSON object with `nodes` and `edges`. Its rules judge it first. Nodes of each type run only if an option
+allows the type, and a plan with other nodes does not run.
+
+The exit status is 1 if a plan was rejected, if a node failed, or still waits for a missing input.")]
 struct RunArgs {
     #[command(flatten)]
     rules: RulesArgs,
@@ -48,7 +63,7 @@ struct RunArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The input of the first node as a JSON object; `-` reads standard input
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", conflicts_with = "resume")]
     input: Option<String>,
     /// Save the run to this file after each node
     #[arg(long, value_name = "FILE")]
@@ -60,7 +75,7 @@ struct RunArgs {
     #[arg(long, requires = "resume")]
     retry_failed: bool,
     /// A host that nodes may call, with its port if that is not the default port; may be repeated
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, visible_alias = "allow-http", value_name = "HOST")]
     allow: Vec<String>,
     /// The maximum number of nodes that may run in total [default: 10000]
     #[arg(long, value_name = "N")]
@@ -68,10 +83,29 @@ struct RunArgs {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    #[command(flatten)]
+    plan: plan::PlanArgs,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let WorkflowCommand::Run(args) = &args.command;
+    let args = match &args.command {
+        WorkflowCommand::Run(args) => args,
+        WorkflowCommand::Next(args) => return next::run(args, term, out),
+    };
+    if let Some(plan) = plan::read_plan(&args.rules.path)? {
+        return plan::run(plan, args, term, out);
+    }
+    if args.plan != plan::PlanArgs::default() {
+        return Err(CliError::usage(message!(
+            "options for plans have no effect on a workflow of a rules file; a plan is a `.json` file with a \
+            list `nodes`"
+        )));
+    }
+    if args.input.is_none() && args.resume.is_none() {
+        return Err(CliError::usage(message!(
+            "give the input of the first node with `--input`, or `--resume`"
+        )));
+    }
     let rules = args.rules.load(term)?;
     let declared = select_workflow(&rules, args.name.as_deref())?;
     let workflow = build_workflow(&rules, declared, args)?;
@@ -164,12 +198,18 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
 /// Registers the node kinds that make network calls, which may reach only the allowed hosts.
 #[cfg(feature = "http")]
 fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
-    use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
-    let hosts = AllowedHosts::new(allow)
+    let client = http_client(allow)?;
+    let endpoint = rulec_http::endpoint_node(client.clone());
+    Ok(builder.kind("http", endpoint).kind("council", rulec_http::council_node(client)))
+}
+
+/// Creates a client that may call only these hosts.
+#[cfg(feature = "http")]
+fn http_client(hosts: &[String]) -> Result<rulec_http::HttpClient, CliError> {
+    use rulec_http::{AllowedHosts, HttpClient, Limits};
+    let hosts = AllowedHosts::new(hosts)
         .map_err(|error| CliError::usage(message!("`--allow`: {}", error.to_message())))?;
-    let client =
-        HttpClient::new(hosts, Limits::default()).map_err(|error| CliError::error(error.to_message()))?;
-    Ok(builder.kind("http", endpoint_node(client.clone())).kind("council", council_node(client)))
+    HttpClient::new(hosts, Limits::default()).map_err(|error| CliError::error(error.to_message()))
 }
 
 #[cfg(not(feature = "http"))]
@@ -213,7 +253,11 @@ fn invalid_input_error(input_name: &str, error: &JsonError) -> CliError {
 }
 
 fn save_run(run: &Run, path: &Path) -> Result<(), CliError> {
-    let bytes = serde_json::to_vec(&run.save())
+    save_bytes(path, &run.save())
+}
+
+fn save_bytes(path: &Path, saved: &impl Serialize) -> Result<(), CliError> {
+    let bytes = serde_json::to_vec(saved)
         .map_err(|error| CliError::error(message!("the run cannot be saved: {error}")))?;
     files::replace_file(path, &bytes)
 }

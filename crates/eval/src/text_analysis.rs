@@ -9,6 +9,8 @@
 //! | [`entity`] | what do an entity's expressions find? |
 //! | [`lexicon`] | how much do the lexicon words in the text weigh in total? |
 //! | [`keywords`] | which words are left without stop words? |
+//! | [`recognize`] | where are the dates, times, amounts, addresses and numbers? |
+//! | [`record`] | what does the whole analysis find? |
 //!
 //! Everything except entities ignores case and reads the text in NFKC form, so that full-width
 //! letters equal normal ones.
@@ -19,6 +21,8 @@ pub mod entity;
 pub mod intent;
 pub mod keywords;
 pub mod lexicon;
+pub mod recognize;
+pub mod record;
 mod stop_words;
 
 use crate::host::HostFn;

@@ -1,8 +1,9 @@
 //! The hosts that may be called. Every URL is checked against this list before a request is sent.
 
-use super::error::HttpFailure;
+use super::error::{CallLabel, HttpError, HttpFailure};
 use rulec_base::diag::Message;
 use rulec_base::message;
+use std::time::Duration;
 use thiserror::Error;
 use url::{Host, Url};
 
@@ -53,6 +54,16 @@ impl AllowedHosts {
             HostEntry::parse_entry(text).ok_or_else(|| HostError { entry: text.to_owned() })
         };
         Ok(AllowedHosts { entries: entries.into_iter().map(to_entry).collect::<Result<_, _>>()? })
+    }
+
+    /// Allows only the host of a URL, and only its port if the URL names one.
+    ///
+    /// # Errors
+    /// If the text is no URL of http or https.
+    pub fn of_url(url: &str) -> Result<Self, HttpError> {
+        let parsed = parse_url(url)
+            .map_err(|failure| HttpError::new(CallLabel::new("POST", url), 0, Duration::ZERO, failure))?;
+        Ok(AllowedHosts { entries: HostEntry::parse_entry(&host_and_port(&parsed)).into_iter().collect() })
     }
 
     /// Parses a URL and checks that its host is allowed.

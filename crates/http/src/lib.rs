@@ -45,7 +45,7 @@ pub use flow::{ExecutorError, FlowEnding, FlowError, FlowExecutor, FlowOutcome, 
 pub use handler::{HandlerReply, handler};
 pub use hosts::{AllowedHosts, HostError};
 pub use limits::Limits;
-pub use model::{ChatModel, ModelError, Pick, Prompt, Role, Turn};
+pub use model::{ChatModel, ModelError, Pick, Prompt, Role, Turn, llm_node};
 pub use node::node;
 pub use request::{Body, HeaderError, Request, Response};
 pub use secret::Secret;

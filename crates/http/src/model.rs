@@ -2,9 +2,11 @@
 //! a list: an intent flow, or the branch of a choice.
 
 mod answer;
+mod node;
 mod stream;
 
 pub use answer::ModelError;
+pub use node::llm_node;
 
 use super::client::HttpClient;
 use super::error::HttpError;

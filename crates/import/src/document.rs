@@ -36,6 +36,8 @@ pub(super) struct RulesDocument {
     /// Whether an item that cannot be translated ends the import with an error. If false, the item
     /// is skipped.
     pub(super) is_strict: bool,
+    /// Whether the patterns of keyword flows are compared literally.
+    pub(super) is_literal: bool,
     /// Items (such as a route) that an earlier reading of this document could not translate, by
     /// their path. They are reported and not read again.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,

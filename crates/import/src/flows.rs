@@ -27,22 +27,40 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         flows
     };
     let mut names = NameAllocator::default();
+    let mut used = PatternKinds::default();
     for node in &flows {
-        let read = |document: &mut RulesDocument| read_flow(node, &mut names, document);
+        let read = |document: &mut RulesDocument| read_flow(node, &mut names, &mut used, document);
         if let Some((item, statement)) =
             document.read_item(ItemKind::Flow, node, &["flow_id", "name"], read)?
         {
             document.statements.push(ImportedStatement { item: Some(item), ..statement });
         }
     }
+    if document.is_literal && (used.literals || used.regexes) {
+        let comment =
+            "Patterns are compared as they are written, as `==`, `in` and `re.search` of Python do.";
+        let white_space = if used.literals { ", white_space: kept" } else { "" };
+        let (comments, body) =
+            (vec![comment.to_owned()], format!("settings {{ case: sensitive{white_space} }}"));
+        document.statements.insert(0, ImportedStatement { comments, body, ..ImportedStatement::default() });
+    }
     document.add_input_if_empty("There was no flow.");
     document.statements.extend(tool);
     Ok(())
 }
 
+/// The kinds of patterns that keyword flows have.
+#[derive(Default)]
+struct PatternKinds {
+    /// Patterns of `exact` and `contains`.
+    literals: bool,
+    regexes: bool,
+}
+
 fn read_flow(
     node: &JsonNode<'_>,
     names: &mut NameAllocator,
+    used: &mut PatternKinds,
     document: &mut RulesDocument,
 ) -> ReadResult<ImportedStatement> {
     let object = node.as_object(&message!("a flow"))?;
@@ -69,6 +87,8 @@ fn read_flow(
             let patterns = patterns.map_or(Ok(Vec::new()), |list| list.as_list(&message!("patterns")))?;
             let matching = matching.unwrap_or("contains");
             let literals = read_patterns(&patterns, matching, &flow_name, &mut comments, document)?;
+            let kind = if matching == "regex" { &mut used.regexes } else { &mut used.literals };
+            *kind |= !literals.is_empty();
             if let Some(examples) = examples {
                 comments.push(format!("examples: {}", write::format_value(examples.value)));
                 document.report.note(message!(
@@ -184,7 +204,8 @@ fn read_pattern(
     document: &mut RulesDocument,
 ) -> ReadResult<String> {
     let text = node.as_text()?;
-    if text.trim().is_empty() {
+    let is_compared = document.is_literal && matching != "regex";
+    if text.is_empty() || text.trim().is_empty() && !is_compared {
         return node.refuse(match text.is_empty() {
             true => message!("this pattern is empty; remove it"),
             false => message!("this pattern is blank; remove it"),
@@ -193,7 +214,7 @@ fn read_pattern(
     if matching != "regex" {
         return Ok(quote_string(text));
     }
-    let translated = regex::read_regex(node, &message!("the pattern"), true)?;
+    let translated = regex::read_regex(node, &message!("the pattern"), !document.is_literal)?;
     if translated.text != text {
         comments.push(format!("Written otherwise in Python: {}.", quote_for_comment(text)));
         let original = quote_for_comment(text);

@@ -101,6 +101,7 @@ impl Imported {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     is_strict: bool,
+    is_literal: bool,
 }
 
 impl Options {
@@ -108,7 +109,15 @@ impl Options {
     /// skipping it.
     #[must_use]
     pub fn strict(self) -> Options {
-        Options { is_strict: true }
+        Options { is_strict: true, ..self }
+    }
+
+    /// Compares the patterns of keyword flows literally, as the document's `==`, `in` and
+    /// `re.search` do: case and white space count. Without it, both are ignored. Other documents
+    /// have no such patterns.
+    #[must_use]
+    pub fn literal(self) -> Options {
+        Options { is_literal: true, ..self }
     }
 }
 
@@ -257,8 +266,12 @@ impl System {
     pub fn import_value(self, value: &Json, options: Options) -> Result<Imported, ImportError> {
         let mut refused = BTreeMap::new();
         loop {
-            let mut document =
-                RulesDocument { is_strict: options.is_strict, refused, ..RulesDocument::default() };
+            let mut document = RulesDocument {
+                is_strict: options.is_strict,
+                is_literal: options.is_literal,
+                refused,
+                ..RulesDocument::default()
+            };
             self.read_document(&JsonNode::root(value), &mut document)?;
             if document.newly_refused.is_empty() {
                 return document.finish();

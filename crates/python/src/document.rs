@@ -74,14 +74,18 @@ impl ReportItem {
     }
 }
 
+/// Returns the default options, or strict ones.
+pub fn options(strict: bool) -> Options {
+    if strict { Options::default().strict() } else { Options::default() }
+}
+
 /// Loads the rules of a document, given as JSON text or as Python values.
 pub fn load_document(
     py: Python<'_>,
     system: System,
     document: &Bound<'_, PyAny>,
-    strict: bool,
+    options: Options,
 ) -> PyResult<Imported> {
-    let options = if strict { Options::default().strict() } else { Options::default() };
     let imported = if let Ok(text) = document.cast::<PyString>() {
         let text = text.to_str()?;
         without_gil(py, || system.import(text, options))

@@ -174,10 +174,14 @@ pub fn library_error(error: impl Display) -> PyErr {
     RulecError::new_err(error.to_string())
 }
 
+/// Returns the name of an exception's class.
+pub fn exception_class(py: Python<'_>, error: &PyErr) -> String {
+    error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string())
+}
+
 /// Returns the text of a Python exception: the name of its class, followed by its message.
 pub fn exception_text(py: Python<'_>, error: &PyErr) -> String {
-    let class =
-        error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string());
+    let class = exception_class(py, error);
     match error.value(py).str() {
         Ok(text) if text.to_string_lossy().is_empty() => class,
         Ok(text) => format!("{class}: {}", text.to_string_lossy()),

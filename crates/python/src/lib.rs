@@ -17,6 +17,7 @@
 //! | `batch` | record batches |
 
 mod batch;
+mod callback;
 mod decision;
 mod document;
 mod error;
@@ -55,7 +56,7 @@ mod _rulec {
     #[pymodule_export]
     use super::message::MessageError;
     #[pymodule_export]
-    use super::router::{Outcome, Policy, Request, Router, RouterError};
+    use super::router::{Finished, Outcome, Policy, Request, Router, RouterError};
     #[pymodule_export]
     use super::rules::{Prepared, Rules};
     #[pymodule_export]

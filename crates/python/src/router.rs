@@ -2,8 +2,9 @@
 //! the caller's event loop. An exception in a handler becomes an outcome. A handler whose caller no
 //! longer waits is cancelled.
 
+use super::callback::{call_permission_function, call_scope_function};
 use super::decision::json_text;
-use super::error::{RulecError, exception_text};
+use super::error::{RulecError, exception_class, exception_text};
 use super::message::{args_to_python, as_dict, mapping_entries, object, tree};
 use super::rules::Rules;
 use super::shutdown::{attached, start_future, without_gil};
@@ -12,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
-use rulec_runtime::route::{self, DecisionLog, HandlerError, Permissions};
+use rulec_runtime::route::{self, DecisionLog, HandlerError, Permissions, TypedError};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -76,6 +77,22 @@ struct RoutedMessage {
     raised: Mutex<Option<Py<PyAny>>>,
 }
 
+impl RoutedMessage {
+    /// Returns the message as a Python object: the caller's own object, unless a hook or the router
+    /// changed the message.
+    fn message_object(
+        &self,
+        py: Python<'_>,
+        original: &Arc<Json>,
+        message: &Arc<Json>,
+    ) -> PyResult<Py<PyAny>> {
+        match Arc::ptr_eq(original, message) {
+            true => Ok(self.message.clone_ref(py)),
+            false => Ok(pythonize(py, message)?.unbind()),
+        }
+    }
+}
+
 /// The messages that are being routed. A message's key is the address of its JSON tree, which the
 /// router passes to handlers.
 #[derive(Clone, Default)]
@@ -129,17 +146,17 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Calls a Python handler on the event loop of the message's caller.
-async fn call_handler(
+/// Calls a Python function on the event loop of the message's caller. `argument` builds the only
+/// argument of the function. The error has the name of the exception's class as its type.
+async fn call_python(
     function: Arc<Py<PyAny>>,
-    calls: RoutedMessages,
-    request: route::Request,
+    call: Arc<RoutedMessage>,
+    argument: impl for<'py> FnOnce(Python<'py>, &RoutedMessage) -> PyResult<Bound<'py, PyAny>>,
 ) -> Result<Json, HandlerError> {
-    let call = calls.find(&request.message).ok_or("the message has gone")?;
     let started = attached(|py| -> PyResult<_> {
-        let request = Bound::new(py, Request::new(&call, request))?;
+        let argument = argument(py, &call)?;
         let python_call = py.import("rulec._call")?.getattr("Call")?;
-        let python_call = python_call.call1((call.locals.event_loop(py), function.bind(py), request))?;
+        let python_call = python_call.call1((call.locals.event_loop(py), function.bind(py), argument))?;
         let awaitable = python_call.call_method0("run")?;
         Ok((python_call.unbind(), pyo3_async_runtimes::into_future_with_locals(&call.locals, awaitable)?))
     });
@@ -155,12 +172,55 @@ async fn call_handler(
     attached(|py| {
         let reply = result.and_then(|reply| tree(reply.bind(py), "the reply"));
         reply.map_err(|error| {
-            let text = exception_text(py, &error);
+            let (text, class) = (exception_text(py, &error), exception_class(py, &error));
             *call.raised.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(error.into_value(py).into_any());
-            text.into()
+            TypedError::new(class, text).into()
         })
     })
+}
+
+/// Calls a Python handler with its request.
+async fn call_handler(
+    function: Arc<Py<PyAny>>,
+    calls: RoutedMessages,
+    request: route::Request,
+) -> Result<Json, HandlerError> {
+    let call = calls.find(&request.original).ok_or("the message has gone")?;
+    call_python(function, call, |py, call| {
+        let message = call.message_object(py, &request.original, &request.message)?;
+        Ok(Bound::new(py, Request { message, request })?.into_any())
+    })
+    .await
+}
+
+/// Calls a hook before a decision.
+async fn call_before(
+    function: Arc<Py<PyAny>>,
+    calls: RoutedMessages,
+    message: Arc<Json>,
+) -> Result<Json, HandlerError> {
+    let call = calls.find(&message).ok_or("the message has gone")?;
+    call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py))).await
+}
+
+/// Calls a Python hook with the message and its outcome.
+async fn call_after(
+    function: Arc<Py<PyAny>>,
+    calls: RoutedMessages,
+    finished: route::Finished,
+) -> Result<Json, HandlerError> {
+    let call = calls.find(&finished.original).ok_or("the message has gone")?;
+    call_python(function, call, |py, call| {
+        let message = call.message_object(py, &finished.original, &finished.message)?;
+        let raised = call.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        let raised = raised.as_ref().map(|raised| raised.clone_ref(py));
+        let outcome = finished.outcome.as_ref().clone();
+        let raised = raised.filter(|_| outcome.reply().is_none());
+        let python_finished = Finished { message, outcome: Py::new(py, Outcome { outcome, raised })? };
+        Ok(Bound::new(py, python_finished)?.into_any())
+    })
+    .await
 }
 
 /// The request that a handler receives.
@@ -170,15 +230,9 @@ pub struct Request {
     request: route::Request,
 }
 
-impl Request {
-    fn new(call: &RoutedMessage, request: route::Request) -> Request {
-        Request { message: Python::attach(|py| call.message.clone_ref(py)), request }
-    }
-}
-
 #[pymethods]
 impl Request {
-    /// The original Python object that the caller passed to the router.
+    /// The Python object that the caller passed to the router, or a changed copy.
     #[getter]
     fn message(&self, py: Python<'_>) -> Py<PyAny> {
         self.message.clone_ref(py)
@@ -292,6 +346,15 @@ impl Outcome {
     }
 }
 
+/// A message with its outcome, which a hook after the handler receives.
+#[pyclass(frozen, module = "rulec")]
+pub struct Finished {
+    #[pyo3(get)]
+    message: Py<PyAny>,
+    #[pyo3(get)]
+    outcome: Py<Outcome>,
+}
+
 /// Router that decides messages and awaits their handlers.
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
@@ -299,29 +362,12 @@ pub struct Router {
     calls: RoutedMessages,
 }
 
-/// Returns the permissions that a Python function grants to a message's sender. If the function
-/// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
-fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permissions {
-    attached(|py| {
-        let names =
-            pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
-        let names = names.and_then(|names| {
-            names.bind(py).try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()
-        });
-        match names {
-            Ok(names) => names.into_iter().collect(),
-            Err(error) => {
-                error.write_unraisable(py, Some(function.bind(py)));
-                Permissions::none()
-            }
-        }
-    })
-}
-
 #[pymethods]
 impl Router {
     #[new]
-    #[pyo3(signature = (rules, handlers, *, entry = None, policies = None, permissions = None, log = None))]
+    #[pyo3(signature = (rules, handlers, *, entry = None, policies = None, permissions = None, log = None,
+        log_analysis = false, before = None, after = None, error_scope = None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         rules: &Bound<'_, Rules>,
         handlers: &Bound<'_, PyMapping>,
@@ -329,6 +375,10 @@ impl Router {
         policies: Option<&Bound<'_, PyMapping>>,
         permissions: Option<Py<PyAny>>,
         log: Option<PathBuf>,
+        log_analysis: bool,
+        before: Option<Py<PyAny>>,
+        after: Option<Py<PyAny>>,
+        error_scope: Option<Py<PyAny>>,
     ) -> PyResult<Router> {
         let calls = RoutedMessages::default();
         let mut builder = route::Router::builder(rules.get().rules.clone());
@@ -347,7 +397,18 @@ impl Router {
             builder = builder.permissions(move |message| call_permission_function(&function, message));
         }
         if let Some(path) = log {
-            builder = builder.log(DecisionLog::to_file(path)?);
+            builder = builder.log(DecisionLog::builder().analysis(log_analysis).to_file(path)?);
+        }
+        if let Some(function) = before.map(Arc::new) {
+            let calls = calls.clone();
+            builder = builder.before(move |message| call_before(function.clone(), calls.clone(), message));
+        }
+        if let Some(function) = after.map(Arc::new) {
+            let calls = calls.clone();
+            builder = builder.after(move |finished| call_after(function.clone(), calls.clone(), finished));
+        }
+        if let Some(function) = error_scope {
+            builder = builder.error_scope(move |message| call_scope_function(&function, message));
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
         Ok(Router { router, calls })

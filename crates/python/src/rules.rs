@@ -1,7 +1,7 @@
 //! Python classes for compiled rule sets and prepared messages.
 
 use super::decision::{Decision, Explanation};
-use super::document::{ReportItem, export_document, load_document, report_items};
+use super::document::{ReportItem, export_document, load_document, options, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::flows::{Flows, Question};
 use super::host::register_functions;
@@ -138,25 +138,32 @@ impl Rules {
     }
 
     /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot
-    /// be used is skipped; `report` names it. With `strict`, it is an error.
+    /// be used is skipped; `report` names it. With `strict`, it is an error. With `literal`, patterns
+    /// match literally, as `==` and `in` of Python do.
     #[staticmethod]
-    #[pyo3(signature = (document, *, strict = false))]
-    fn from_flows(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Flows, document, strict).map(Rules::from_imported)
+    #[pyo3(signature = (document, *, strict = false, literal = false))]
+    fn from_flows(
+        py: Python<'_>,
+        document: &Bound<'_, PyAny>,
+        strict: bool,
+        literal: bool,
+    ) -> PyResult<Rules> {
+        let options = if literal { options(strict).literal() } else { options(strict) };
+        load_document(py, System::Flows, document, options).map(Rules::from_imported)
     }
 
     /// Loads message routes from their JSON, like `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Routes, document, strict).map(Rules::from_imported)
+        load_document(py, System::Routes, document, options(strict)).map(Rules::from_imported)
     }
 
     /// Loads the branches of one or several choices from their JSON, like `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Choice, document, strict).map(Rules::from_imported)
+        load_document(py, System::Choice, document, options(strict)).map(Rules::from_imported)
     }
 
     /// Loads the bundled rules for decision payloads with a context, given as JSON like in
@@ -164,7 +171,7 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Context, document, strict).map(Rules::from_imported)
+        load_document(py, System::Context, document, options(strict)).map(Rules::from_imported)
     }
 
     /// What loading did with each item of the JSON document; empty for other rules.
@@ -267,6 +274,19 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
+    /// Analyses a text: its intent, entities, keywords, urgency and context score.
+    #[pyo3(signature = (text, ctx = None))]
+    fn analyze<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+        ctx: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let ctx = ctx.map_or(Ok(Json::Null), |ctx| tree(ctx, "ctx"))?;
+        let analysis = without_gil(py, || self.rules.analyze_text(text, &ctx)).map_err(library_error)?;
+        Ok(pythonize(py, &analysis)?)
+    }
+
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
     /// the prepared message without reading the fields again.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
@@ -298,6 +318,18 @@ impl Rules {
     /// Returns the permissions that a handler requires.
     fn required_permissions(&self, handler: &str) -> Vec<&str> {
         self.rules.required_permissions(handler).iter().map(|permission| &**permission).collect()
+    }
+
+    /// Returns the ids of the nodes that receive the output of a workflow node, as the router
+    /// selects them. `all_next_ids` lists the node's next nodes in order.
+    fn next_nodes(
+        &self,
+        router: &str,
+        output: &Bound<'_, PyAny>,
+        all_next_ids: Vec<String>,
+    ) -> PyResult<Vec<String>> {
+        let all_next_ids: Vec<&str> = all_next_ids.iter().map(String::as_str).collect();
+        self.rules.next_nodes(router, &tree(output, "the output")?, &all_next_ids).map_err(unknown_name_error)
     }
 
     /// The names of the payload kinds.

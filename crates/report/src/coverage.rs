@@ -152,6 +152,14 @@ impl<'r> Coverage<'r> {
             self.tables[id.index()].searches += 1;
         }
         let (Some(table), Some(route)) = (ids.last(), route) else { return };
+        if program
+            .flows
+            .iter()
+            .any(|flow| *flow.name == *route && matches!(flow.trigger, Trigger::Intent { .. }))
+        {
+            self.intent_decisions += 1;
+            *self.chosen_flows.entry(route.to_owned()).or_default() += 1;
+        }
         if route == "default" {
             self.tables[table.index()].default_taken += 1;
         }

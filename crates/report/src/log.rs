@@ -1,5 +1,6 @@
 //! Parses the lines of a decision log. `doctor`, `diff --replay` and the studio use the lines to
-//! repeat the decisions.
+//! repeat the decisions. `doctor` also reads the lines that `rulec run` prints, which have no
+//! messages.
 
 use serde_json::{Map, Value as Json};
 
@@ -12,7 +13,7 @@ pub enum ParsedLine {
     LoggedDecision(LoggedDecision),
 }
 
-/// A decision as the runtime router writes it to the decision log.
+/// A decision as a router or `rulec run --log` writes it to the decision log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedDecision {
     /// Name of the table with which the decision started (its entry).
@@ -39,10 +40,26 @@ pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     ParsedLine::Message(Json::Object(line))
 }
 
-/// Parses a line of a file that is known to be a decision log. Returns `None` if the line lacks the
-/// text field `entry` or the field `route`.
+/// Parses a line of a file that is known to be a decision log or the output of `rulec run`. Returns
+/// `None` if the line lacks the text field `entry` or the name of the chosen statement.
 pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
-    is_decision(&line).then(|| read_logged(&mut line))
+    if is_decision(&line) {
+        return Some(read_logged(&mut line));
+    }
+    let has_entry = line.get("entry").is_some_and(Json::is_string);
+    let chosen = PRINTED_NAMES.iter().find_map(|key| line.remove(*key)).filter(|_| has_entry)?;
+    // `run` prints an empty branch if no branch holds.
+    line.insert("route".to_owned(), if chosen == "" { Json::Null } else { chosen });
+    Some(read_logged(&mut line))
+}
+
+/// The keys under which `rulec run` prints the chosen route, branch or flow.
+const PRINTED_NAMES: [&str; 3] = ["chosen", "branch", "name"];
+
+/// True for a line in which `rulec run` prints the next nodes of a router. Such a line does not
+/// name the chosen case.
+pub fn is_router_output(line: &Map<String, Json>) -> bool {
+    line.contains_key("entry") && line.contains_key("next") && line.contains_key("loopback")
 }
 
 impl ParsedLine {
@@ -103,5 +120,22 @@ mod tests {
             .expect("a log is known to be one");
         assert_eq!(parsed_as_log.path, ["north"]);
         assert_eq!(parse_decision(Map::new()), None);
+    }
+
+    #[test]
+    fn the_output_of_run_names_what_was_chosen() {
+        let check = |line: Json, entry: &str, route: Option<&str>| {
+            let parsed = parse_decision(line.as_object().cloned().unwrap_or_default()).expect("a decision");
+            assert_eq!((&*parsed.entry, parsed.route.as_deref()), (entry, route), "{line}");
+            assert_eq!(parsed.message, None);
+        };
+        check(json!({"line": 1, "entry": "routes", "chosen": "a", "target": "h"}), "routes", Some("a"));
+        check(json!({"line": 1, "entry": "routes", "chosen": null}), "routes", None);
+        check(json!({"line": 1, "entry": "mood", "branch": "calm", "default": true}), "mood", Some("calm"));
+        check(json!({"line": 1, "entry": "mood", "branch": "", "default": false}), "mood", None);
+        check(json!({"line": 1, "entry": "flows", "flow": "id", "name": "f"}), "flows", Some("f"));
+        let router = json!({"line": 1, "entry": "r", "next": ["a"], "loopback": false});
+        let router = router.as_object().cloned().unwrap_or_default();
+        assert!(is_router_output(&router) && parse_decision(router).is_none());
     }
 }

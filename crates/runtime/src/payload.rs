@@ -49,7 +49,7 @@ mod session;
 mod usage;
 
 pub use coordinator::{Coordinator, CoordinatorBuilder, Handled, RetryRequest};
-pub use execute::{RunReport, RunStatus};
+pub use execute::{Attempt, RunReport, RunStatus};
 pub use execution::UnknownWorkflow;
 pub use plan::PlanError;
 pub use session::{Done, Inbox, NothingAsked, Session, Turn};

@@ -7,9 +7,11 @@
 
 mod build;
 mod difference;
+mod failures;
 mod fallback;
 mod handler;
 mod history;
+mod hooks;
 mod log;
 mod outcome;
 mod permission;
@@ -23,8 +25,10 @@ mod watched;
 
 pub use build::{Problem, RouterBuilder, RouterError, Warning};
 pub use difference::RoutePosition;
+pub use failures::TypedError;
 pub use handler::{HandlerError, HandlerResult, Reply, Request};
-pub use log::{DecisionLog, DecisionLogBuilder, LogStats};
+pub use hooks::Finished;
+pub use log::{DecidedMessage, DecisionLog, DecisionLogBuilder, LogStats};
 pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};
@@ -38,7 +42,9 @@ pub use watched::{WatchedRules, WatchedRulesBuilder};
 use super::task;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use build::HandlerMap;
+use failures::FailureMemory;
 use history::PreviousRules;
+use hooks::Hooks;
 use log::DecisionRecord;
 use policy::Circuit;
 use rulec::{Decision, Edit, EditError, Guard, LiveRules, UnknownEntry};
@@ -109,6 +115,8 @@ struct RouterShared {
     /// permissions.
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
+    hooks: Hooks,
+    failures: FailureMemory,
     stats: RouterCounters,
 }
 
@@ -193,16 +201,41 @@ impl Router {
     ) -> Outcome {
         match message {
             Ok(message) => self.route_with(Arc::new(message), permissions).await,
-            Err(error) => {
-                let result = HandlerOutcome::Invalid { error: error.to_string() };
-                let entry = self.shared.entry.as_deref().unwrap_or(ROUTES_TABLE).to_owned();
-                self.shared.stats.count_message(&entry, None, result.kind(), Duration::ZERO);
-                Outcome { entry, generation: self.rules().generation(), result, ..Outcome::default() }
-            }
+            Err(error) => self.refuse(error.to_string()),
         }
     }
 
-    async fn route_with(&self, message: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
+    /// Returns the outcome of a message that is not decided.
+    fn refuse(&self, error: String) -> Outcome {
+        let result = HandlerOutcome::Invalid { error };
+        let entry = self.shared.entry.as_deref().unwrap_or(ROUTES_TABLE).to_owned();
+        self.shared.stats.count_message(&entry, None, result.kind(), Duration::ZERO);
+        Outcome { entry, generation: self.rules().generation(), result, ..Outcome::default() }
+    }
+
+    /// Calls the hooks before and after a message is routed.
+    async fn route_with(&self, original: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
+        let hooks = &self.shared.hooks;
+        let message = match hooks.call_before(original.clone()).await {
+            Ok(message) => message,
+            Err(error) => {
+                let outcome = self.refuse(error);
+                return hooks.call_after(&original, &original, outcome).await;
+            }
+        };
+        let scope = self.shared.failures.scope_of(&message);
+        let message = self.shared.failures.add_to(message, &scope);
+        let outcome = self.route_prepared(&original, message.clone(), scope, permissions).await;
+        hooks.call_after(&original, &message, outcome).await
+    }
+
+    async fn route_prepared(
+        &self,
+        original: &Arc<Json>,
+        message: Arc<Json>,
+        scope: String,
+        permissions: Option<&Permissions>,
+    ) -> Outcome {
         let rules = self.shared.active.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).await;
@@ -211,6 +244,7 @@ impl Router {
             Err(error) => return undecided_outcome(&error, &rules),
         };
         let request = decision.target().map(|handler| Request {
+            original: original.clone(),
             message: message.clone(),
             args: Arc::new(decision.args().clone()),
             exact_args: decision.exact_args(),
@@ -246,6 +280,8 @@ impl Router {
             computed_permissions: OnceLock::new(),
         };
         let run = fallback::run_handlers(&self.shared, &decision, request, &sender).await;
+        let error_type = run.error_type.as_deref();
+        self.shared.failures.record(scope, &run.outcome, error_type, &run.last_handler);
         pending.outcome.attempts = run.attempts;
         pending.outcome.tried = run.tried;
         pending.outcome.fallback = Some(run.last_handler)

@@ -50,6 +50,7 @@ mod router;
 mod rules;
 mod run;
 
+pub(crate) use build::{DEFAULT_BYTE_LIMIT, DEFAULT_STEP_LIMIT};
 pub use build::{BuildError, Workflow, WorkflowBuilder};
 pub use checkpoint::{ResumeError, SavedRun};
 pub use merge::{AppendValues, Arrival, ByNode, FirstValues, LatestValues, MergeStrategy};
@@ -60,3 +61,4 @@ pub use router::{ConditionalRouter, FirstMatch};
 pub use rulec_lang::graph::{Finding, FindingKind, Route, Severity, Target};
 pub use rules::{RulesRouter, UnknownWorkflow};
 pub use run::Run;
+pub(crate) use run::json_size;

@@ -2,6 +2,7 @@
 //! runs two passes. In the first pass every use of a message field narrows the field's type; the
 //! second pass builds the program with the narrowed types.
 
+mod branch;
 mod call;
 mod capture;
 mod clock;
@@ -125,7 +126,7 @@ fn check_fields(
     checker.diagnostics.extend(conflicts);
     checker.diagnostics.splice(0..0, declaration_diagnostics);
     checker.check_regex_memory();
-    checker.warn_unused_definitions();
+    checker.warn_unused_definitions(is_whole_program);
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
     if is_whole_program {
         checker.collect_unused();
@@ -445,7 +446,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about unused definitions of the main file. Reports nothing if the file has no
     /// statements that make decisions, such as routes, because such a file is meant to be imported.
-    fn warn_unused_definitions(&mut self) {
+    fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
             matches!(statement.kind, Kind::Route(_) | Kind::Default { .. } | Kind::Table { .. })
@@ -466,6 +467,9 @@ impl<'a> Checker<'a> {
             }
         }
         self.warn_unused_analysis();
+        if is_whole_program {
+            self.warn_settings_without_effect();
+        }
     }
 
     /// Measures a term in which every `let` is expanded; reports an error if the term is too large.

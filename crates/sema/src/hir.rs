@@ -9,6 +9,7 @@ mod nest;
 mod parts;
 mod payload;
 mod privacy;
+mod prompts;
 mod size;
 mod tree;
 mod verify;
@@ -23,9 +24,10 @@ pub use payload::{
     Object, ObjectPath, ObjectStep, Payload, Requirement, Shape,
 };
 pub use privacy::PrivateReads;
+pub use prompts::{PromptTemplate, Prompts, TemplatePart, template_parts};
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
-pub use workflow::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, Workflow};
+pub use workflow::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, Workflow};
 
 use crate::request::{Analysis, Feature};
 use rulec_base::span::Span;
@@ -94,6 +96,8 @@ pub struct Program {
     pub flow_tool: Option<FlowTool>,
     /// The questions that a language model answers, one for each choice that the model makes.
     pub questions: Vec<Question>,
+    /// The wording of the prompts for a language model.
+    pub prompts: Prompts,
     /// The declared handlers; `None` if the rules declare none.
     pub handlers: Option<Vec<Handler>>,
     /// The declared `input` schema; `None` if the rules declare none.

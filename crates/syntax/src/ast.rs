@@ -14,7 +14,7 @@ pub use request::{Entity, Intent, Lexicon, Weight};
 
 use rulec_base::diag::Code;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::operators::{Modifiers, Op};
+use rulec_lang::operators::{Case, Modifiers, Op};
 
 /// An identifier as written, without its backquotes.
 pub type Ident = Spanned<String>;
@@ -184,6 +184,8 @@ pub enum Trigger {
         /// How a message is compared with the patterns: `exact`, `contains` or `regex`.
         matching: Ident,
         patterns: Expr,
+        /// `ignoring case` or `matching case`. Without either, the settings of the file decide.
+        case: Option<Case>,
     },
     /// A trigger by example sentences and keywords: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
@@ -219,7 +221,7 @@ pub struct Workflow {
     pub nodes: Vec<Node>,
 }
 
-/// A node of a workflow: `node NAME KIND { config } within 2s -> next, next by ROUTER`.
+/// A node of a workflow: `node NAME KIND { config } within 2s merge latest -> next by ROUTER`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub id: Ident,
@@ -228,6 +230,9 @@ pub struct Node {
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node, in seconds.
     pub within: Option<Spanned<Literal>>,
+    /// How the inputs are merged if several edges lead to the node: `merge latest`. The name of
+    /// `merge by node` is `by node`.
+    pub merge: Option<Ident>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,
     pub span: Span,

@@ -143,7 +143,12 @@ impl Generator<'_> {
                     _ => self.word(),
                 })
                 .collect();
-            let _ = writeln!(self.out, "flow f{at} keyword {way} [{}] -> \"flow-{at}\"", patterns.join(", "));
+            let case = self.random.pick(&["", "", " matching case", " ignoring case"]);
+            let patterns = patterns.join(", ");
+            let _ = writeln!(self.out, "flow f{at} keyword {way} [{patterns}]{case} -> \"flow-{at}\"");
+        }
+        if self.random.chance(30) {
+            self.out.push_str("settings { white_space: kept }\n");
         }
         if self.random.chance(30) {
             let (one, other) = (self.word(), self.word());

@@ -85,6 +85,7 @@ define_codes! {
     ChainedComparison = "E0111", "comparisons cannot be chained";
     MisplacedStatement = "E0112", "a statement is not allowed here";
     TooComplex = "E0113", "a statement is too complex";
+    UnknownMerge = "E0116", "an unknown way to merge inputs";
 
     UnknownName = "E0201", "a name is not declared";
     UnknownField = "E0202", "a record has no such field";
@@ -128,6 +129,7 @@ define_codes! {
     UnknownZone = "E0411", "an unknown time zone";
     UnknownCapture = "E0412", "a group that the regular expression does not have";
     BadClockText = "E0413", "not a date or a time of day";
+    PromptTemplate = "E0414", "a prompt template that cannot be filled";
 
     SecondDefault = "E0501", "a table has two defaults";
     UnknownArgument = "E0502", "there is no such argument";
@@ -193,6 +195,7 @@ define_codes! {
     FieldLikeFunction = "W0108", "a field is spelled like a function of another language";
     LooksLikePattern = "W0110", "a plain text that looks like a pattern";
     NotATextInList = "W0111", "an element that is no text is searched for in a text";
+    NotAnchored = "W0113", "an expression of a choice matches anywhere in a text";
     NoZone = "W0114", "a time is read without a time zone";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
@@ -217,6 +220,8 @@ define_codes! {
     SettingsDiffer = "W0221", "an imported definition has other settings than this file";
     RareField = "W0222", "a field that is read once and spelled like another field";
     ItemSkipped = "W0223", "an item of a JSON document was skipped";
+    SettingWithoutEffect = "W0224", "a setting that has no effect";
+    ConditionWithoutValue = "W0225", "a condition of a choice reads no value of the message";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";

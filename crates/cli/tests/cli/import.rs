@@ -203,3 +203,44 @@ fn rules_are_written_as_the_document_again() {
         ran.err
     );
 }
+
+const LITERAL: &str = r#"[
+    {"flow_id": "us", "type": "keyword", "trigger_patterns": ["US", " U S "], "match_type": "exact"},
+    {"flow_id": "call", "type": "keyword", "trigger_patterns": ["Call "]},
+    {"flow_id": "leave", "type": "keyword", "trigger_patterns": ["Leave$"], "match_type": "regex"}
+]"#;
+
+/// `==`, `in` and `re.search` of the flow document.
+#[test]
+fn flows_are_imported_literally() {
+    let folder = Folder::new().file("flows.json", LITERAL);
+    folder.rulec(&["import", "flows", "flows.json", "--literal", "-o", "literal.rules"]).expect(0);
+    folder.rulec(&["import", "flows", "flows.json", "-o", "default.rules"]).expect(0);
+    folder.rulec(&["check", "--deny", "warnings", "literal.rules"]).expect(0);
+    let text = std::fs::read_to_string(folder.path("literal.rules")).expect("the file is there");
+    assert!(text.contains("\nsettings { case: sensitive, white_space: kept }\n"), "{text}");
+    for (message, literal, default) in [
+        ("US", "us", "us"),
+        ("us", "null", "us"),
+        (" US", "null", "us"),
+        (" U S ", "us", "us"),
+        ("U S", "null", "us"),
+        ("Call me", "call", "call"),
+        ("Call", "null", "call"),
+        ("my Leave", "leave", "leave"),
+        ("my leave", "null", "leave"),
+    ] {
+        for (rules, flow) in [("literal.rules", literal), ("default.rules", default)] {
+            let message = serde_json::json!({"text": message}).to_string();
+            let ran = folder.fed(&["run", rules, "-", "--entry", "flows"], message.as_str()).expect(0);
+            let decided: serde_json::Value = serde_json::from_str(&ran.out).expect(&ran.out);
+            let found = decided["flow"].as_str().unwrap_or("null");
+            assert_eq!(found, flow, "{rules}: {message}");
+        }
+    }
+    // The same JSON is written again, with a note.
+    let ran = folder.rulec(&["export", "flows", "literal.rules"]).expect(0);
+    assert!(ran.out.contains("\" U S \"") && ran.err.contains("`--literal`"), "{}{}", ran.out, ran.err);
+    let ran = folder.rulec(&["import", "routes", "flows.json", "--literal"]).expect(2);
+    assert!(ran.err.contains("only `flows` have patterns"), "{}", ran.err);
+}

@@ -292,7 +292,7 @@ fn findings_are_told_in_the_language_of_the_editor() {
         };
         let text = found["message"].as_str().expect("a text");
         let expected = match chinese {
-            true => "字符串写在直的双引号里\n帮助：请写 `\"x\"`",
+            true => "字符串要用半角的直双引号\n帮助：请写 `\"x\"`",
             false => "strings need straight double quotes\nhelp: write `\"x\"`",
         };
         assert_eq!(text, expected, "{locale} {args:?}");

@@ -1,6 +1,7 @@
 //! End-to-end tests of the program: its output and its exit status. No test depends on time, or on
 //! the width or colours of a terminal.
 
+mod analyze;
 mod bad_input;
 mod build;
 mod check;
@@ -20,6 +21,7 @@ mod import;
 mod injection;
 mod kinds;
 mod lenses;
+mod logs;
 mod lsp;
 mod meaning;
 mod pages;
@@ -37,6 +39,7 @@ mod why_not;
 mod workflow;
 #[cfg(feature = "http")]
 mod workflow_http;
+mod workflow_plan;
 
 #[path = "../../../../tests/support/golden.rs"]
 mod golden;

@@ -15,17 +15,24 @@ fn the_tutorial_prints_what_it_says() {
 }
 
 #[test]
+fn the_chinese_tutorial_prints_what_it_says() {
+    assert_page("docs/zh/tutorial.md", 25);
+}
+
+#[test]
 fn the_readme_prints_what_it_says() {
     assert_page("README.md", 4);
 }
 
 /// Runs the commands of a page, which must contain at least `least` commands. A block fenced with
 /// `file=NAME` is a file. In a `console` block, lines that begin with `$` are commands, and the
-/// lines after a command are its output.
+/// lines after a command are its output. An `export` holds for the commands after it, as in the
+/// reader's shell.
 fn assert_page(name: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let page = std::fs::read_to_string(&path).expect("the page can be read");
     let (mut folder, mut made, mut commands) = (Folder::new(), String::new(), 0);
+    let mut exports = String::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         made.push_str(line);
@@ -35,7 +42,10 @@ fn assert_page(name: &str, least: usize) {
         if info == "console" {
             for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
                 commands += 1;
-                let _ = write!(made, "$ {command}\n{}", printed(&folder, command));
+                let _ = write!(made, "$ {command}\n{}", printed(&folder, &format!("{exports}{command}")));
+                if command.starts_with("export ") {
+                    let _ = write!(exports, "{command}; ");
+                }
             }
         } else {
             let text: String = block.iter().flat_map(|line| [line, "\n"]).collect();

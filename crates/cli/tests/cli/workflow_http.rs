@@ -115,3 +115,39 @@ fn a_node_that_failed_is_run_again_on_a_saved_run() {
     let ran = other.rulec(&["workflow", "run", "a.rules", "--resume", "run.json"]).expect(1);
     assert!(ran.err.contains("another graph") && ran.err.contains("`ask` is gone"), "{}", ran.err);
 }
+
+/// A plan asks a model and sends its answer on. Both hosts are allowed by options of their own.
+#[test]
+fn a_plan_asks_a_model_and_calls_a_service() {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let host = format!("127.0.0.1:{}", server.local_addr().expect("an address").port());
+    let url = format!("http://{host}/texts");
+    let plan = serde_json::json!({
+        "action_type": "create_workflow_plan", "name": "p", "description": "d",
+        "nodes": [
+            {"node_id": "write", "type": "LLM", "name": "write", "config": {"prompt": "about ${topic}"}},
+            {"node_id": "send", "type": "HTTP", "name": "send",
+             "config": {"url": url, "method": "POST", "body": {"text": "${write.output.text}"}}}
+        ],
+        "edges": [{"source": "write", "target": "send"}]
+    });
+    let folder = Folder::with("").file("plan.json", plan.to_string());
+    let served = thread::spawn(move || {
+        let replies = ["{\"choices\": [{\"message\": {\"content\": \"a poem\"}}]}", "{\"id\": 7}"];
+        for reply in replies {
+            let (stream, _) = server.accept().expect("a call");
+            answer(&stream, Some(reply));
+        }
+    });
+    let model = format!("http://{host}/v1");
+    let args = ["workflow", "run", "plan.json", "--input", "{\"topic\": \"tea\"}", "--format", "json"];
+    let allowed = ["--allow-http", &host, "--allow-llm", &model, "--model-name", "small"];
+    let ran = folder.rulec(&[&args[..], &allowed].concat()).expect(0);
+    served.join().expect("the server");
+    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(report["outputs"]["write"]["text"], "a poem");
+    assert_eq!(report["outputs"]["send"], serde_json::json!({"status": 200, "data": {"id": 7}}));
+    let other = ["--allow-http", "127.0.0.1:1", "--allow-llm", &model, "--model-name", "small"];
+    let ran = folder.rulec(&[&args[..2], &["plan.json"], &other].concat()).expect(1);
+    assert!(ran.out.contains("FAILED"), "{}", ran.out);
+}

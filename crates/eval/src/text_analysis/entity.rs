@@ -1,12 +1,28 @@
 //! Finds the entities of a text, such as an order number, by their regular expressions.
 
+use regex::{Captures, Regex};
 use rulec_base::text::LazyRegex;
 use rulec_sema::request::{Entity, WHOLE_MATCH_FIELD};
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Maximum number of matches that one expression of an entity gives for a text. Bound on time, not
+/// tuned: each search may read the whole text.
+pub const MAX_MATCHES: usize = 1000;
 
 #[derive(Debug)]
 pub struct EntityFinder {
     patterns: Vec<LazyRegex>,
+}
+
+/// A part of a text that is an entity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityMatch {
+    /// The part of the text, in bytes.
+    pub range: Range<usize>,
+    /// The named groups that matched.
+    pub fields: Map<String, Json>,
 }
 
 impl EntityFinder {
@@ -17,23 +33,47 @@ impl EntityFinder {
         EntityFinder { patterns: entity.patterns.iter().map(to_regex).collect() }
     }
 
+    /// Prepares the regular expressions of a built-in entity, which ignore case.
+    pub fn built_in(patterns: &[&str]) -> EntityFinder {
+        let to_regex = |pattern: &&str| LazyRegex::from_checked(&(*pattern).into(), true);
+        EntityFinder { patterns: patterns.iter().map(to_regex).collect() }
+    }
+
     /// Returns the named groups of the first match of the first expression that matches. Groups
     /// that did not match are omitted. If the expression has no named groups, returns the whole
     /// match as [`WHOLE_MATCH_FIELD`]. `None` if no expression matches.
     pub fn find_first(&self, text: &str) -> Option<Map<String, Json>> {
         let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
         let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
-        let mut groups = Map::new();
-        for name in pattern.capture_names().flatten() {
-            if let Some(group) = captures.name(name) {
-                groups.insert(name.to_owned(), group.as_str().into());
-            }
-        }
+        let mut groups = named_groups(pattern, &captures);
         if pattern.capture_names().flatten().next().is_none() {
             groups.insert(WHOLE_MATCH_FIELD.to_owned(), captures[0].into());
         }
         Some(groups)
     }
+
+    /// Returns all matches in the order of the text. Where the matches of two expressions overlap,
+    /// the match of the earlier expression counts. Each expression gives at most [`MAX_MATCHES`].
+    pub fn find_all(&self, text: &str) -> Vec<EntityMatch> {
+        let mut matches: BTreeMap<usize, EntityMatch> = BTreeMap::new();
+        for pattern in self.patterns.iter().filter_map(LazyRegex::compiled) {
+            for captures in pattern.captures_iter(text).take(MAX_MATCHES) {
+                let range = captures.get_match().range();
+                // The known matches do not overlap, so the last one before the end decides.
+                let before = matches.range(..range.end).next_back();
+                if !range.is_empty() && before.is_none_or(|(_, other)| other.range.end <= range.start) {
+                    let fields = named_groups(pattern, &captures);
+                    matches.insert(range.start, EntityMatch { range, fields });
+                }
+            }
+        }
+        matches.into_values().collect()
+    }
+}
+
+fn named_groups(pattern: &Regex, captures: &Captures<'_>) -> Map<String, Json> {
+    let names = pattern.capture_names().flatten();
+    names.filter_map(|name| Some((name.to_owned(), captures.name(name)?.as_str().into()))).collect()
 }
 
 #[cfg(test)]
@@ -66,5 +106,24 @@ mod tests {
         check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "#1 是订单2", json!({"id": "2"}));
         check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "see #1", json!({"id": "1"}));
         check(&[], false, "x", json!(null));
+    }
+
+    #[test]
+    fn every_match_is_found_once_in_the_order_of_the_text() {
+        let check = |patterns: &[&str], text: &str, expected: &[(&str, Json)]| {
+            let matches = EntityFinder::built_in(patterns).find_all(text);
+            let found: Vec<_> = matches
+                .into_iter()
+                .map(|EntityMatch { range, fields }| (&text[range], Json::Object(fields)))
+                .collect();
+            assert_eq!(found, expected, "{patterns:?} in {text}");
+        };
+        let id = |id: &str| json!({ "id": id });
+        check(&["order (?<id>[0-9]+)"], "order 7, Order 8", &[("order 7", id("7")), ("Order 8", id("8"))]);
+        let patterns = [r"订单(?<id>\d+)", r"(?<id>\d+)"];
+        check(&patterns, "1, 订单2, 3", &[("1", id("1")), ("订单2", id("2")), ("3", id("3"))]);
+        check(&["a*"], "baab", &[("aa", json!({}))]);
+        let many = "x ".repeat(MAX_MATCHES + 5);
+        assert_eq!(EntityFinder::built_in(&["x"]).find_all(&many).len(), MAX_MATCHES);
     }
 }

@@ -177,7 +177,7 @@ fn where_the_classifier_abstains_the_model_is_asked() {
     let [asked] = &ran.asked[..] else { panic!("{:?}", ran.asked) };
     let asked = asked.json();
     let system = "### Intent Flows\n\
-        If one of these flows is what the user wants, call the tool `flow_executor` with its id:\n\
+        When user intent matches one of the following, call `flow_executor` tool with the corresponding flow_id:\n\
         - `refund_v2`: gives money back\n- `complain`: takes complaints\n";
     let expected = json!([
         {"role": "system", "content": system},

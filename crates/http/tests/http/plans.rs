@@ -3,7 +3,7 @@
 
 use super::server::{Reply, SeenRequest, Server};
 use rulec::Rules;
-use rulec_http::{AllowedHosts, HttpClient, Limits, node};
+use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, Secret, llm_node, node};
 use rulec_runtime::payload::{
     Coordinator, CoordinatorBuilder, Judges, NodeFailure, Proposal, RunStatus, Turn,
 };
@@ -239,4 +239,67 @@ async fn hosts_that_are_not_listed_are_not_called() {
         assert_eq!(run_status(&turn), RunStatus::Failed, "{turn:#?}");
     }
     assert_eq!(request_paths(&server), [""; 0]);
+}
+
+/// Runs an `LLM` node with this config. Returns the output, or the reason of the failure.
+async fn run_llm_node(server: &Server, config: Json) -> Result<Json, String> {
+    let rules =
+        Rules::from_text("payload create_node { node_type: string; node_name: string; config: dict }")
+            .unwrap();
+    let hosts = AllowedHosts::of_url(&server.url("/v1")).unwrap();
+    let client = HttpClient::new(hosts, Limits { retries: 0, ..Limits::default() }).unwrap();
+    let model = ChatModel::new(client, &server.url("/v1"), "small").unwrap().key(Secret::new("k-1")).unwrap();
+    let coordinator = Coordinator::builder(Judges::new(&rules)).node_kind("LLM", llm_node(model)).build();
+    let payload = json!({"node_type": "LLM", "node_name": "a", "config": config});
+    let turn = coordinator.session().offer([Proposal::new("create_node", payload)]).await;
+    let report = turn.done[0].report.clone().unwrap();
+    report.outputs.get("a").cloned().ok_or_else(|| report.reason.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn llm_nodes_send_their_messages_to_the_chosen_model() {
+    let answer = json!({
+        "model": "small-1", "usage": {"total_tokens": 7},
+        "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]
+    });
+    let server = Server::replying_in_turn([Reply::json(200, answer)]);
+    let config = json!({
+        "model": "large", "system_prompt": "be brief", "messages": [{"role": "user", "content": "a"}],
+        "prompt": "b", "temperature": 0.5, "max_tokens": 9, "stop": null, "timeout": 30
+    });
+    let output =
+        json!({"text": "hi", "model": "small-1", "finish_reason": "stop", "usage": {"total_tokens": 7}});
+    assert_eq!(run_llm_node(&server, config).await, Ok(output));
+    let request = server.only_request();
+    assert_eq!(
+        (&*request.target, request.header("authorization")),
+        ("/v1/chat/completions", Some("Bearer k-1"))
+    );
+    let sent = json!({
+        "model": "small", "temperature": 0.5, "max_tokens": 9,
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "a"},
+            {"role": "user", "content": "b"}
+        ]
+    });
+    assert_eq!(request.json(), sent);
+}
+
+#[tokio::test]
+async fn llm_nodes_that_cannot_be_asked_fail_with_the_reason() {
+    let server =
+        Server::replying_in_turn([Reply::json(200, json!({"choices": [{"message": {"content": null}}]}))]);
+    let error = run_llm_node(&server, json!({"prompt": "a"})).await.unwrap_err();
+    assert!(error.contains("choices[0].message.content"), "{error}");
+    for (config, reason) in [
+        (json!({"prompt": " "}), "neither a `prompt` nor `messages`"),
+        (json!({"prompt": 1}), "`config.prompt` must be a text"),
+        (json!({"messages": ["a"]}), "`config.messages` must be a list of objects"),
+        (json!({"prompt": "a", "tools": []}), "`config.tools` is nothing"),
+    ] {
+        let error = run_llm_node(&server, config).await.unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    }
+    assert!(AllowedHosts::of_url("ftp://h/").is_err());
 }

@@ -4,17 +4,22 @@ use super::{Written, constant, ignores_case, key, pattern, push_item};
 use crate::executor::EXECUTOR_NAME;
 use crate::report::{ItemKind, ReportBuilder};
 use rulec_base::message;
+use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{
-    CondKind, FLOWS_TABLE, Flow, FlowId, FlowTool, MATCH_MODES, Operand, Outcome, Program, Trigger,
+    CondKind, ExprKind, FLOWS_TABLE, Flow, FlowId, FlowTool, MATCH_MODES, Operand, Outcome, Predicate,
+    Program, Trigger,
 };
 use serde_json::{Map, Value as Json, json};
 
 pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> Json {
-    let mut flows = Vec::new();
+    let (mut flows, mut is_literal) = (Vec::new(), None);
     for (index, flow) in program.flows.iter().enumerate() {
-        let written = write_flow(program, FlowId(index as u32), flow);
+        let written = write_flow(program, FlowId(index as u32), flow, &mut is_literal);
         push_item(&mut flows, (ItemKind::Flow, &flow.name, &[key("flows")]), written, report);
+    }
+    if is_literal == Some(true) {
+        report.note(message!("the patterns are compared literally: import them with `--literal`"));
     }
     let mut document = json!({ "flows": flows });
     if let Some(tool) = &program.flow_tool {
@@ -27,7 +32,9 @@ pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> J
     document
 }
 
-fn write_flow(program: &Program, id: FlowId, flow: &Flow) -> Written<Json> {
+/// Writes a flow. `is_literal` tells whether the document's patterns are compared literally; `None`
+/// until the first pattern.
+fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Option<bool>) -> Written<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));
     // If a flow has no name of its own, the importer uses its id as the name.
@@ -48,7 +55,7 @@ fn write_flow(program: &Program, id: FlowId, flow: &Flow) -> Written<Json> {
             }
         }
         Trigger::Keyword => {
-            let (operator, patterns) = write_patterns(program, id)?;
+            let (operator, patterns) = write_patterns(program, id, is_literal)?;
             let mode = MATCH_MODES.iter().find(|(_, known)| *known == operator);
             json.insert("type".to_owned(), json!("keyword"));
             json.insert("trigger_patterns".to_owned(), json!(patterns));
@@ -59,7 +66,11 @@ fn write_flow(program: &Program, id: FlowId, flow: &Flow) -> Written<Json> {
 }
 
 /// Returns the patterns of a keyword flow, and the operator that compares them with the message.
-fn write_patterns(program: &Program, id: FlowId) -> Written<(Op, Vec<String>)> {
+fn write_patterns(
+    program: &Program,
+    id: FlowId,
+    is_literal: &mut Option<bool>,
+) -> Written<(Op, Vec<String>)> {
     let (mut operator, mut patterns) = (Op::Contains, Vec::new());
     let table = program.table_named(FLOWS_TABLE).map(|table| &program.tables[table.index()]);
     for rule in table.iter().flat_map(|table| &table.order) {
@@ -69,17 +80,34 @@ fn write_patterns(program: &Program, id: FlowId) -> Written<(Op, Vec<String>)> {
             continue;
         }
         let CondKind::Test(test) = &rule.condition.kind else { return Err(super::unknown_condition()) };
-        let is_constant = matches!(&test.right, Operand::Value(value) if constant(value).is_some());
-        if ignores_case(&test.mode) != Some(true) || !is_constant {
-            return Err(message!("the document always ignores the case of patterns"));
+        let fits = |literal: &bool| compares(test, pattern, *literal);
+        match is_literal
+            .map_or_else(|| [false, true].into_iter().find(fits), |known| Some(known).filter(fits))
+        {
+            Some(literal) => *is_literal = Some(literal),
+            None => {
+                return Err(message!(
+                    "the document compares all patterns without case and white space, or all of them literally"
+                ));
+            }
         }
         operator = test.op.unwrap_or(operator);
         patterns.push(match operator {
-            Op::Matches => pattern::to_python(pattern, true)?,
+            Op::Matches => pattern::to_python(pattern, *is_literal != Some(true))?,
             _ => pattern.to_string(),
         });
     }
     Ok((operator, patterns))
+}
+
+/// True if a test compares a message with a pattern literally or, for `literal == false`, without
+/// case and white space.
+fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
+    let is_trimmed = matches!(&test.left.kind, ExprKind::Call(Function::Trim, _));
+    let is_exact = test.op == Some(Op::Eq);
+    let searched = if literal || test.op == Some(Op::Matches) { pattern } else { pattern.trim() };
+    let is_searched = matches!(&test.right, Operand::Value(value) if constant(value).and_then(Json::as_str) == Some(searched));
+    ignores_case(&test.mode) == Some(!literal) && is_searched && (!is_exact || is_trimmed != literal)
 }
 
 fn write_tool(tool: &FlowTool) -> Written<Json> {

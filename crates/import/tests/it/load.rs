@@ -276,3 +276,46 @@ fn documents_are_recognized_by_their_shape() {
         assert_eq!(System::recognize(&document), system, "{document}");
     }
 }
+
+/// Former gap: `==` and `in` of the document could not be imported as it writes them.
+#[test]
+fn patterns_match_literally_by_choice() {
+    let document = json!([
+        flow("exact", json!(["Hello", " Hi ", "  ", ""]), "exact"),
+        flow("contains", json!([" World"]), "contains"),
+        flow("regex", json!(["Bye$", " "]), "regex"),
+    ]);
+    let options = Options::default().literal();
+    let loaded = System::Flows.import_value(&document, options).expect("it is loaded");
+    for (message, flow) in [
+        ("Hello", Some("exact")),
+        ("hello", None),
+        ("Hello ", None),
+        (" Hi ", Some("exact")),
+        ("Hi", None),
+        ("  ", Some("exact")),
+        ("my World", Some("contains")),
+        ("myWorld", None),
+        ("my world", None),
+        ("Good Bye", Some("regex")),
+        ("good bye", None),
+    ] {
+        assert_eq!(found_flow(&loaded.rules, message).as_deref(), flow, "{message:?}");
+    }
+    let pointers: Vec<&str> = loaded.report.skipped().map(|item| &*item.pointer).collect();
+    assert_eq!(pointers, ["/0/trigger_patterns/3", "/2/trigger_patterns/1"]);
+    // The JSON that is written again is the same, without the pattern that was skipped.
+    let exported = System::Flows.export(&loaded.rules);
+    let again = System::Flows.import_value(&exported.document, options.strict()).expect("it is loaded");
+    assert_eq!(again.rules.program().rules.len(), loaded.rules.program().rules.len());
+    assert!(exported.report.messages().any(|note| note.to_string().contains("`--literal`")));
+    // Only regular expressions have no white space around them.
+    let regexes = json!([flow("regex", json!(["Bye"]), "regex")]);
+    let text = System::Flows.import_value(&regexes, options).expect("it is loaded").text;
+    assert!(text.contains("settings { case: sensitive }"), "{text}");
+    // A document compares all patterns in one way.
+    let mixed = "flow a keyword exact [\"A\"] -> \"a\"\nflow b keyword exact [\"B\"] matching case -> \"b\"";
+    let exported = System::Flows.export(&Rules::from_text(mixed).expect("it compiles"));
+    let skipped: Vec<String> = exported.report.skipped().map(|item| item.name.clone()).collect();
+    assert_eq!(skipped, ["b"]);
+}

@@ -1,10 +1,10 @@
 //! The coordinator: validates decisions, recovers from failures of nodes, and proposes fallbacks.
 
-use super::execute::{PlanRun, ProcessorFactory, RunSettings};
+use super::execute::{Attempt, CONDITION_KIND, LOOP_KIND, NodeWork, PlanRun, ProcessorFactory, RunSettings};
 use super::{DecisionEvent, Judges, NodeFailure, Proposal, Rejected, Validated};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
 use crate::task::{self, UserFunction};
-use crate::workflow::{Node, ProcessError, Processor, from_fn};
+use crate::workflow::{DEFAULT_BYTE_LIMIT, Node, ProcessError, Processor, DEFAULT_STEP_LIMIT, from_fn};
 use arc_swap::ArcSwap;
 use rulec_sema::hir::Payload;
 use serde_json::{Map, Value as Json, json};
@@ -175,7 +175,21 @@ impl CoordinatorBuilder {
         kind: impl Into<String>,
         factory: impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync + 'static,
     ) -> Self {
-        self.settings_mut().kinds.insert(kind.into(), Arc::new(factory));
+        self.settings_mut().kinds.insert(kind.into(), NodeWork::Processor(Arc::new(factory)));
+        self
+    }
+
+    /// Allows `CONDITION` nodes. Their output has the fields of their input, and the `result` of
+    /// their condition.
+    pub fn conditions(mut self) -> Self {
+        self.settings_mut().kinds.insert(CONDITION_KIND.to_owned(), NodeWork::Condition);
+        self
+    }
+
+    /// Allows `LOOP` nodes, with at most this number of rounds each. A loop repeats the node in its
+    /// `body`; a body is judged as a node of the plan, and its type must be registered.
+    pub fn loops(mut self, max_rounds: u64) -> Self {
+        self.settings_mut().kinds.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
         self
     }
 
@@ -190,6 +204,26 @@ impl CoordinatorBuilder {
     /// seconds.
     pub fn node_limit(mut self, limit: Duration) -> Self {
         self.settings_mut().node_limit = limit;
+        self
+    }
+
+    /// Sets the time limit of one run of a plan. A plan can only shorten it. Default: no limit.
+    pub fn run_limit(mut self, limit: Duration) -> Self {
+        self.settings_mut().run_limit = Some(limit);
+        self
+    }
+
+    /// Sets the maximum number of attempts in one run of a plan, rounds of loops included. Default:
+    /// 10,000.
+    pub fn step_limit(mut self, steps: u64) -> Self {
+        self.settings_mut().step_limit = steps;
+        self
+    }
+
+    /// Sets the maximum size of one output of a node, in bytes of JSON. A node beyond the limit
+    /// fails. Default: 16 MiB.
+    pub fn byte_limit(mut self, bytes: usize) -> Self {
+        self.settings_mut().byte_limit = bytes;
         self
     }
 
@@ -208,6 +242,13 @@ impl CoordinatorBuilder {
         self
     }
 
+    /// Registers a callback that runs after each attempt at a node of a plan, for example to log
+    /// it. The run waits for the callback, so the callback must be quick.
+    pub fn on_attempt(mut self, callback: impl Fn(&Attempt) + Send + Sync + 'static) -> Self {
+        self.settings_mut().on_attempt = Some(Arc::new(callback));
+        self
+    }
+
     fn settings_mut(&mut self) -> &mut RunSettings {
         Arc::make_mut(&mut self.inner.run_settings)
     }
@@ -222,13 +263,18 @@ impl Coordinator {
     /// Starts building a coordinator, which validates decisions by `judges` and publishes them.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
         let pass_through: ProcessorFactory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
+        let pass_through = NodeWork::Processor(pass_through);
         let run_settings = RunSettings {
             kinds: HashMap::from(["START", "END"].map(|kind| (kind.to_owned(), pass_through.clone()))),
             values: Map::new(),
             node_limit: Duration::from_secs(60),
+            run_limit: None,
+            step_limit: DEFAULT_STEP_LIMIT as u64,
+            byte_limit: DEFAULT_BYTE_LIMIT,
             recoveries: 10,
             usage: Arc::default(),
             saving: None,
+            on_attempt: None,
         };
         let judges = Judges { usage: Some(run_settings.usage.clone()), ..judges };
         let inner = CoordinatorInner {

@@ -4,7 +4,10 @@
 //! node fails, it requests a recovery decision and applies it. The workflow receives the failure
 //! only if no recovery helps.
 
+mod control;
 mod step;
+
+pub(super) use control::{CONDITION_KIND, LOOP_KIND};
 
 use super::NodeFailure;
 use super::placeholders::PlaceholderScope;
@@ -27,20 +30,59 @@ use tokio::time::Instant;
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
+/// Who does the work of a node.
+#[derive(Clone)]
+pub(super) enum NodeWork {
+    /// A processor.
+    Processor(ProcessorFactory),
+    /// The engine, which evaluates a condition.
+    Condition,
+    /// The engine, which repeats another node, at most `max_rounds` times.
+    Loop { max_rounds: u64 },
+}
+
 /// The settings shared by all runs of plans (workflows that a language model writes).
 #[derive(Clone)]
 pub(super) struct RunSettings {
-    pub kinds: HashMap<String, ProcessorFactory>,
+    pub kinds: HashMap<String, NodeWork>,
     /// Named values that placeholders in plans may refer to, such as `${API_KEY}`.
     pub values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
+    /// Time limit of a whole run. A plan can only shorten it.
+    pub run_limit: Option<Duration>,
+    /// Maximum number of attempts in one run, rounds of loops included.
+    pub step_limit: u64,
+    /// Maximum size of one output, in bytes of JSON.
+    pub byte_limit: usize,
     /// Maximum number of recovery decisions that one run may request after failures of its nodes.
     pub recoveries: u64,
     /// Counts of the HTTP requests and costs of all runs.
     pub usage: Arc<Usage>,
     /// Called after each node with the serialized run; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
+    /// Called after each attempt.
+    pub on_attempt: Option<AttemptCallback>,
+}
+
+/// A callback that receives each attempt.
+pub(super) type AttemptCallback = Arc<dyn Fn(&Attempt) + Send + Sync>;
+
+/// A finished attempt at a node of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// Id of the node.
+    #[serde(rename = "node")]
+    pub node_id: String,
+    /// The type of the node.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Duration of the attempt, in milliseconds.
+    pub milliseconds: u64,
+    /// The reason why the attempt failed; `None` if the node has an output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// A callback that receives a run as JSON, from which the run can be resumed.
@@ -117,6 +159,8 @@ pub(super) struct RunState {
     early_end: Option<EarlyEnd>,
     /// Number of recovery decisions that the nodes of this run have requested.
     recovery_requests: u64,
+    /// Number of attempts in this run.
+    attempts: u64,
     /// A failed node, and how to recover from its failure when the run resumes. Set by a recovery
     /// decision that arrived while the plan was not running; `None` otherwise.
     pub pending_recovery: Option<(String, RecoveryAction)>,
@@ -137,6 +181,7 @@ impl PlanRun {
             progress,
             early_end: None,
             recovery_requests: 0,
+            attempts: 0,
             pending_recovery: None,
             deadline: None,
         };
@@ -177,8 +222,9 @@ impl PlanRun {
     ) -> RunReport {
         {
             let mut state = self.lock_state();
-            (state.early_end, state.recovery_requests) = (None, 0);
-            state.deadline = state.plan.time_limit().map(|limit| Instant::now() + limit);
+            (state.early_end, state.recovery_requests, state.attempts) = (None, 0, 0);
+            let limits = state.plan.time_limit().into_iter().chain(run_settings.run_limit);
+            state.deadline = limits.min().map(|limit| Instant::now() + limit);
         }
         loop {
             let workflow = match self.build_workflow(run_settings, recovery_fn, plan_validator) {
@@ -260,21 +306,23 @@ impl PlanRun {
     }
 }
 
-/// Checks that each node's type is registered; returns an error for the first node whose type is
-/// not.
+/// Checks that the nodes can run; returns an error for the first node whose type is not registered,
+/// or whose config makes no sense to the engine.
 pub(super) fn check_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(), PlanError> {
-    match plan.nodes.iter().find(|node| !run_settings.kinds.contains_key(&node.kind)) {
-        None => Ok(()),
-        Some(node) => {
-            let mut known: Vec<&str> = run_settings.kinds.keys().map(String::as_str).collect();
-            known.sort_unstable();
-            let PlanNode { id, kind, .. } = node;
-            let known = comma_list(known);
-            Err(PlanError(message!(
-                "no processor is registered for nodes of type `{kind}`, the type of `{id}`; there are {known}"
-            )))
-        }
-    }
+    plan.nodes.iter().try_for_each(|node| match run_settings.kinds.get(&node.kind) {
+        None => Err(unknown_kind_error(&node.kind, &node.id, run_settings)),
+        Some(NodeWork::Processor(_)) => Ok(()),
+        Some(NodeWork::Condition | NodeWork::Loop { .. }) => control::check_config(node, run_settings),
+    })
+}
+
+fn unknown_kind_error(kind: &str, node: &str, run_settings: &RunSettings) -> PlanError {
+    let mut known: Vec<&str> = run_settings.kinds.keys().map(String::as_str).collect();
+    known.sort_unstable();
+    let known = comma_list(known);
+    PlanError(message!(
+        "no processor is registered for nodes of type `{kind}`, the type of `{node}`; there are {known}"
+    ))
 }
 
 impl RunState {

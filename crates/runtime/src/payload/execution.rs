@@ -2,7 +2,7 @@
 //! resumed.
 
 use super::coordinator::Coordinator;
-use super::execute::{PlanRun, PlanValidator, RecoveryFn, RunReport, RunStatus, check_kinds};
+use super::execute::{LOOP_KIND, PlanRun, PlanValidator, RecoveryFn, RunReport, RunStatus, check_kinds};
 use super::plan::{Plan, PlanError, REPLAN_KIND, RecoveryAction, RunProgress};
 use super::{DecisionEvent, Handled, Judges, NodeFailure, Proposal, Validated};
 use crate::task;
@@ -77,12 +77,22 @@ impl Coordinator {
             NODE_KIND => Plan::from_node_payload(decision.payload()),
             _ => return Ok(()),
         };
-        check_kinds(&plan?, &self.inner.run_settings)
+        self.admit_plan(plan?).map(drop)
+    }
+
+    /// Checks that a plan can run, and judges the bodies of its loops. A payload's own judgement
+    /// does not include these. Returns the plan with corrected bodies.
+    fn admit_plan(&self, plan: Plan) -> Result<Plan, PlanError> {
+        check_kinds(&plan, &self.inner.run_settings)?;
+        if plan.nodes.iter().all(|node| node.kind != LOOP_KIND) {
+            return Ok(plan);
+        }
+        validate_plan(&self.judges(), &plan).map_err(|feedback| PlanError(Message::verbatim(feedback)))
     }
 
     /// Stores a plan as a new workflow and runs it.
     async fn start_plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
-        let plan = plan.map_err(|error| error.to_string())?;
+        let plan = plan.and_then(|plan| self.admit_plan(plan)).map_err(|error| error.to_string())?;
         let run = {
             let mut workflows = self.lock_workflows();
             let mut number = workflows.len() + 1;
@@ -273,10 +283,11 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
         return Ok(plan.clone());
     }
     let judges = Judges { usage: None, ..judges.clone() };
-    match judges.judge(Proposal::new(PLAN_KIND, plan.to_payload())) {
+    match judges.judge(Proposal::new(PLAN_KIND, plan.to_payload_with_bodies())) {
         DecisionEvent::Validated(plan_with_corrections) => {
-            let plan_with_corrections =
-                Plan::from_payload(plan_with_corrections.payload()).map_err(|error| error.to_string())?;
+            let plan_with_corrections = plan
+                .from_payload_with_bodies(plan_with_corrections.payload())
+                .map_err(|error| error.to_string())?;
             Ok(plan_with_corrections.with_retries_of(plan))
         }
         DecisionEvent::Rejected(rejected) => Err(rejected.feedback),

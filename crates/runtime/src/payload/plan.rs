@@ -50,7 +50,7 @@ pub(super) struct PlanNode {
     #[serde(default)]
     pub output_mapping: Option<Map<String, Json>>,
     #[serde(flatten)]
-    other_fields: Map<String, Json>,
+    pub other_fields: Map<String, Json>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -349,6 +349,7 @@ pub(super) const REPLAN_KIND: &str = "replan_workflow";
 /// The state of a run that is saved and resumed: its input, the nodes' outputs, and the nodes that
 /// failed, were skipped or were not reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct RunProgress {
     /// The input of the run.
     pub input: Json,

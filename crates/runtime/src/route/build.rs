@@ -1,8 +1,10 @@
 //! Building a router: checks the registered handlers against the targets of the rules. All problems
 //! are reported together, before the first message.
 
+use super::failures::{FailureMemory, ScopeFn};
 use super::handler::{HandlerResult, Request};
 use super::history::PreviousRules;
+use super::hooks::Hooks;
 use super::policy::{Circuit, Policy};
 use super::stats::RouterCounters;
 use super::{ActiveRules, DecisionLog, PermissionFn, Permissions, Router, RouterShared};
@@ -71,6 +73,8 @@ pub struct RouterBuilder {
     limit: Option<Duration>,
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
+    pub(super) hooks: Hooks,
+    pub(super) error_scope: Option<ScopeFn>,
     max_previous: usize,
     problems: Vec<Problem>,
 }
@@ -85,6 +89,8 @@ impl RouterBuilder {
             limit: None,
             permission_fn: None,
             log: None,
+            hooks: Hooks::default(),
+            error_scope: None,
             max_previous: 1,
             problems: Vec::new(),
         }
@@ -269,6 +275,8 @@ impl RouterBuilder {
                     entry: self.entry,
                     permission_fn: self.permission_fn,
                     log: self.log,
+                    hooks: self.hooks,
+                    failures: FailureMemory::new(self.error_scope),
                     stats: RouterCounters::default(),
                 }),
             }),

@@ -2,6 +2,7 @@
 //! its fallbacks.
 
 use super::build::RegisteredHandler;
+use super::failures::TypedError;
 use super::handler::Request;
 use super::outcome::{Attempt, HandlerOutcome};
 use super::policy::{CallPermit, Circuit};
@@ -12,6 +13,7 @@ use backon::Retryable;
 use rulec::Decision;
 use serde_json::Value as Json;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The result of running a handler and its fallbacks.
@@ -23,6 +25,8 @@ pub(super) struct HandlerRun {
     pub attempts: u32,
     /// The other handlers that were tried and did not reply.
     pub tried: Vec<Attempt>,
+    /// The type of the last error, if the handler gave one.
+    pub error_type: Option<String>,
 }
 
 /// The reason why a handler did not reply.
@@ -44,7 +48,13 @@ pub(super) async fn run_handlers(
     if !missing.is_empty() {
         shared.stats.count_call(&target, "refused", Duration::ZERO);
         let outcome = HandlerOutcome::Refused { route, missing };
-        return HandlerRun { outcome, last_handler: target, attempts: 0, tried: Vec::new() };
+        return HandlerRun {
+            outcome,
+            last_handler: target,
+            attempts: 0,
+            tried: Vec::new(),
+            error_type: None,
+        };
     }
     let Some(registered) = shared.handlers.get(&target) else {
         // Building, swapping and editing ensure that the handler exists. If the handler is missing
@@ -55,6 +65,7 @@ pub(super) async fn run_handlers(
             last_handler: target,
             attempts: 0,
             tried: Vec::new(),
+            error_type: None,
         };
     };
     let deadline = Deadline::starting_now(registered.policy.chain_limit);
@@ -114,6 +125,7 @@ async fn call_with_retries(
     deadline: Deadline,
 ) -> HandlerRun {
     let attempts = AtomicU32::new(0);
+    let error_type: Arc<Mutex<Option<String>>> = Arc::default();
     let call_once = || async {
         let Some(permit) =
             registered.circuit.as_ref().map(Circuit::acquire_permit).map_or(Some(None), |one| one.map(Some))
@@ -125,12 +137,16 @@ async fn call_with_retries(
         let request = Request { handler: name.to_owned(), attempt, ..request.clone() };
         let counted_call =
             CountedCall { stats: &shared.stats, handler: name, start: Instant::now(), result: "cancelled" };
-        let result = task::call_function(
-            deadline.limit_for_call(registered.policy.time_limit),
-            &registered.function,
-            request,
-        )
-        .await;
+        let (function, error_type) = (registered.function.clone(), error_type.clone());
+        *lock(&error_type) = None;
+        let call = async move {
+            let result = function(request).await;
+            let typed = result.as_ref().err().and_then(|error| error.downcast_ref::<TypedError>());
+            *lock(&error_type) = typed.map(|error| error.kind().to_owned());
+            result
+        };
+        let limit = deadline.limit_for_call(registered.policy.time_limit);
+        let result = task::run_with_limit(limit, call).await;
         counted_call.finish(&result);
         if let Some(permit) = permit {
             CallPermit::record_result(permit, result.is_ok());
@@ -150,7 +166,18 @@ async fn call_with_retries(
         }
     };
     let outcome = handler_outcome(request.route.clone(), result);
-    HandlerRun { outcome, last_handler: name.to_owned(), attempts: attempts.into_inner(), tried: Vec::new() }
+    let error_type = lock(&error_type).take().filter(|_| matches!(outcome, HandlerOutcome::Failed { .. }));
+    HandlerRun {
+        outcome,
+        last_handler: name.to_owned(),
+        attempts: attempts.into_inner(),
+        tried: Vec::new(),
+        error_type,
+    }
+}
+
+fn lock(error_type: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
+    error_type.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl HandlerFailure {

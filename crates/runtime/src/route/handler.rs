@@ -15,7 +15,9 @@ pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 /// `Request { message: Arc::new(json!({"text": "hi"})), ..Request::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The whole message that was routed to this handler.
+    /// The message as the caller passed it, before hooks and the router changed it.
+    pub original: Arc<Json>,
+    /// The whole message that was decided and routed to this handler.
     pub message: Arc<Json>,
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.

@@ -6,7 +6,10 @@
 mod line;
 mod writer;
 
+pub use line::DecidedMessage;
 pub(super) use line::DecisionRecord;
+#[cfg(feature = "watch")]
+pub(super) use line::decided_result;
 
 use super::outcome::Outcome;
 use line::QueuedEntry;
@@ -129,6 +132,14 @@ impl DecisionLogBuilder {
         self
     }
 
+    /// Sets whether lines contain the analysis of the message's text, as `analysis`; see
+    /// [`rulec::Rules::analyze_text`]. Default: false. If `text` is `@private`, the analysis is
+    /// masked.
+    pub fn analysis(mut self, included: bool) -> Self {
+        self.options.analysis = included;
+        self
+    }
+
     /// Builds a log that appends to this file, which is created if it does not exist.
     ///
     /// # Errors
@@ -166,7 +177,7 @@ impl DecisionLog {
     pub fn builder() -> DecisionLogBuilder {
         DecisionLogBuilder {
             capacity: 1024,
-            options: line::LineOptions { message: true, explanation: false },
+            options: line::LineOptions { message: true, explanation: false, analysis: false },
         }
     }
 

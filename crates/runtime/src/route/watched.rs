@@ -1,6 +1,6 @@
 //! Rules from watched files without handlers, for a program that acts on the decisions itself.
 
-use super::log::{DecisionLog, DecisionRecord};
+use super::log::{DecisionLog, DecisionRecord, decided_result};
 use super::outcome::Outcome;
 use super::stats::{RouterCounters, RouterStats};
 use super::watch::{FirstVersion, Watch, WatchError, WatchStatus, WatchTarget, next_status};
@@ -192,12 +192,8 @@ impl WatchedRules {
         time: OffsetDateTime,
         start: Instant,
     ) -> Decision {
-        let result = match (decision.chosen(), decision.refusal()) {
-            (_, Some(_)) => "invalid",
-            (None, None) => "no_route",
-            (Some(_), None) => "decided",
-        };
         let mut outcome = Outcome { elapsed: start.elapsed(), ..Outcome::from_decision(&decision) };
+        let result = decided_result(&outcome, &decision);
         let table = outcome.path.last().unwrap_or(&outcome.entry);
         self.shared.counters.count_message(table, outcome.route.as_deref(), result, outcome.elapsed);
         if let Some(log) = &self.shared.log {

@@ -13,11 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-const DEFAULT_STEP_LIMIT: usize = 10_000;
+/// Default maximum number of processor calls in one run.
+pub(crate) const DEFAULT_STEP_LIMIT: usize = 10_000;
 
 /// Default limit for one input or output of a node, in bytes of JSON. The limit is far above the
 /// text that a language model can read, and small compared with a server's memory.
-const DEFAULT_BYTE_LIMIT: usize = 16 << 20;
+pub(crate) const DEFAULT_BYTE_LIMIT: usize = 16 << 20;
 
 type ProcessorFactory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
@@ -39,6 +40,7 @@ impl Workflow {
             processors: HashMap::new(),
             routers: HashMap::new(),
             merge: Arc::new(FirstValues),
+            merges: HashMap::new(),
             step_limit: DEFAULT_STEP_LIMIT,
             byte_limit: DEFAULT_BYTE_LIMIT,
             passthrough: Vec::new(),
@@ -67,6 +69,8 @@ pub struct WorkflowBuilder {
     processors: HashMap<NodeId, Arc<dyn Processor>>,
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
+    /// The strategies of single nodes.
+    merges: HashMap<NodeId, Arc<dyn MergeStrategy>>,
     step_limit: usize,
     byte_limit: usize,
     passthrough: Vec<String>,
@@ -128,6 +132,13 @@ impl WorkflowBuilder {
         self
     }
 
+    /// Sets how the inputs of one node are merged, which overrides [`WorkflowBuilder::merge`].
+    #[must_use]
+    pub fn merge_at(mut self, node: impl Into<NodeId>, strategy: impl MergeStrategy + 'static) -> Self {
+        self.merges.insert(node.into(), Arc::new(strategy));
+        self
+    }
+
     /// Names fields that every node passes on, for example a session id. If a node's output is an
     /// object without such a field, the field is copied from the node's input.
     #[must_use]
@@ -177,7 +188,7 @@ impl WorkflowBuilder {
     ///
     /// # Errors
     /// If the start node is missing, a node has no processor, or two nodes have the same name. Also
-    /// if a processor or router is given for an unknown node.
+    /// if a processor, router or merge strategy is given for an unknown node.
     pub fn build_unchecked(self) -> Result<Workflow, BuildError> {
         self.assemble_plan()
     }
@@ -209,12 +220,13 @@ impl WorkflowBuilder {
             .processors
             .keys()
             .chain(self.routers.keys())
+            .chain(self.merges.keys())
             .filter(|id| !step_indices.contains_key(*id))
             .collect();
         unknown_nodes.sort();
         unknown_nodes.dedup();
         findings.extend(unknown_nodes.into_iter().map(|id| {
-            let message = message!("a processor or router is given for `{id}`, which is not a node");
+            let message = message!("a processor, router or merge is given for `{id}`, which is not a node");
             Finding::new(FindingKind::UnknownNode, vec![id.clone()], message)
         }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
@@ -224,14 +236,13 @@ impl WorkflowBuilder {
         for (step, vertex) in steps.iter_mut().zip(vertices) {
             step.incoming = vertex.incoming;
         }
-        let (merge, passthrough) = (self.merge, self.passthrough);
+        let passthrough = self.passthrough;
         let (step_limit, byte_limit) = (self.step_limit, self.byte_limit);
         let runs_when_ready = self.runs_when_ready;
         let plan = Arc::new(ExecutionPlan {
             steps,
             step_indices,
             start,
-            merge,
             step_limit,
             byte_limit,
             passthrough,
@@ -260,6 +271,7 @@ impl WorkflowBuilder {
         };
         Ok(PlanStep {
             builder_router: self.routers.get(&node.id).cloned(),
+            merge: self.merges.get(&node.id).unwrap_or(&self.merge).clone(),
             id: node.id,
             kind: node.kind,
             next: node.next,

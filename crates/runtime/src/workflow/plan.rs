@@ -15,7 +15,6 @@ pub(super) struct ExecutionPlan {
     pub(super) steps: Vec<PlanStep>,
     pub(super) step_indices: HashMap<NodeId, usize>,
     pub(super) start: usize,
-    pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) step_limit: usize,
     pub(super) byte_limit: usize,
     /// The fields that nodes copy from their inputs to their outputs.
@@ -32,6 +31,8 @@ pub(super) struct PlanStep {
     /// The processor; `None` for a parallel node.
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) builder_router: Option<Arc<dyn ConditionalRouter>>,
+    /// Merges the inputs, if several edges lead to the node.
+    pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) time_limit: Option<Duration>,
     /// Source nodes of the incoming edges; a node with two edges to this node is listed twice. The
     /// node runs when an input has arrived along each of these edges.

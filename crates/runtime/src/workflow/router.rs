@@ -13,6 +13,12 @@ pub trait ConditionalRouter: Send + Sync {
     /// Selects the nodes that receive this output. `next` lists the node's next nodes, in order.
     fn route(&self, output: &Value, next: &[NodeId]) -> Route;
 
+    /// Selects the nodes that receive this output, and returns their ids. `all_next_ids` lists the
+    /// node's next nodes, in order.
+    fn next_nodes(&self, output: &Value, all_next_ids: &[NodeId]) -> Vec<NodeId> {
+        self.route(output, all_next_ids).resolve(all_next_ids, output)
+    }
+
     /// Returns every possible result of `route`, in order. Called when the workflow is built, to
     /// find mutually exclusive paths and loop-backs (edges to an earlier node) in the graph. A node
     /// with several incoming edges does not wait for loop-backs.

@@ -2,14 +2,15 @@
 //! no Rust code.
 
 use super::build::{Workflow, WorkflowBuilder};
+use super::merge::{AppendValues, ByNode, FirstValues, LatestValues};
 use super::node::{Node, NodeId};
 use super::router::ConditionalRouter;
 use rulec::{Rules, UnknownEntry};
 use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use rulec_lang::graph::{Route, Target};
-use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, TableId, TableKind};
-use serde_json::{Value, json};
+use rulec_sema::hir::{Merge, TableId, TableKind};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -59,6 +60,14 @@ impl Workflow {
             node.parallel = node_definition.is_parallel();
             node.time_limit_ms = node_definition.time_limit;
             builder = builder.node(node);
+            let id = node_definition.id.clone();
+            builder = match node_definition.merge {
+                None => builder,
+                Some(Merge::First) => builder.merge_at(id, FirstValues),
+                Some(Merge::Latest) => builder.merge_at(id, LatestValues),
+                Some(Merge::Append) => builder.merge_at(id, AppendValues),
+                Some(Merge::ByNode) => builder.merge_at(id, ByNode),
+            };
             if let Some(table) = node_definition.router {
                 let router =
                     routers.entry(table).or_insert_with(|| Arc::new(RulesRouter::for_table(rules, table)));
@@ -96,8 +105,7 @@ impl UnknownWorkflow {
 impl ConditionalRouter for RulesRouter {
     fn route(&self, output: &Value, next: &[NodeId]) -> Route {
         let next: Vec<&str> = next.iter().map(|id| &**id).collect();
-        let message = json!({ OUTPUT_FIELD: output, NEXT_FIELD: next });
-        let decision = self.rules.table(self.table).decide(&message);
+        let decision = self.rules.table(self.table).decide_output(output, &next);
         match decision.next() {
             Some(next) => Route {
                 targets: next.nodes.iter().map(|id| Target::Node(id.as_str().into())).collect(),

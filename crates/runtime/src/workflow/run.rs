@@ -251,7 +251,8 @@ impl Run {
         if inputs.len() == 1 {
             return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
-        let merged = catch_node_panic(|| plan.merge.merge(&to, inputs));
+        let merge = &target?.merge;
+        let merged = catch_node_panic(|| merge.merge(&to, inputs));
         match merged.and_then(|input| plan.check_size(input, "merged input")) {
             Ok(input) => Some(ReadyNode { node: to, input }),
             Err(error) => {
@@ -403,7 +404,7 @@ impl ExecutionPlan {
 }
 
 /// Returns the number of bytes of the value as compact JSON.
-fn json_size(value: &Value) -> usize {
+pub(crate) fn json_size(value: &Value) -> usize {
     struct ByteCounter(usize);
     impl io::Write for ByteCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

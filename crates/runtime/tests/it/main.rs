@@ -3,6 +3,7 @@
 
 mod decision_log;
 mod events;
+mod hooks;
 mod library;
 mod live_router;
 mod payload_at_once;

@@ -192,7 +192,7 @@ impl<'a> Checker<'a> {
             args.push(arg);
         }
         let takes_zone = names.get(args.len()) == Some(&"zone");
-        self.setting_uses.record(if takes_zone { ZONE } else { 0 });
+        self.setting_uses.record(span.file, if takes_zone { ZONE } else { 0 });
         let zone = self.settings_of(span.file).zone.filter(|_| takes_zone);
         if let Some(zone) = zone {
             let zone = constant_expr(zone.as_ref().into(), span);
@@ -202,7 +202,7 @@ impl<'a> Checker<'a> {
             self.warn_no_zone(function, time, span);
         }
         if function == Function::Capture {
-            self.setting_uses.record(CASE);
+            self.setting_uses.record(span.file, CASE);
             let ignore_case = self.ignores_case(span);
             self.check_capture(&mut args, ignore_case)?;
         }

@@ -8,7 +8,6 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text;
-use rulec_lang::operators::Case;
 use rulec_lang::value::Value;
 use std::sync::Arc;
 
@@ -90,7 +89,7 @@ impl Checker<'_> {
 
     /// True if regular expressions ignore case in the file of this span.
     pub(super) fn ignores_case(&self, span: Span) -> bool {
-        self.settings_of(span.file).case == Case::Ignore
+        self.settings_of(span.file).ignores_case()
     }
 }
 

@@ -158,8 +158,10 @@ impl<'a> Checker<'a> {
             self.emit(Code::BranchNeverChosen, branch.span, message, help);
             return Ok(None);
         }
-        let conditions = self.with_locals(&branch.locals, |this| this.check_conds(conditions))?.into_iter();
-        let conditions = conditions.map(|cond| Guarded { usable: usable_condition(&cond), cond }).collect();
+        let conditions = self.with_locals(&branch.locals, |this| this.check_conds(conditions))?;
+        self.warn_branch_conditions(&conditions, branch.span.file);
+        let conditions =
+            conditions.into_iter().map(|cond| Guarded { usable: usable_condition(&cond), cond }).collect();
         let kind = CondKind::Branch { all: !branch.any, conditions };
         let condition = Cond { kind, span: branch.span };
         self.measure_checked(Part::Cond(&condition), branch.span)?;

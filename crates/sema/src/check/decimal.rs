@@ -191,6 +191,11 @@ impl Checker<'_> {
             return;
         }
         let Some(computed) = [left, right].into_iter().find(|side| self.is_rounded(side)) else { return };
+        // A name with a hyphen is no computation, and its own warning suffices.
+        let mut names = self.diagnostics.iter().filter(|found| found.code == Code::HyphenInName);
+        if names.any(|found| found.span().is_some_and(|name| computed.span.contains(name))) {
+            return;
+        }
         let message = message!("`{}` tests a computed float, which is rounded", op.info().spelling);
         let help = message!(
             "declare money and other exact numbers as `decimal`, or write `decimal(x)`; for other numbers, \

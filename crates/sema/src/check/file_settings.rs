@@ -3,29 +3,37 @@
 //! than the settings of the importing file.
 
 use super::Checker;
+use super::settings::Setting;
+use crate::hir::{Question, Trigger};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 use rulec_base::text::NormalizationForm;
 use rulec_lang::operators::Case;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// The settings of a file that change how its conditions are read.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct FileSettings {
-    pub case: Case,
+    /// `None` if the file does not set the case. Conditions then match case, and flows ignore it.
+    pub case: Option<Case>,
     /// Whether full case folding applies where case is ignored (`case: full`).
     pub full_case: bool,
     pub form: NormalizationForm,
     /// The default time zone for clock functions that are called without one.
     pub zone: Option<Arc<str>>,
+    /// Whether white space around a message and a pattern of a flow counts (`white_space: kept`).
+    pub keeps_white_space: bool,
+    /// Whether expressions in choices must match from the start of a text (`regex: anchored`).
+    pub anchored_regexes: bool,
 }
 
-impl Default for FileSettings {
-    fn default() -> FileSettings {
-        FileSettings { case: Case::Match, full_case: false, form: NormalizationForm::None, zone: None }
+impl FileSettings {
+    /// True if the conditions of the file ignore case by default.
+    pub fn ignores_case(&self) -> bool {
+        self.case == Some(Case::Ignore)
     }
 }
 
@@ -34,14 +42,21 @@ type SettingSet = u8;
 pub(super) const CASE: SettingSet = 1;
 pub(super) const FORM: SettingSet = 2;
 pub(super) const ZONE: SettingSet = 4;
+pub(super) const WHITE_SPACE: SettingSet = 8;
+pub(super) const REGEX: SettingSet = 16;
 /// The names of the settings, as authors write them.
-const SETTING_NAMES: [(SettingSet, &str); 3] = [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone")];
+const SETTING_NAMES: [(SettingSet, &str); 5] =
+    [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone"), (WHITE_SPACE, "white_space"), (REGEX, "regex")];
 
 /// Which settings each definition depends on.
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
     /// The settings that the current definition depends on, as far as it has been checked.
     current: Cell<SettingSet>,
+    /// The settings that statements of each file depend on.
+    by_file: RefCell<HashMap<FileId, SettingSet>>,
+    /// The settings that the files write, except limits.
+    written: Vec<(FileId, &'static Setting, Span)>,
     by_definition: HashMap<&'a str, SettingSet>,
     /// The definitions that were reported, with the file that uses them.
     reported: HashSet<(FileId, &'a str)>,
@@ -50,9 +65,17 @@ pub(super) struct SettingUses<'a> {
 }
 
 impl SettingUses<'_> {
-    /// Records that the current definition depends on these settings.
-    pub fn record(&self, settings: SettingSet) {
+    /// Records that the current definition depends on these settings of its file.
+    pub fn record(&self, file: FileId, settings: SettingSet) {
         self.current.set(self.current.get() | settings);
+        if settings != 0 {
+            *self.by_file.borrow_mut().entry(file).or_insert(0) |= settings;
+        }
+    }
+
+    /// Records that a file writes a setting.
+    pub fn record_written(&mut self, file: FileId, setting: &'static Setting, span: Span) {
+        self.written.push((file, setting, span));
     }
 }
 
@@ -74,13 +97,13 @@ impl<'a> Checker<'a> {
     /// uses it. Each file gets one warning for a definition.
     pub(super) fn warn_other_settings(&mut self, name: &'a str, declared: Span, span: Span) {
         let used = self.setting_uses.by_definition.get(name).copied().unwrap_or(0);
-        self.setting_uses.record(used);
+        self.setting_uses.current.set(self.setting_uses.current.get() | used);
         if used == 0 || declared.file == span.file {
             return;
         }
         let (theirs, ours) = (self.settings_of(declared.file), self.settings_of(span.file));
         let differing = [
-            (CASE, (theirs.case, theirs.full_case) != (ours.case, ours.full_case)),
+            (CASE, (theirs.ignores_case(), theirs.full_case) != (ours.ignores_case(), ours.full_case)),
             (FORM, theirs.form != ours.form),
             (ZONE, theirs.zone != ours.zone),
         ];
@@ -101,5 +124,47 @@ impl<'a> Checker<'a> {
                     `ignoring case` or a time zone"
                 )),
         );
+    }
+
+    /// Warns of each setting that no statement depends on.
+    pub(super) fn warn_settings_without_effect(&mut self) {
+        for (file, setting, span) in std::mem::take(&mut self.setting_uses.written) {
+            if self.has_effect(file, setting.name) {
+                continue;
+            }
+            let message = match setting.of_file {
+                true => {
+                    message!("the setting `{}` has no effect on any statement of this file", setting.name)
+                }
+                false => message!("the setting `{}` has no effect on any statement", setting.name),
+            };
+            let help = message!("remove it: it applies only to {}", setting.applies_to);
+            self.emit(Code::SettingWithoutEffect, span, message, help);
+        }
+    }
+
+    /// True if a statement depends on a setting that a file writes.
+    fn has_effect(&self, file: FileId, setting: &str) -> bool {
+        let program = &self.program;
+        if let Some((bit, _)) = SETTING_NAMES.iter().find(|(_, name)| *name == setting) {
+            return self.setting_uses.by_file.borrow().get(&file).is_some_and(|used| used & bit != 0);
+        }
+        let has_intent_flows =
+            || program.flows.iter().any(|flow| matches!(flow.trigger, Trigger::Intent { .. }));
+        let shows_reason = |question: &Question| {
+            program.table_named(&question.name).is_some_and(|table| program.tables[table.index()].to_user)
+        };
+        match setting {
+            "version" => program.payloads.iter().any(|payload| payload.span.file == file),
+            "intent_threshold" | "intent_margin" => {
+                has_intent_flows() || !program.analysis.intents.is_empty()
+            }
+            "stop_words" => program.externs.iter().any(|function| function.feature.is_some()),
+            "regex_memory" => !program.patterns.is_empty(),
+            "flow_prompt" => has_intent_flows(),
+            "choice_prompt" | "choice_tool" | "choice_branches" => !program.questions.is_empty(),
+            "choice_reason" => program.questions.iter().any(shows_reason),
+            _ => true,
+        }
     }
 }

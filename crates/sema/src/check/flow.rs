@@ -2,7 +2,10 @@
 //! the intent of the message. Each keyword pattern becomes a rule of one table that all flows
 //! share, in source order.
 
+mod patterns;
+
 use super::constant::constant_expr;
+use super::file_settings::{CASE, FORM, WHITE_SPACE};
 use super::{AlreadyReported, Checked, Checker};
 use crate::check::path::ConstantPath;
 use crate::hir::{
@@ -10,89 +13,18 @@ use crate::hir::{
     TableId, TableKind, Term, Trigger,
 };
 use crate::resolve::duplicate_error;
-use aho_corasick::MatchKind;
+use patterns::{KeywordPattern, PatternMode};
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
-use rulec_base::span::Span;
-use rulec_base::text::automaton::LiteralAutomaton;
-use rulec_base::text::{LazyRegex, NormalizationForm, TextMode};
+use rulec_base::span::{FileId, Span};
+use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::builtins::Function;
-use rulec_lang::operators::{Op, TestMode};
+use rulec_lang::operators::{Case, Op, TestMode};
 use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{self, Ident, StatementKind};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// A keyword pattern of a flow, stored for warnings about patterns that are never reached.
-struct KeywordPattern {
-    /// The operator of the pattern's match mode, one of [`MATCH_MODES`].
-    operator: Op,
-    /// The text to find, trimmed and case-folded; a regular expression is unchanged.
-    text: String,
-    source_text: Arc<str>,
-    flow: FlowId,
-    span: Span,
-}
-
-/// Maximum number of regular-expression searches in the check for patterns that match examples of
-/// other flows.
-const MAX_REGEX_SEARCHES: usize = 100_000;
-
-/// Finds the first keyword pattern that matches an example of an intent flow.
-struct PatternMatcher<'p> {
-    exact: HashMap<&'p str, usize>,
-    contained: Option<LiteralAutomaton>,
-    /// The indices of the patterns whose texts the automaton `contained` searches for. Entry `i`
-    /// belongs to the automaton's text `i`.
-    contained_patterns: Vec<usize>,
-    regexes: Vec<(usize, LazyRegex)>,
-}
-
-impl<'p> PatternMatcher<'p> {
-    fn new(patterns: &'p [KeywordPattern]) -> PatternMatcher<'p> {
-        let mut matcher = PatternMatcher {
-            exact: HashMap::new(),
-            contained: None,
-            contained_patterns: Vec::new(),
-            regexes: Vec::new(),
-        };
-        for (index, pattern) in patterns.iter().enumerate() {
-            match pattern.operator {
-                Op::Eq => {
-                    matcher.exact.entry(&pattern.text).or_insert(index);
-                }
-                Op::Matches => {
-                    matcher
-                        .regexes
-                        .push((index, LazyRegex::from_checked(&pattern.text.as_str().into(), true)));
-                }
-                _ => matcher.contained_patterns.push(index),
-            }
-        }
-        let texts = matcher.contained_patterns.iter().map(|index| &patterns[*index].text);
-        matcher.contained = LiteralAutomaton::new(MatchKind::Standard, texts).ok();
-        matcher
-    }
-
-    /// Returns the index of the first pattern that matches; `None` if no pattern matches. Tries at
-    /// most `remaining_searches` regular expressions, and subtracts the number of tried expressions
-    /// from `remaining_searches`.
-    fn first_match(&self, folded: &str, example: &str, remaining_searches: &mut usize) -> Option<usize> {
-        let exact = self.exact.get(folded).copied();
-        let contained = self.contained.iter().flat_map(|search| search.overlapping_matches(folded));
-        let contained = contained.map(|(match_index, _)| self.contained_patterns[match_index]).min();
-        let literal = exact.into_iter().chain(contained).min();
-        let earlier = self.regexes.iter().take_while(|(index, _)| literal.is_none_or(|first| *index < first));
-        let searched = earlier.take_while(|_| {
-            let searches_before = *remaining_searches;
-            *remaining_searches = searches_before.saturating_sub(1);
-            searches_before > 0
-        });
-        let matching_regex = searched.into_iter().find(|(_, regex)| regex.is_match(example));
-        matching_regex.map(|(index, _)| *index).or(literal)
-    }
-}
 
 impl<'a> Checker<'a> {
     /// Lowers every flow of the main file and its imports.
@@ -110,8 +42,9 @@ impl<'a> Checker<'a> {
             let table =
                 *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS_TABLE, name.span, ""));
             let trigger = match &flow.trigger {
-                ast::Trigger::Keyword { matching, patterns: list } => self
-                    .lower_keyword_flow(table, flow, (matching, list), &mut patterns)
+                ast::Trigger::Keyword { matching, patterns: list, case } => self
+                    .match_mode(matching, *case, statement.span.file)
+                    .and_then(|mode| self.lower_keyword_flow(table, flow, (mode, list), &mut patterns))
                     .map(|()| Trigger::Keyword),
                 ast::Trigger::Intent { examples, keywords } => {
                     let mut texts = |list: &'a Option<_>| {
@@ -135,8 +68,7 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        self.warn_hidden_patterns(&patterns);
-        self.warn_caught_examples(&patterns);
+        self.warn_patterns(&patterns);
     }
 
     /// Checks the declaration of the flow tool. A language model calls this tool to run a flow.
@@ -230,14 +162,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn lower_keyword_flow(
-        &mut self,
-        table: TableId,
-        flow: &'a ast::Flow,
-        (matching, list): (&Ident, &'a ast::Expr),
-        keyword_patterns: &mut Vec<KeywordPattern>,
-    ) -> Checked<()> {
-        let id = FlowId(self.program.flows.len() as u32);
+    /// Returns the mode in which a flow compares a message with its patterns. The mode combines the
+    /// words that the author wrote with the settings of the file.
+    fn match_mode(&mut self, matching: &Ident, case: Option<Case>, file: FileId) -> Checked<PatternMode> {
         let Some((_, operator)) = MATCH_MODES.iter().find(|(word, _)| *word == matching.node) else {
             let mode_names = MATCH_MODES.iter().map(|(word, _)| *word);
             let message = message!("`{}` is not a mode of matching a pattern", matching.node);
@@ -249,6 +176,26 @@ impl<'a> Checker<'a> {
                 help,
             ));
         };
+        let settings = self.settings_of(file);
+        let is_prepared = *operator != Op::Matches;
+        // Without a setting, keyword flows ignore case, unlike the operators of conditions.
+        let fold = case.or(settings.case).unwrap_or(Case::Ignore) == Case::Ignore;
+        let full = is_prepared && fold && settings.full_case;
+        self.setting_uses.record(file, if case.is_none() || full { CASE } else { 0 });
+        self.setting_uses.record(file, if is_prepared { FORM | WHITE_SPACE } else { 0 });
+        let form = if is_prepared { settings.form } else { NormalizationForm::None };
+        let trims = is_prepared && !settings.keeps_white_space;
+        Ok(PatternMode { operator: *operator, text: TextMode { fold, full, form }, trims })
+    }
+
+    fn lower_keyword_flow(
+        &mut self,
+        table: TableId,
+        flow: &'a ast::Flow,
+        (mode, list): (PatternMode, &'a ast::Expr),
+        keyword_patterns: &mut Vec<KeywordPattern>,
+    ) -> Checked<()> {
+        let id = FlowId(self.program.flows.len() as u32);
         let text = self.check_message_path(&ConstantPath::new("text", flow.name.span), flow.name.span)?;
         let text = super::read::typed_read(text, &Ty::STRING);
         let patterns = self.check_flow_texts(list)?;
@@ -266,20 +213,9 @@ impl<'a> Checker<'a> {
         let mut result = Ok(());
         for (index, pattern) in patterns.iter().enumerate() {
             let span = pattern_span(index);
-            match self.pattern_condition(*operator, pattern, &text, span) {
+            match self.pattern_condition(mode, pattern, &text, span) {
                 Ok(condition) => {
-                    let trimmed_pattern = if *operator == Op::Matches { &**pattern } else { pattern.trim() };
-                    let searched_text = match operator {
-                        Op::Matches => trimmed_pattern.to_owned(),
-                        _ => rulec_base::text::fold::fold(trimmed_pattern),
-                    };
-                    keyword_patterns.push(KeywordPattern {
-                        operator: *operator,
-                        text: searched_text,
-                        source_text: pattern.clone(),
-                        flow: id,
-                        span,
-                    });
+                    keyword_patterns.push(KeywordPattern { mode, text: pattern.clone(), flow: id, span });
                     let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
                     self.add_rule(table, flow.name.node.as_str(), condition, outcome, span);
                 }
@@ -290,9 +226,14 @@ impl<'a> Checker<'a> {
     }
 
     /// Builds the condition that is true if a pattern matches the text of the message.
-    fn pattern_condition(&mut self, operator: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
-        let trimmed = pattern.trim();
-        if trimmed.is_empty() {
+    fn pattern_condition(
+        &mut self,
+        mode: PatternMode,
+        pattern: &str,
+        text: &Expr,
+        span: Span,
+    ) -> Checked<Cond> {
+        if mode.prepare(pattern).is_empty() || mode.operator == Op::Matches && pattern.trim().is_empty() {
             let message = if pattern.is_empty() {
                 message!("this pattern is empty")
             } else {
@@ -304,98 +245,17 @@ impl<'a> Checker<'a> {
             );
             return self.fail(Code::BlankPattern, span, message, help);
         }
-        let mode = TestMode {
-            text: TextMode { fold: true, full: false, form: NormalizationForm::None },
-            ..TestMode::default()
-        };
-        let left = match operator {
-            Op::Eq => {
+        let left = match mode {
+            PatternMode { operator: Op::Eq, trims: true, .. } => {
                 let kind = ExprKind::Call(Function::Trim, vec![text.clone()]);
                 Expr { kind, ty: Ty::STRING, ..text.clone() }
             }
             _ => text.clone(),
         };
-        let right = constant_expr(Json::from(if operator == Op::Matches { pattern } else { trimmed }), span);
+        let right = constant_expr(Json::from(mode.searched(pattern)), span);
+        let (operator, mode) = (mode.operator, TestMode { text: mode.text, ..TestMode::default() });
         self.check_text_operand(operator, mode, &right)?;
         Ok(Predicate { mode, ..Predicate::without_modifiers(operator, left, Operand::Value(right)) }
             .into_cond(span))
-    }
-
-    /// Warns about patterns that are never reached because an earlier pattern always matches.
-    fn warn_hidden_patterns(&mut self, patterns: &[KeywordPattern]) {
-        let mut first_with_text: HashMap<(bool, &str), usize> = HashMap::new();
-        for (index, pattern) in patterns.iter().enumerate() {
-            let is_literal = pattern.operator != Op::Matches;
-            // An exact pattern hides only exact patterns. Patterns with `contains` are checked
-            // below.
-            let first = *first_with_text.entry((is_literal, pattern.text.as_str())).or_insert(index);
-            if first != index && patterns[first].operator == pattern.operator {
-                self.warn_hidden_pattern(&patterns[first], pattern);
-            }
-        }
-        let contains_patterns: Vec<usize> =
-            (0..patterns.len()).filter(|index| patterns[*index].operator == Op::Contains).collect();
-        if contains_patterns.is_empty() {
-            return;
-        }
-        let texts = contains_patterns.iter().map(|index| &patterns[*index].text);
-        let Ok(search) = LiteralAutomaton::new(MatchKind::Standard, texts) else { return };
-        for (index, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.operator != Op::Matches) {
-            let containing = search
-                .overlapping_matches(&pattern.text)
-                .map(|(text_index, _)| contains_patterns[text_index]);
-            let hiding_index = containing.filter(|first| *first < index).min();
-            let is_equal =
-                |first: &KeywordPattern| first.operator == pattern.operator && first.text == pattern.text;
-            if let Some(first) = hiding_index.map(|first| &patterns[first]).filter(|first| !is_equal(first)) {
-                self.warn_hidden_pattern(first, pattern);
-            }
-        }
-    }
-
-    fn warn_hidden_pattern(&mut self, first: &KeywordPattern, pattern: &KeywordPattern) {
-        let message = message!("the pattern `{}` is never reached", pattern.source_text);
-        let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
-        let label = message!("`{}` of the flow `{flow}` matches first", first.source_text);
-        self.diagnostics.push(
-            Diagnostic::new(Code::PatternHidden, pattern.span, message).label(first.span, label).help(
-                message!(
-                    "patterns are tried in the order of the file: put the longer one first, or remove it"
-                ),
-            ),
-        );
-    }
-
-    /// Warns about keyword patterns that match an example of an intent flow.
-    fn warn_caught_examples(&mut self, patterns: &[KeywordPattern]) {
-        // Building the automaton costs more than checking one route, so it is built only if needed.
-        if patterns.is_empty() {
-            return;
-        }
-        let flows = self.program.flows.clone();
-        let pattern_matcher = PatternMatcher::new(patterns);
-        let mut remaining_searches = MAX_REGEX_SEARCHES;
-        for flow in &flows {
-            let Trigger::Intent { examples, .. } = &flow.trigger else { continue };
-            for example in examples {
-                let folded = rulec_base::text::fold::fold(example.trim());
-                if let Some(pattern) = pattern_matcher
-                    .first_match(&folded, example, &mut remaining_searches)
-                    .map(|index| &patterns[index])
-                {
-                    let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
-                    let message = message!("the keyword flow `{by}` matches an example of `{}`", flow.name);
-                    self.diagnostics.push(
-                        Diagnostic::new(Code::CatchesExample, pattern.span, message)
-                            .here(message!("matches {example}", example = format!("{:?}", &**example)))
-                            .label(flow.span, message!("the intent flow"))
-                            .help(message!(
-                                "keyword flows are tried first; make the pattern narrower, or \
-                                change the example"
-                            )),
-                    );
-                }
-            }
-        }
     }
 }

@@ -142,10 +142,10 @@ impl<'a> Checker<'a> {
         let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
         let text = if row.accepts.case && may_be_texts(&left.ty) && may_be_texts(&right.ty) {
             let is_prepared = row.search.is_none_or(|search| search.prepares_texts());
-            let fold = modifiers.case.unwrap_or(settings.case) == Case::Ignore;
+            let fold = modifiers.case.or(settings.case) == Some(Case::Ignore);
             let full = is_prepared && fold && settings.full_case;
-            self.setting_uses.record(if modifiers.case.is_none() || full { CASE } else { 0 });
-            self.setting_uses.record(if is_prepared { FORM } else { 0 });
+            self.setting_uses.record(span.file, if modifiers.case.is_none() || full { CASE } else { 0 });
+            self.setting_uses.record(span.file, if is_prepared { FORM } else { 0 });
             TextMode { fold, full, form: if is_prepared { settings.form } else { NormalizationForm::None } }
         } else {
             TextMode::default()

@@ -5,6 +5,7 @@
 mod fields;
 
 use super::constant::constant_json_of;
+use super::file_settings::CASE;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Const, Expr, ExprKind, ExternId, Term};
@@ -130,8 +131,8 @@ impl<'a> Checker<'a> {
 
     fn lower_entity(&mut self, entity_syntax: &'a ast::Entity) -> Entity {
         let file = entity_syntax.name.span.file;
-        let ignore_case =
-            entity_syntax.ignoring_case.is_some() || self.settings_of(file).case == Case::Ignore;
+        self.setting_uses.record(file, if entity_syntax.case.is_none() { CASE } else { 0 });
+        let ignore_case = entity_syntax.case.or(self.settings_of(file).case) == Some(Case::Ignore);
         let mut entity = Entity {
             name: entity_syntax.name.node.as_str().into(),
             patterns: Vec::new(),

@@ -2,8 +2,9 @@
 
 use super::Checker;
 use super::file_settings::FileSettings;
+use crate::hir::{PromptTemplate, TemplatePart, template_parts};
 use crate::resolve::duplicate_error;
-use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, comma_list, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 use rulec_base::text::NormalizationForm;
@@ -22,17 +23,22 @@ pub struct Setting {
     /// Whether the setting applies only to the file that contains it. If false, it applies to all
     /// rules.
     pub of_file: bool,
+    /// What the setting applies to, in words.
+    pub applies_to: Message,
     /// A sentence that describes the effect of the setting.
     pub doc: &'static str,
 }
 
 /// All settings except limits. Documentation pages are generated from this table.
-pub static SETTINGS: [Setting; 8] = [
+pub static SETTINGS: [Setting; 15] = [
     Setting {
         name: "case",
         values: message!("`sensitive`, `insensitive` or `full`"),
         default: "`sensitive`",
         of_file: true,
+        applies_to: message!(
+            "text operators without `ignoring case` or `matching case`, keyword flows, entities and `capture`"
+        ),
         doc: "Whether text operators distinguish upper and lower case. `full` ignores case by full folding, so that `ß` equals `SS`.",
     },
     Setting {
@@ -40,6 +46,7 @@ pub static SETTINGS: [Setting; 8] = [
         values: message!("`nfkc`, `visible`, `nfc`, `strict_nfkc` or `none`"),
         default: "`none`",
         of_file: true,
+        applies_to: message!("text operators other than `matches`, and keyword flows other than `regex`"),
         doc: "The Unicode normalization form in which texts are compared. `nfkc` and `visible` (NFC) ignore invisible characters.",
     },
     Setting {
@@ -47,6 +54,7 @@ pub static SETTINGS: [Setting; 8] = [
         values: message!("a time zone, such as `\"Asia/Shanghai\"`"),
         default: "the offset written in the time",
         of_file: true,
+        applies_to: message!("clock functions without a time zone of their own"),
         doc: "The time zone of `hour`, `weekday`, `date` and similar functions that have no zone of their own.",
     },
     Setting {
@@ -54,6 +62,7 @@ pub static SETTINGS: [Setting; 8] = [
         values: message!("a text, such as `\"1.2\"`"),
         default: "no version",
         of_file: true,
+        applies_to: message!("payloads"),
         doc: "The version of the file's payload kinds, written into their schemas.",
     },
     Setting {
@@ -61,6 +70,7 @@ pub static SETTINGS: [Setting; 8] = [
         values: message!("a number from 0 to 1"),
         default: "`0.3`",
         of_file: false,
+        applies_to: message!("intents and intent flows"),
         doc: "The minimum score of an intent.",
     },
     Setting {
@@ -68,6 +78,7 @@ pub static SETTINGS: [Setting; 8] = [
         values: message!("a number from 0 to 1"),
         default: "`0.05`",
         of_file: false,
+        applies_to: message!("intents and intent flows"),
         doc: "The minimum distance between the scores of the best intent and the next.",
     },
     Setting {
@@ -75,6 +86,7 @@ pub static SETTINGS: [Setting; 8] = [
         values: message!("the name of a list"),
         default: "the built-in words",
         of_file: false,
+        applies_to: message!("the analysis of a text by `request`"),
         doc: "Additional words that are never keywords of a text.",
     },
     Setting {
@@ -82,7 +94,64 @@ pub static SETTINGS: [Setting; 8] = [
         values: message!("a size such as `512MiB`"),
         default: "`256MiB`",
         of_file: false,
+        applies_to: message!("regular expressions"),
         doc: "The maximum memory of all regular expressions together.",
+    },
+    Setting {
+        name: "white_space",
+        values: message!("`ignored` or `kept`"),
+        default: "`ignored`",
+        of_file: true,
+        applies_to: message!("keyword flows with `exact` or `contains`"),
+        doc: "Whether white space around a message and around the pattern of a keyword flow counts.",
+    },
+    Setting {
+        name: "regex",
+        values: message!("`anywhere` or `anchored`"),
+        default: "`anywhere`",
+        of_file: true,
+        applies_to: message!("`matches` in the conditions of a `choice`"),
+        doc: "Where the expressions of choices should match. `anchored` warns of an expression that does not start with `^`.",
+    },
+    Setting {
+        name: "flow_prompt",
+        values: message!("a text in quotes"),
+        default: "the wording of the page on [flows](flows.md#the-wording-of-the-prompt)",
+        of_file: false,
+        applies_to: message!("intent flows"),
+        doc: "The section of a language model's prompt that lists the intent flows, with `{flows}` and `{tool}`.",
+    },
+    Setting {
+        name: "choice_prompt",
+        values: message!("a text in quotes"),
+        default: "the wording of the page on [choices](choices.md#the-wording-of-the-prompt)",
+        of_file: false,
+        applies_to: message!("choices that ask a model"),
+        doc: "The section of a language model's prompt that asks the question of a choice, with `{question}`, `{branches}` and `{tool}`.",
+    },
+    Setting {
+        name: "choice_tool",
+        values: message!("a text in quotes"),
+        default: "`Answers the question: {question}`",
+        of_file: false,
+        applies_to: message!("choices that ask a model"),
+        doc: "The description of the tool by which a language model answers a choice, with `{question}` and `{branches}`.",
+    },
+    Setting {
+        name: "choice_branches",
+        values: message!("a text in quotes"),
+        default: "`One of:` and the branches",
+        of_file: false,
+        applies_to: message!("choices that ask a model"),
+        doc: "The description of that tool's parameter for the branch, with `{branches}` and `{question}`.",
+    },
+    Setting {
+        name: "choice_reason",
+        values: message!("a text in quotes"),
+        default: "`Why, in a sentence or two for the user.`",
+        of_file: false,
+        applies_to: message!("choices that ask a model and are marked `to_user`"),
+        doc: "The description of that tool's parameter for the reason, with `{question}`.",
     },
 ];
 
@@ -115,7 +184,13 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.suggest_or_help(name.span, similar, help));
     }
 
-    fn read_setting(&mut self, setting: &Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
+    fn read_setting(
+        &mut self,
+        setting: &'static Setting,
+        file: FileId,
+        name: &'a Ident,
+        value: &'a ast::Expr,
+    ) {
         if !setting.of_file {
             if let Some(first) = self.analysis_state.settings.get(setting.name) {
                 let diagnostic = duplicate_error(message!("setting"), setting.name, *first, name.span);
@@ -127,6 +202,10 @@ impl<'a> Checker<'a> {
             }
             self.analysis_state.settings.insert(setting.name, name.span);
         }
+        self.setting_uses.record_written(file, setting, name.span);
+        if let Some(template) = PromptTemplate::ALL.iter().find(|template| template.name == setting.name) {
+            return self.read_prompt_template(template, setting, value);
+        }
         let mut settings: FileSettings = self.settings_of(file);
         let number = match value.kind {
             ExprKind::Literal(Literal::Int(value)) => Some(value as f64),
@@ -135,14 +214,16 @@ impl<'a> Checker<'a> {
         };
         let fraction = number.filter(|number| (0.0..=1.0).contains(number));
         match (setting.name, setting_word(value), fraction, &value.kind) {
-            ("case", "insensitive", ..) => settings.case = Case::Ignore,
-            ("case", "full", ..) => (settings.case, settings.full_case) = (Case::Ignore, true),
-            ("case", "sensitive", ..) => settings.case = Case::Match,
+            ("case", "insensitive", ..) => settings.case = Some(Case::Ignore),
+            ("case", "full", ..) => (settings.case, settings.full_case) = (Some(Case::Ignore), true),
+            ("case", "sensitive", ..) => settings.case = Some(Case::Match),
             ("normalize", "nfkc", ..) => settings.form = NormalizationForm::Nfkc,
             ("normalize", "visible", ..) => settings.form = NormalizationForm::Visible,
             ("normalize", "strict_nfkc", ..) => settings.form = NormalizationForm::StrictNfkc,
             ("normalize", "nfc", ..) => settings.form = NormalizationForm::Nfc,
             ("normalize", "none", ..) => settings.form = NormalizationForm::None,
+            ("white_space", word @ ("kept" | "ignored"), ..) => settings.keeps_white_space = word == "kept",
+            ("regex", word @ ("anchored" | "anywhere"), ..) => settings.anchored_regexes = word == "anchored",
             ("zone", zone, ..) => {
                 if self.check_zone(zone, value.span).is_ok() {
                     settings.zone = Some(zone.into());
@@ -160,6 +241,56 @@ impl<'a> Checker<'a> {
             _ => self.report_wrong_setting(value.span, setting.name, &setting.values),
         }
         self.settings.insert(file, settings);
+    }
+
+    /// Reads the template of a prompt, and checks its placeholders.
+    fn read_prompt_template(&mut self, template: &PromptTemplate, setting: &Setting, value: &'a ast::Expr) {
+        let text = match &value.kind {
+            ExprKind::Literal(Literal::String(text)) if !text.trim().is_empty() => text,
+            _ => return self.report_wrong_setting(value.span, setting.name, &setting.values),
+        };
+        let listed = template.placeholders.iter().map(|name| format!("`{{{name}}}`"));
+        let known =
+            message!("the placeholders are {}; for a brace, write `{{{{` or `}}}}`", comma_list(listed));
+        let mut has_first = false;
+        for part in template_parts(text) {
+            match part {
+                TemplatePart::Text(_) => {}
+                TemplatePart::Placeholder(name) if template.placeholders.contains(&name) => {
+                    has_first |= name == template.placeholders[0];
+                }
+                TemplatePart::Placeholder(name) => {
+                    let message = message!("`{}` has no placeholder `{{{name}}}`", setting.name);
+                    let diagnostic = Diagnostic::new(Code::PromptTemplate, value.span, message);
+                    let similar = nearest(name, template.placeholders.iter().copied());
+                    self.diagnostics.push(match similar {
+                        Some(similar) => {
+                            let source = self.loaded.sources.slice(value.span);
+                            let fixed = source.replace(&format!("{{{name}}}"), &format!("{{{similar}}}"));
+                            let diagnostic = diagnostic.help(message!("did you mean `{{{similar}}}`?"));
+                            if fixed == source {
+                                diagnostic
+                            } else {
+                                diagnostic.likely_fix(value.span, fixed)
+                            }
+                        }
+                        None => diagnostic.help(known.clone()),
+                    });
+                    return;
+                }
+                TemplatePart::Unclosed => {
+                    let message = message!("a brace of this template is not closed");
+                    return self.emit(Code::PromptTemplate, value.span, message, known);
+                }
+            }
+        }
+        if template.needs_first && !has_first {
+            let first = template.placeholders[0];
+            let message = message!("this template does not contain `{{{first}}}`");
+            let help = message!("without it, a language model does not see what to choose from; {known}");
+            return self.emit(Code::PromptTemplate, value.span, message, help);
+        }
+        template.set(&mut self.program.prompts, text);
     }
 
     /// Reads a limit of decisions; returns false if the setting is not a limit. Only the main file

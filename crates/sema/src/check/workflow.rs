@@ -1,7 +1,7 @@
 //! Workflows: checks each node with its router, then the whole graph.
 
 use super::{Checked, Checker, join_names};
-use crate::hir::{MAX_GRAPH_SIZE, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
+use crate::hir::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -58,6 +58,7 @@ impl<'a> Checker<'a> {
         let to_arc = |name: &Ident| -> Arc<str> { name.node.as_str().into() };
         let config = self.constant_map(&node.config);
         let time_limit = node.within.as_ref().map(|limit| self.check_time_limit(limit)).transpose();
+        let merge = node.merge.as_ref().map(|merge| self.resolve_merge(merge)).transpose();
         let router = node.router.as_ref().map(|router| self.resolve_router(router)).transpose();
         if node.kind.node == PARALLEL_KIND && !(node.config.is_empty() && node.within.is_none()) {
             let message = message!(
@@ -72,6 +73,7 @@ impl<'a> Checker<'a> {
             kind: to_arc(&node.kind),
             config: Arc::new(config?),
             time_limit: time_limit?,
+            merge: merge?,
             next: node.next.iter().map(to_arc).collect(),
             router: router?,
             span: node.id.span,
@@ -93,6 +95,16 @@ impl<'a> Checker<'a> {
         }
         let help = message!("write a duration from `1ms` to one year, such as `within 30s`");
         self.fail(Code::NumberOutOfRange, limit.span, message!("this time limit is out of range"), help)
+    }
+
+    fn resolve_merge(&mut self, name: &Ident) -> Checked<Merge> {
+        if let Some((_, merge)) = Merge::NAMES.iter().find(|(known, _)| *known == name.node) {
+            return Ok(*merge);
+        }
+        let known = Merge::NAMES.map(|(known, _)| known);
+        let help = message!("write `merge` and one of {}", join_names(known.into_iter()));
+        let message = message!("inputs cannot be merged by `{}`", name.node);
+        self.report_unknown_or_nearest(Code::UnknownMerge, name, message, known.into_iter(), help)
     }
 
     fn resolve_router(&mut self, name: &Ident) -> Checked<TableId> {
@@ -144,6 +156,13 @@ impl<'a> Checker<'a> {
             let node_indexes: HashMap<NodeId, usize> =
                 vertices.iter().enumerate().map(|(index, vertex)| (vertex.id.clone(), index)).collect();
             graph::set_incoming_edges(&mut vertices, &node_indexes);
+            for (node, vertex) in workflow.nodes.iter().zip(&vertices) {
+                if node.merge.is_some() && vertex.incoming.len() < 2 {
+                    let message = message!("`{}` has no two inputs to merge", node.id);
+                    let help = message!("remove `merge`, or add an edge that leads here");
+                    self.emit(Code::WorkflowDoubt, node.span, message, help);
+                }
+            }
             for finding in graph::check_graph(&vertices, &node_indexes, 0) {
                 let faulty_node = finding
                     .node

@@ -48,7 +48,7 @@ macro_rules! impl_codec_for_program {
     };
 }
 impl_codec_for_program!(
-    slots lets externs tables rules values flows flow_tool questions handlers input inferred tests workflows payloads
+    slots lets externs tables rules values flows flow_tool questions prompts handlers input inferred tests workflows payloads
     requirements analysis limits zones
 );
 

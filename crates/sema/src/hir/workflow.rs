@@ -30,10 +30,26 @@ pub struct Node {
     pub config: Arc<Map<String, Json>>,
     /// The time limit of one run of the processor, in milliseconds.
     pub time_limit: Option<u64>,
+    /// How several inputs are merged into one; `None` for the default of the program that runs the
+    /// workflow.
+    pub merge: Option<Merge>,
     pub next: Vec<Arc<str>>,
     /// The router that selects among `next`; `None` if the node has no router.
     pub router: Option<TableId>,
     pub span: Span,
+}
+
+/// A way to merge the inputs of a node where several edges meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// `merge first`: the first value of each key, and each whole input under `branch_N`.
+    First,
+    /// `merge latest`: the last value of each key.
+    Latest,
+    /// `merge append`: the list of all values of each key.
+    Append,
+    /// `merge by node`: each whole input under the id of its node.
+    ByNode,
 }
 
 /// The maximum size of a workflow, as [`Workflow::size`] counts it. Larger workflows are errors,
@@ -43,7 +59,18 @@ pub const MAX_GRAPH_SIZE: usize = 10_000;
 pub const PARALLEL_KIND: &str = "parallel";
 
 impl_codec!(struct Workflow { name, nodes, passthrough, span, docs });
-impl_codec!(struct Node { id, kind, config, time_limit, next, router, span });
+impl_codec!(enum Merge { 0 First, 1 Latest, 2 Append, 3 ByNode });
+impl_codec!(struct Node { id, kind, config, time_limit, merge, next, router, span });
+
+impl Merge {
+    /// The ways to merge, each with its name in rules.
+    pub const NAMES: [(&str, Merge); 4] = [
+        ("first", Merge::First),
+        ("latest", Merge::Latest),
+        ("append", Merge::Append),
+        ("by node", Merge::ByNode),
+    ];
+}
 
 impl Node {
     pub fn is_parallel(&self) -> bool {

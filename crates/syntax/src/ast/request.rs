@@ -2,7 +2,8 @@
 //! `lexicon`.
 
 use super::{Expr, Ident};
-use rulec_base::span::{Span, Spanned};
+use rulec_base::span::Spanned;
+use rulec_lang::operators::Case;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
@@ -24,7 +25,8 @@ pub struct Entity {
     pub name: Ident,
     /// The regular expressions that match the entity, tried in order.
     pub patterns: Vec<Expr>,
-    pub ignoring_case: Option<Span>,
+    /// `ignoring case` or `matching case`. Without either, the settings of the file decide.
+    pub case: Option<Case>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

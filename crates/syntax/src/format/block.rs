@@ -178,7 +178,7 @@ impl LayoutBuilder<'_> {
                 .map_or(0, |start| start + if self.gaps.token_text(*start) == "node" { 2 } else { 1 });
             let continues_node =
                 matches!(self.gaps.token_kind(token - 1), Some(TokenKind::Comma | TokenKind::Arrow))
-                    || self.is_word(token - 1, &["by"]);
+                    || self.is_word(token - 1, &["by", "merge"]);
             if starts.is_empty()
                 || token > id_end && !continues_node && self.is_word(token, &["node", "passthrough"])
             {

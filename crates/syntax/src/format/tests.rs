@@ -208,8 +208,8 @@ fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
 #[test]
 fn each_node_of_a_workflow_begins_a_line() {
     check(
-        "workflow w { passthrough a, node node node node {x:1} within 5s->node, b by node node b echo }",
-        "workflow w {\n  passthrough a, node\n  node node node { x: 1 } within 5s -> node, b by node\n  node b echo\n}\n",
+        "workflow w { passthrough a, node node node node {x:1} within 5s merge by node->node, b by node node b echo merge append }",
+        "workflow w {\n  passthrough a, node\n  node node node { x: 1 } within 5s merge by node -> node, b by node\n  node b echo merge append\n}\n",
     );
 }
 

@@ -1,7 +1,7 @@
 //! Builds the syntax tree of `choice`, `flow`, `router` and `workflow` statements.
 
 use super::context::{
-    Built, StatementContext, children, expect_part, first_child, has_child, required_child,
+    Built, StatementContext, children, expect_part, first_child, has_child, required_child, unexpected_token,
 };
 use super::{Pair, Rule, expr, operand};
 use crate::ast::{
@@ -9,6 +9,7 @@ use crate::ast::{
 };
 use rulec_base::message;
 use rulec_base::span::Spanned;
+use rulec_lang::operators::Case;
 
 pub(super) fn build_choice(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Choice> {
     Ok(Choice {
@@ -48,7 +49,23 @@ pub(super) fn build_flow(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built
 
 fn build_keyword_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Trigger> {
     let matching = cx.read_ident(&required_child(&pair, Rule::key)?);
-    Ok(Trigger::Keyword { matching, patterns: cx.build_child(&pair, Rule::words, build_word_list)? })
+    let patterns = cx.build_child(&pair, Rule::words, build_word_list)?;
+    let case = cx.build_optional_child(&pair, Rule::case_mode, build_case_mode)?;
+    Ok(Trigger::Keyword { matching, patterns, case })
+}
+
+/// Builds `ignoring case` or `matching case` at the end of a statement.
+pub(super) fn build_case_mode(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Case> {
+    let word = required_child(&pair, Rule::key)?;
+    match cx.text(&word) {
+        "ignoring" => Ok(Case::Ignore),
+        "matching" => Ok(Case::Match),
+        other => {
+            let message = message!("expected `ignoring case` or `matching case`, found `{other}`");
+            let help = message!("write `ignoring case` or `matching case`");
+            Err(cx.report(unexpected_token(cx.span(&word), message, help)))
+        }
+    }
 }
 
 fn build_intent_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Trigger> {
@@ -124,11 +141,19 @@ fn build_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Node> {
     let router = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)
     };
+    let merge = |cx: &mut StatementContext<'_>, pair: Pair<'_>| match children(&pair, Rule::kw_node).next() {
+        Some(node) => {
+            let by = required_child(&pair, Rule::kw_by)?;
+            Ok(Spanned::new("by node".to_owned(), cx.span(&by).to(cx.span(&node))))
+        }
+        None => cx.build_child(&pair, Rule::name, StatementContext::read_declared_name),
+    };
     Ok(Node {
         id: cx.build_child(&pair, Rule::node_id, build_text_or_name)?,
         kind: cx.build_child(&pair, Rule::node_kind, build_text_or_name)?,
         config: cx.build_optional_child(&pair, Rule::metadata, entries)?.unwrap_or_default(),
         within: cx.build_optional_child(&pair, Rule::within, number)?,
+        merge: cx.build_optional_child(&pair, Rule::merging, merge)?,
         next: cx.build_optional_child(&pair, Rule::next_nodes, ids)?.unwrap_or_default(),
         router: cx.build_optional_child(&pair, Rule::routed, router)?,
         span: cx.span(&pair),

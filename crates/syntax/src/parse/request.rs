@@ -1,6 +1,6 @@
 //! Builds the syntax tree of `intent`, `entity` and `lexicon` statements.
 
-use super::context::{Built, Failed, StatementContext, children};
+use super::context::{Built, Failed, StatementContext};
 use super::{Pair, Rule, decide};
 use crate::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
 use rulec_base::broken_invariant;
@@ -23,8 +23,8 @@ pub(super) fn build_entity(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Bui
             }
             None => cx.build_child(&pair, Rule::list_in_place, decide::build_expressions)?,
         };
-    let ignoring_case = children(&pair, Rule::ignoring_case).next().map(|words| cx.span(&words));
-    Ok(Entity { name, patterns, ignoring_case })
+    let case = cx.build_optional_child(&pair, Rule::case_mode, decide::build_case_mode)?;
+    Ok(Entity { name, patterns, case })
 }
 
 pub(super) fn build_lexicon(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Lexicon> {

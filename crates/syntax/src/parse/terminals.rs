@@ -221,7 +221,6 @@ terminals! {
     kw_entity "entity" Statement(entity_statement) DECLARES_NAME;
     kw_matches "matches" Contextual;
     kw_lexicon "lexicon" Statement(lexicon_statement) DECLARES_NAME;
-    kw_ignoring "ignoring" Contextual => message!("`ignoring case`");
     kw_case "case" Contextual CONTINUES_STATEMENT => message!("`ignoring case`");
     open_paren "(" Mark;
     close_paren ")" Closing;
@@ -280,6 +279,7 @@ terminals! {
     kw_within "within" Contextual;
     kw_by "by" Contextual;
     kw_passthrough "passthrough" Contextual;
+    kw_merge "merge" Contextual;
     kw_for "for" Contextual;
     kw_score "score" Contextual;
     bar "|" Operator;

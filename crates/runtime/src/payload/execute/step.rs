@@ -1,9 +1,13 @@
 //! Runs one node of a plan: its attempts, and the recovery from its failures.
 
 use super::super::plan::{PlanNode, RecoveryAction};
-use super::{EarlyEnd, PlanRun, PlanValidator, RecoveryFn, RunSettings, RunState, RunStatus, check_kinds};
+use super::control::{LoopSettings, evaluate_condition, without_control_fields};
+use super::{
+    Attempt, EarlyEnd, NodeWork, PlanRun, PlanValidator, ProcessorFactory, RecoveryFn, RunSettings, RunState,
+    RunStatus, check_kinds,
+};
 use crate::task;
-use crate::workflow::{BoxFuture, Call, ProcessResult, Processor};
+use crate::workflow::{BoxFuture, Call, ProcessResult, Processor, json_size};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -169,7 +173,7 @@ impl PlanStep {
             if self.run.lock_state().early_end.is_some() {
                 return false;
             }
-            match self.make_attempt(attempts.alternative_node.as_deref(), input).await {
+            match self.make_reported_attempt(attempts.alternative_node.as_deref(), input).await {
                 Ok(()) => {
                     if let Some(saving) = &self.run_settings.saving {
                         let saved = self.run.to_json();
@@ -184,24 +188,72 @@ impl PlanStep {
         false
     }
 
+    /// Makes an attempt and reports it to the program.
+    async fn make_reported_attempt(
+        &self,
+        alternative_node: Option<&str>,
+        input: &Json,
+    ) -> Result<(), String> {
+        let began = Instant::now();
+        let result = self.make_attempt(alternative_node, input).await;
+        if let Some(on_attempt) = &self.run_settings.on_attempt {
+            let id = alternative_node.unwrap_or(&self.id);
+            let kind = self.run.lock_state().plan.node(id).map(|node| node.kind.clone());
+            let attempt = Attempt {
+                node_id: self.id.clone(),
+                kind: kind.unwrap_or_default(),
+                milliseconds: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+                error: result.as_ref().err().cloned(),
+            };
+            // The callback is user code, and its panics must not end the run.
+            let _ = task::catch_panic(|| on_attempt(&attempt));
+        }
+        result
+    }
+
     async fn make_attempt(&self, alternative_node: Option<&str>, input: &Json) -> Result<(), String> {
-        let (node, filled_node, node_input, limit) = {
+        let (node, limit) = {
             let state = self.run.lock_state();
             let id = alternative_node.unwrap_or(&self.id);
             let node = state.plan.node(id).cloned().ok_or_else(|| format!("the plan has no node `{id}`"))?;
-            let (filled_node, node_input) = state.fill_placeholders(&node, input, &self.run_settings)?;
             let limit = node.time_limit().unwrap_or(self.run_settings.node_limit);
             let remaining = state.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if remaining.is_some_and(|remaining| remaining.is_zero()) {
                 return Err("the time for the whole plan is over".to_owned());
             }
-            (node, filled_node, node_input, remaining.map_or(limit, |remaining| limit.min(remaining)))
+            (node, remaining.map_or(limit, |remaining| limit.min(remaining)))
         };
-        let factory = self
-            .run_settings
-            .kinds
-            .get(&node.kind)
-            .ok_or_else(|| format!("nobody works on `{}`", node.kind))?;
+        let work = self.run_settings.kinds.get(&node.kind);
+        let output = match work.ok_or_else(|| format!("nobody works on `{}`", node.kind))? {
+            NodeWork::Processor(factory) => self.call_processor(factory, &node, input, limit).await?,
+            NodeWork::Condition => {
+                self.count_step()?;
+                evaluate_condition(&self.run.lock_state(), &node, input)?
+            }
+            NodeWork::Loop { max_rounds } => self.run_rounds(&node, input, *max_rounds, limit).await?,
+        };
+        let mut state = self.run.lock_state();
+        // The output belongs to the replaced plan. The node runs again under the new plan.
+        if matches!(state.early_end, Some(EarlyEnd::Replanned)) {
+            return Ok(());
+        }
+        let output = state.map_output(&node, output)?;
+        self.check_size(&output)?;
+        state.record_output(&self.id, output);
+        Ok(())
+    }
+
+    /// Runs the processor of a node once, with the placeholders of the node filled.
+    async fn call_processor(
+        &self,
+        factory: &ProcessorFactory,
+        node: &PlanNode,
+        input: &Json,
+        limit: Duration,
+    ) -> Result<Json, String> {
+        self.count_step()?;
+        let (filled_node, node_input) =
+            self.run.lock_state().fill_placeholders(node, input, &self.run_settings)?;
         let processor = task::catch_panic(|| factory(&filled_node))?.map_err(|error| error.to_string())?;
         self.run_settings.usage.count_attempt(&node.kind);
         let call = Call::new(self.id.as_str().into());
@@ -210,14 +262,75 @@ impl PlanStep {
                 .await;
         let output = result.map_err(|broken| broken.to_string())?;
         self.run_settings.usage.count_cost(&output);
-        let mut state = self.run.lock_state();
-        // The output belongs to the replaced plan. The node runs again under the new plan.
-        if matches!(state.early_end, Some(EarlyEnd::Replanned)) {
-            return Ok(());
+        self.check_size(&output)?;
+        Ok(output)
+    }
+
+    /// Runs the body of a loop in rounds. Each round is an attempt at the body, whose placeholders
+    /// may name the round's `item`, `index` and `last` output.
+    async fn run_rounds(
+        &self,
+        node: &PlanNode,
+        input: &Json,
+        max_rounds: u64,
+        limit: Duration,
+    ) -> Result<Json, String> {
+        let deadline = Instant::now() + limit;
+        let (filled_node, input) = {
+            let state = self.run.lock_state();
+            state.fill_placeholders(&without_control_fields(node), input, &self.run_settings)?
+        };
+        let settings = LoopSettings::read(node, &filled_node.config)?;
+        let Some(NodeWork::Processor(factory)) = self.run_settings.kinds.get(&settings.body.kind) else {
+            return Err(format!("nobody works on `{}`", settings.body.kind));
+        };
+        let rounds = settings.rounds(max_rounds)?;
+        let mut results: Vec<Json> = Vec::new();
+        for index in 0..rounds {
+            if index == max_rounds {
+                return Err(format!(
+                    "the loop still goes on after {max_rounds} rounds, and no more are allowed"
+                ));
+            }
+            if self.run.lock_state().early_end.is_some() {
+                return Err(RUN_ENDED_ERROR.to_owned());
+            }
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
+                return Err(format!("the loop took longer than {limit:?}, at round {index}"));
+            }
+            let round_input = settings.round_input(&input, index, results.last());
+            let body_limit = settings.body.time_limit().map_or(remaining, |own| own.min(remaining));
+            let called = self.call_processor(factory, &settings.body, &round_input, body_limit).await;
+            let output = called.map_err(|error| format!("round {index}: {error}"))?;
+            let goes_on = settings.goes_on(&self.run.lock_state(), &round_input, &output);
+            results.push(output);
+            if !goes_on {
+                break;
+            }
         }
-        let output = state.map_output(&node, output)?;
-        state.record_output(&self.id, output);
+        Ok(json!({"rounds": results.len(), "last": results.last(), "results": results}))
+    }
+
+    /// Counts one attempt or round; an error if the run has reached its limit.
+    fn count_step(&self) -> Result<(), String> {
+        let mut state = self.run.lock_state();
+        let limit = self.run_settings.step_limit;
+        if state.attempts >= limit {
+            return Err(format!("the run has taken {limit} steps, and no more are allowed"));
+        }
+        state.attempts += 1;
         Ok(())
+    }
+
+    fn check_size(&self, output: &Json) -> Result<(), String> {
+        let (size, limit) = (json_size(output), self.run_settings.byte_limit);
+        match size <= limit {
+            true => Ok(()),
+            false => {
+                Err(format!("its output has {size} bytes, and the limit is {limit}; let it return less"))
+            }
+        }
     }
 
     /// Requests a recovery decision for the node's failure. If no decision is accepted, ends the

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 use time::OffsetDateTime;
 
 /// Whether a log line contains the message, and whether it contains the explanation.
@@ -19,6 +20,7 @@ use time::OffsetDateTime;
 pub(super) struct LineOptions {
     pub message: bool,
     pub explanation: bool,
+    pub analysis: bool,
 }
 
 /// The data from which a log line is made, except the outcome. The thread that writes the log
@@ -78,6 +80,8 @@ struct LogLine<'a> {
     explanation: Option<Explanation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unexplained: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    analysis: Option<Json>,
 }
 
 impl QueuedEntry {
@@ -97,29 +101,171 @@ impl QueuedEntry {
 
     /// Returns the log line as JSON, including the line feed.
     pub(super) fn to_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
-        let QueuedEntry {
-            record: DecisionRecord { time, rules, decision, message: full_message, shadow_difference },
-            outcome,
-            result,
-            ..
-        } = self;
-        let message = decision.masked_message(full_message);
-        let has_private_values = message != **full_message;
-        let error = self.error.as_deref().map(|error| if has_private_values { MASK } else { error });
+        let record = &self.record;
+        let explanation =
+            options.explanation.then(|| record.rules.explain_decision(&record.decision, &record.message));
+        let unexplained = match &explanation {
+            Some(Ok(None)) => Some("the rules were edited since"),
+            Some(Err(_)) => Some("the edited rules could not be merged"),
+            _ => None,
+        };
+        LineParts {
+            time: record.time,
+            decision: &record.decision,
+            message: &record.message,
+            has_message: options.message,
+            outcome: &self.outcome,
+            result: self.result,
+            error: self.error.as_deref(),
+            missing_permissions: &self.missing_permissions,
+            shadow: record.shadow_difference.as_ref(),
+            explanation: explanation.and_then(Result::ok).flatten(),
+            unexplained,
+            analysis: options.analysis.then(|| record.analyze()).flatten(),
+        }
+        .to_line()
+    }
+}
+
+impl DecisionRecord {
+    /// Analyses the message. Without a result if the intents of the rules cannot be learned.
+    fn analyze(&self) -> Option<Json> {
+        let rules = self.rules.rules();
+        let analysis = rules.analyze_message(&self.message).ok()?;
+        Some(rules.masked_analysis(&analysis))
+    }
+}
+
+/// A decision that no router made, for a program that writes the decision log itself.
+///
+/// ```
+/// use rulec_runtime::route::DecidedMessage;
+/// use serde_json::json;
+///
+/// let rules = rulec::Rules::from_text("route hi when text == \"hi\" -> greeter")?;
+/// let message = json!({"text": "hi"});
+/// let decision = rules.decide(&message);
+/// let line = DecidedMessage::new(&decision, &message).to_log_line()?;
+/// let line: serde_json::Value = serde_json::from_slice(&line)?;
+/// assert_eq!((&line["route"], &line["result"]), (&json!("hi"), &json!("decided")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DecidedMessage<'a> {
+    decision: &'a Decision,
+    message: &'a Json,
+    /// Name of the flow that a classifier or a model chose; `None` if a statement was chosen.
+    flow: Option<&'a str>,
+    elapsed: Duration,
+    explanation: Option<Explanation>,
+    analysis: Option<Json>,
+}
+
+impl<'a> DecidedMessage<'a> {
+    /// Creates the record of a decision for a message.
+    pub fn new(decision: &'a Decision, message: &'a Json) -> Self {
+        DecidedMessage {
+            decision,
+            message,
+            flow: None,
+            elapsed: Duration::ZERO,
+            explanation: None,
+            analysis: None,
+        }
+    }
+
+    /// Sets the name of the flow that a classifier or a language model chose.
+    #[must_use]
+    pub fn flow(self, name: Option<&'a str>) -> Self {
+        DecidedMessage { flow: name, ..self }
+    }
+
+    /// Sets how long the decision took.
+    #[must_use]
+    pub fn elapsed(self, elapsed: Duration) -> Self {
+        DecidedMessage { elapsed, ..self }
+    }
+
+    /// Adds the explanation of the decision.
+    #[must_use]
+    pub fn explanation(self, explanation: Option<Explanation>) -> Self {
+        DecidedMessage { explanation, ..self }
+    }
+
+    /// Adds the analysis of the message, such as [`rulec::Rules::masked_analysis`] returns it.
+    #[must_use]
+    pub fn analysis(self, analysis: Option<Json>) -> Self {
+        DecidedMessage { analysis, ..self }
+    }
+
+    /// Returns the line of the decision log, including the line feed. Its time is the current time.
+    /// Values of `@private` fields are masked.
+    ///
+    /// # Errors
+    /// If a number of the message is none in JSON.
+    pub fn to_log_line(self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut outcome = Outcome { elapsed: self.elapsed, ..Outcome::from_decision(self.decision) };
+        if let Some(flow) = self.flow {
+            outcome.route = Some(flow.to_owned());
+        }
+        LineParts {
+            time: OffsetDateTime::now_utc(),
+            decision: self.decision,
+            message: self.message,
+            has_message: true,
+            result: decided_result(&outcome, self.decision),
+            outcome: &outcome,
+            error: None,
+            missing_permissions: &[],
+            shadow: None,
+            explanation: self.explanation,
+            unexplained: None,
+            analysis: self.analysis,
+        }
+        .to_line()
+    }
+}
+
+/// Returns the `result` of a decision without a handler.
+pub(in crate::route) fn decided_result(outcome: &Outcome, decision: &Decision) -> &'static str {
+    match (&outcome.route, decision.refusal()) {
+        (_, Some(_)) => "invalid",
+        (None, None) => "no_route",
+        (Some(_), None) => "decided",
+    }
+}
+
+/// The parts of a log line before private values are masked.
+struct LineParts<'a> {
+    time: OffsetDateTime,
+    decision: &'a Decision,
+    message: &'a Json,
+    /// Whether the line contains the message.
+    has_message: bool,
+    outcome: &'a Outcome,
+    result: &'a str,
+    error: Option<&'a str>,
+    missing_permissions: &'a [String],
+    shadow: Option<&'a Difference>,
+    explanation: Option<Explanation>,
+    unexplained: Option<&'a str>,
+    analysis: Option<Json>,
+}
+
+impl LineParts<'_> {
+    fn to_line(self) -> Result<Vec<u8>, serde_json::Error> {
+        let LineParts { decision, outcome, .. } = self;
+        let message = decision.masked_message(self.message);
+        let has_private_values = message != *self.message;
+        let error = self.error.map(|error| if has_private_values { MASK } else { error });
         let mask_error = |tried: &Attempt| Attempt { error: Some(MASK.to_owned()), ..tried.clone() };
         let mut tried = Cow::from(&outcome.tried);
         if has_private_values {
             let attempts_with_error = tried.to_mut().iter_mut().filter(|tried| tried.error.is_some());
             attempts_with_error.for_each(|tried| *tried = mask_error(tried));
         }
-        let explanation = options.explanation.then(|| rules.explain_decision(decision, full_message));
-        let unexplained = match &explanation {
-            Some(Ok(None)) => Some("the rules were edited since"),
-            Some(Err(_)) => Some("the edited rules could not be merged"),
-            _ => None,
-        };
         let line = LogLine {
-            time: format_datetime(*time),
+            time: format_datetime(self.time),
             generation: outcome.generation,
             entry: &outcome.entry,
             route: outcome.route.as_deref(),
@@ -136,13 +282,14 @@ impl QueuedEntry {
             fallback: outcome.fallback.as_deref(),
             attempts: outcome.attempts,
             tried: &tried,
-            result,
-            missing_permissions: &self.missing_permissions,
+            result: self.result,
+            missing_permissions: self.missing_permissions,
             error,
-            shadow: shadow_difference.as_ref(),
-            message: options.message.then_some(message),
-            explanation: explanation.and_then(Result::ok).flatten(),
-            unexplained,
+            shadow: self.shadow,
+            message: self.has_message.then_some(message),
+            explanation: self.explanation,
+            unexplained: self.unexplained,
+            analysis: self.analysis,
         };
         let mut bytes = serde_json::to_vec(&line)?;
         bytes.push(b'\n');

@@ -4,7 +4,8 @@ use super::support::workflow;
 use rulec::{Compiler, Rules};
 use rulec_runtime::workflow::processors::{Loop, Vote};
 use rulec_runtime::workflow::{
-    FailureKind, Node, ProcessError, Processor, Report, Run, SavedRun, Workflow, WorkflowBuilder, from_fn,
+    ConditionalRouter, FailureKind, Node, ProcessError, Processor, Report, RulesRouter, Run, SavedRun,
+    Workflow, WorkflowBuilder, from_fn,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -82,6 +83,42 @@ async fn session_values_pass_through_whatever_processors_answer() {
         .processor("a", from_fn(|_| async { Ok(json!({"t": "own"})) }));
     let report = flow.build().unwrap().run(json!({"s": null, "t": 1, "u": 2})).await;
     assert_eq!(report.outputs["b"], json!({"s": null, "t": "own"}));
+}
+
+#[tokio::test]
+async fn a_join_merges_as_its_rules_say() {
+    let merged_by = async |clause: &str| {
+        let text = format!(
+            "workflow w {{ node a work -> b, c  node b says {{ x: 1, y: [1] }} -> d \
+             node c says {{ x: 2 }} -> d  node d work {clause} }}"
+        );
+        let rules = Rules::from_text(&text).unwrap();
+        let report = kinds(Workflow::from_rules(&rules, "w").unwrap()).build().unwrap().run(json!({})).await;
+        report.outputs["d"].clone()
+    };
+    let (b, c) = (json!({"x": 1, "y": [1]}), json!({"x": 2}));
+    assert_eq!(merged_by("merge latest").await, json!({"x": 2, "y": [1]}));
+    assert_eq!(merged_by("merge append").await, json!({"x": [1, 2], "y": [1]}));
+    assert_eq!(merged_by("merge by node").await, json!({"b": b, "c": c}));
+    let first = json!({"branch_0": b, "branch_1": c, "x": 1, "y": [1]});
+    assert_eq!(merged_by("merge first").await, first);
+    assert_eq!(merged_by("").await, first);
+}
+
+/// Every way to ask a router gives the same next nodes.
+#[test]
+fn next_nodes_are_those_of_the_route() {
+    let rules = Rules::from_text(REVIEW).unwrap();
+    let router = RulesRouter::new(&rules, "rounds").unwrap();
+    for (output, expected) in [(json!({"should_exit": true}), "b"), (json!({}), "a"), (json!(3), "a")] {
+        assert_eq!(rules.next_nodes("rounds", &output, &["a", "b"]).unwrap(), [expected]);
+        assert_eq!(router.next_nodes(&output, &["a".into(), "b".into()]), [expected]);
+    }
+    assert_eq!(rules.next_nodes("rounds", &json!({"should_exit": true}), &["a"]).unwrap(), ["a"]);
+    let error = rules.next_nodes("round", &json!({}), &["a"]).unwrap_err();
+    assert!(error.to_string().contains("`rounds`"), "{error}");
+    let partial = Rules::from_text("router r(output) { when output.ok -> next[0] }").unwrap();
+    assert_eq!(partial.next_nodes("r", &json!({}), &["a", "b"]).unwrap(), ["a", "b"]);
 }
 
 /// A saved run contains rounds, inputs that wait at a join, and the processors' memory.

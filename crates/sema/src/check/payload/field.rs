@@ -115,6 +115,9 @@ impl<'a> Checker<'a> {
         let typed = self.field_read(&site.object, name, ty.clone(), span);
         let limits = self.lower_limits(field, &typed)?;
         let constant_limits = limits.as_ref().and_then(|_| self.try_constant_limits(field.limits.as_ref()?));
+        if let Some(written) = &field.limits {
+            self.warn_exact_values(constant_limits.as_ref(), written.values.span);
+        }
         let wants = describe_accepted_value(field, &shape, constant_limits.as_ref());
         let correction = self.lower_correction(&field.notice)?;
         let declared = DeclaredField {

@@ -8,6 +8,8 @@ use crate::hir::{Limits, Object, PayloadField, Shape};
 use hashbrown::HashSet;
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text::NormalizationForm;
 use rulec_lang::ty::{Field, InnerType, KindSet, Ty};
 use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
@@ -114,6 +116,25 @@ impl<'a> Checker<'a> {
                 Json::Array(values) => Some(Limits::OneOf(values)),
                 _ => None,
             },
+        }
+    }
+
+    /// Warns if the settings of the file let texts be compared otherwise than the values of a field,
+    /// which are always compared exactly.
+    pub(super) fn warn_exact_values(&mut self, limits: Option<&Limits>, span: Span) {
+        let Some(Limits::OneOf(values)) = limits else { return };
+        let settings = self.settings_of(span.file);
+        let name = match (settings.ignores_case(), settings.form) {
+            (true, _) => "case",
+            (false, NormalizationForm::None) => return,
+            _ => "normalize",
+        };
+        if values.iter().any(Json::is_string) {
+            let message =
+                message!("the setting `{name}` has no effect on these values: they are compared exactly");
+            let help =
+                message!("to compare by the setting, write a `require` with a condition, such as `x in […]`");
+            self.emit(Code::SettingWithoutEffect, span, message, help);
         }
     }
 

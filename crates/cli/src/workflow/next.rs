@@ -1,0 +1,48 @@
+//! `rulec workflow next`: the nodes that a router selects for an output.
+
+use crate::files::{self, RulesArgs};
+use crate::term::{Format, Out, Term};
+use crate::{CliError, Status};
+use rulec_base::message;
+
+/// Print the nodes that receive an output, as a router selects them
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec workflow next review.rules --router rounds --output '{\"should_exit\": true}' --next debate,ballot
+
+Prints one node per line; with `--format json`, a list.")]
+pub struct NextArgs {
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// The name of the router
+    #[arg(long, value_name = "NAME")]
+    router: String,
+    /// The output of the node as JSON; `-` reads standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    output: String,
+    /// The node's next nodes, in order
+    #[arg(long, value_name = "NODE,…", value_delimiter = ',', required = true)]
+    next: Vec<String>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &NextArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let rules = args.rules.load(term)?;
+    let (text, name) = match args.output.as_str() {
+        "-" => files::read_file("-".as_ref())?,
+        text => (text.as_bytes().to_vec(), "`--output`".to_owned()),
+    };
+    let output = serde_json::from_slice(&text)
+        .map_err(|error| CliError::usage(message!("{name} is not JSON: {error}")))?;
+    let all_next_ids: Vec<&str> = args.next.iter().map(String::as_str).collect();
+    let next_nodes = rules
+        .next_nodes(&args.router, &output, &all_next_ids)
+        .map_err(|error| CliError::usage(error.to_message()))?;
+    match args.format {
+        Format::Json => out.write_json(&next_nodes)?,
+        Format::Human => next_nodes.iter().try_for_each(|node| out.write_line(node))?,
+    }
+    Ok(Status::Success)
+}

@@ -1,0 +1,248 @@
+//! `rulec workflow run PLAN.json`: judges a plan that a language model wrote, and runs it. Each
+//! node type works only if its own option allows it.
+
+use super::workers::{self, Allowed};
+use super::{RunArgs, save_bytes};
+use crate::files;
+use crate::term::{Format, Out, Term};
+use crate::{CliError, Status};
+use rulec::{Message, Rules, bundled};
+use rulec_base::diag::comma_list;
+use rulec_base::json::ExactPlaces;
+use rulec_base::message;
+use rulec_runtime::payload::{
+    Attempt, Coordinator, CoordinatorBuilder, DecisionEvent, Judges, Proposal, Rejected, RunReport, RunStatus,
+};
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The payload kind of a plan.
+const PLAN_KIND: &str = "create_workflow_plan";
+/// The payload kind of a request to run a plan.
+const RUN_KIND: &str = "execute_workflow";
+/// The id of the only workflow.
+const WORKFLOW_ID: &str = "plan";
+
+/// Options for plans, which are workflows that a language model wrote as JSON.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+#[command(next_help_heading = "Plans")]
+pub struct PlanArgs {
+    /// For a plan: the rules that judge it [default: the bundled rules for decisions]
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// For a plan: a JSON file with the object that rules read as `context`
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// For a plan: a JSON file with the object that rules read as `options`
+    #[arg(long, value_name = "FILE")]
+    options: Option<PathBuf>,
+    #[command(flatten)]
+    pub allowed: Allowed,
+    /// For a plan: the maximum size of one output, in bytes of JSON [default: 16777216]
+    #[arg(long, value_name = "BYTES")]
+    byte_limit: Option<usize>,
+    /// For a plan: the maximum duration of the run, in seconds
+    #[arg(long, value_name = "SECONDS")]
+    time_limit: Option<u64>,
+    /// For a plan: print each attempt at a node on standard error
+    #[arg(long)]
+    trace: bool,
+}
+
+/// The result of a run, with the attempts in the order in which they ended.
+#[derive(Serialize)]
+struct PlanReport<'a> {
+    #[serde(flatten)]
+    run: &'a RunReport,
+    steps: &'a [Attempt],
+}
+
+/// Returns the plan, if the file contains one: a JSON object with a list of nodes.
+pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
+    if path.extension().is_none_or(|extension| extension != "json") || path.is_dir() {
+        return Ok(None);
+    }
+    let object = read_object(path)?;
+    Ok(object.get("nodes").is_some_and(Json::is_array).then_some(object))
+}
+
+fn read_object(path: &Path) -> Result<Map<String, Json>, CliError> {
+    files::read_json_object(path, ExactPlaces::none(), |name, error| {
+        CliError::usage(message!("`{name}` is not a JSON object: {}", error.to_message()))
+    })
+}
+
+pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let judges = build_judges(args, term)?;
+    if judges.get(PLAN_KIND).is_none() {
+        return Err(CliError::usage(message!(
+            "the rules judge no plans: they have no payload kind `{PLAN}`",
+            PLAN = PLAN_KIND
+        )));
+    }
+    let plan = match judges.judge(Proposal::new(PLAN_KIND, Json::Object(plan))) {
+        DecisionEvent::Validated(validated) => validated.payload().clone(),
+        DecisionEvent::Rejected(rejected) => return print_rejection(&rejected, args.format, out),
+        _ => Json::Null,
+    };
+    let steps: Arc<Mutex<Vec<Attempt>>> = Arc::default();
+    let builder = Coordinator::builder(judges).on_attempt(record_attempts(steps.clone(), args, term));
+    let builder = workers::allow(builder, &plan, &args.plan.allowed, &args.allow)?;
+    let (builder, save_error) = with_limits_and_saving(builder, args);
+    let coordinator = builder.build();
+    let saved = args.resume.as_deref().map(|path| read_saved(path, &plan)).transpose()?;
+    let is_resumed = saved.is_some();
+    let input = match args.input.as_deref() {
+        Some(text) => files::parse_input_object(text, ExactPlaces::none(), super::invalid_input_error)?,
+        None => Map::new(),
+    };
+    let progress = saved.unwrap_or_else(|| json!({"input": input}));
+    let restored = json!({"workflow_id": WORKFLOW_ID, "plan": plan, "progress": progress});
+    coordinator
+        .restore(&restored)
+        .map_err(|error| CliError::error(message!("the plan cannot run: {}", error.to_message())))?;
+    if !is_resumed && let Some(rejected) = judge_run(&coordinator, input) {
+        return print_rejection(&rejected, args.format, out);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::error(message!("the plan cannot run: {error}")))?;
+    let report = runtime.block_on(coordinator.resume(WORKFLOW_ID));
+    let report = report.map_err(|error| CliError::error(error.to_message()))?;
+    // A query that does not end must not keep the program.
+    runtime.shutdown_background();
+    if let Some(error) = save_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    let steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+    match args.format {
+        Format::Json => out.write_json(&PlanReport { run: &report, steps: &steps })?,
+        Format::Human => print_report(&report, &steps, out)?,
+    }
+    Ok(if report.status == RunStatus::Completed { Status::Success } else { Status::Errors })
+}
+
+fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
+    let rules = match &args.plan.rules {
+        Some(path) => args.rules.load_other(path, term)?,
+        None => Rules::from_text(bundled::DECISIONS)
+            .map_err(|error| CliError::error(Message::verbatim(error.to_string())))?,
+    };
+    let mut judges = Judges::new(&rules);
+    if let Some(path) = &args.plan.context {
+        let context = Json::Object(read_object(path)?);
+        judges = judges.context(&context).map_err(|error| CliError::usage(error.to_message()))?;
+    }
+    if let Some(path) = &args.plan.options {
+        let options = Json::Object(read_object(path)?);
+        judges = judges.options(&options).map_err(|error| CliError::usage(error.to_message()))?;
+    }
+    Ok(judges)
+}
+
+/// Judges the request to run the plan with this input. Returns the rejection, if there is one.
+fn judge_run(coordinator: &Coordinator, input: Map<String, Json>) -> Option<Rejected> {
+    let judges = coordinator.judges();
+    judges.get(RUN_KIND)?;
+    let payload = json!({"action_type": RUN_KIND, "workflow_id": WORKFLOW_ID, "input_params": input});
+    match judges.judge(Proposal::new(RUN_KIND, payload)) {
+        DecisionEvent::Rejected(rejected) => Some(rejected),
+        _ => None,
+    }
+}
+
+fn record_attempts(
+    steps: Arc<Mutex<Vec<Attempt>>>,
+    args: &RunArgs,
+    term: &Term,
+) -> impl Fn(&Attempt) + Send + Sync + 'static {
+    let term = args.plan.trace.then(|| term.clone());
+    move |attempt| {
+        if let Some(term) = &term {
+            let Attempt { node_id, kind, milliseconds, error, .. } = attempt;
+            term.print(&match error {
+                None => message!("`{node_id}` ({kind}) took {milliseconds} ms"),
+                Some(error) => message!("`{node_id}` ({kind}) failed after {milliseconds} ms: {error}"),
+            });
+        }
+        steps.lock().unwrap_or_else(PoisonError::into_inner).push(attempt.clone());
+    }
+}
+
+/// The first error of saving a run.
+type SaveError = Arc<Mutex<Option<CliError>>>;
+
+fn with_limits_and_saving(
+    mut builder: CoordinatorBuilder,
+    args: &RunArgs,
+) -> (CoordinatorBuilder, SaveError) {
+    if let Some(steps) = args.step_limit {
+        builder = builder.step_limit(steps as u64);
+    }
+    if let Some(bytes) = args.plan.byte_limit {
+        builder = builder.byte_limit(bytes);
+    }
+    if let Some(seconds) = args.plan.time_limit {
+        builder = builder.run_limit(Duration::from_secs(seconds.min(MAX_SECONDS)));
+    }
+    let save_error = SaveError::default();
+    if let Some(path) = args.save.as_ref().or(args.resume.as_ref()) {
+        let (path, save_error) = (path.clone(), save_error.clone());
+        builder = builder.saving(move |saved| {
+            if let Err(error) = save_bytes(&path, saved) {
+                save_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        });
+    }
+    (builder, save_error)
+}
+
+/// A year, which is practically unlimited, yet small enough to add to any point in time.
+const MAX_SECONDS: u64 = 365 * 24 * 3600;
+
+/// Reads the progress of a saved run of this plan.
+fn read_saved(path: &Path, plan: &Json) -> Result<Json, CliError> {
+    let mut saved = Json::Object(read_object(path)?);
+    let shape = |plan: &Json| {
+        let pick = |list: &str, names: [&str; 2]| -> Vec<[Json; 2]> {
+            let items = plan[list].as_array().into_iter().flatten();
+            items.map(|item| names.map(|name| item[name].clone())).collect()
+        };
+        (pick("nodes", ["node_id", "type"]), pick("edges", ["source", "target"]))
+    };
+    match shape(&saved["plan"]) == shape(plan) {
+        true => Ok(saved["progress"].take()),
+        false => Err(CliError::error(message!(
+            "`{}` is no saved run of this plan: its nodes or edges differ; start the run again",
+            path.display()
+        ))),
+    }
+}
+
+fn print_rejection(rejected: &Rejected, format: Format, out: &mut Out) -> Result<Status, CliError> {
+    match format {
+        Format::Json => out.write_json(&json!({"status": "REJECTED", "rejected": rejected}))?,
+        Format::Human => {
+            out.write_message(&message!("`{}` is rejected, and nothing ran:", rejected.decision.kind))?;
+            out.write_text(&rejected.feedback)?;
+        }
+    }
+    Ok(Status::Errors)
+}
+
+fn print_report(report: &RunReport, steps: &[Attempt], out: &mut Out) -> Result<(), CliError> {
+    let executed: Vec<&str> = steps.iter().map(|step| step.node_id.as_str()).collect();
+    out.write_message(&message!("ran {}", executed.join(" \u{2192} ")))?;
+    for (node, output) in &report.outputs {
+        out.write_line(&format!("{node}: {output}"))?;
+    }
+    if !report.unreached.is_empty() {
+        out.write_message(&message!("not reached: {}", comma_list(&report.unreached)))?;
+    }
+    if let Some(reason) = &report.reason {
+        out.write_message(&message!("{status}: {reason}", status = report.status.name()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Who works on the nodes of a plan. Nothing is allowed by default.
+
+use crate::CliError;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_runtime::payload::CoordinatorBuilder;
+use rulec_workers::{Python, python_node};
+use serde_json::Value as Json;
+use std::path::PathBuf;
+
+/// Options that allow the node types of plans.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+pub struct Allowed {
+    /// Allow `LLM` nodes: the address of a chat-completions API, such as
+    /// https://models.example.com/v1
+    #[arg(long, value_name = "URL", requires = "model_name")]
+    allow_llm: Option<String>,
+    /// The model of all `LLM` nodes
+    #[arg(long, value_name = "NAME", requires = "allow_llm")]
+    model_name: Option<String>,
+    /// The environment variable with the API key of the model [default: RULEC_MODEL_KEY]
+    #[arg(long, value_name = "NAME", requires = "allow_llm")]
+    model_key: Option<String>,
+    /// Allow `PYTHON` nodes: the interpreter that runs their code, without a sandbox
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true, default_missing_value = "python3")]
+    allow_python: Option<PathBuf>,
+    /// The maximum memory of one `PYTHON` node, in MiB [default: 1024]
+    #[arg(long, value_name = "MIB", requires = "allow_python")]
+    python_memory: Option<u64>,
+    /// An environment variable that `PYTHON` nodes may read; may be repeated
+    #[arg(long, value_name = "NAME", requires = "allow_python")]
+    python_env: Vec<String>,
+    /// Allow `DATABASE` nodes: a SQLite file that they may read, or change with `:write`; may be
+    /// repeated
+    #[arg(long, value_name = "[NAME=]FILE[:write]")]
+    allow_database: Vec<String>,
+    /// Allow `CONDITION` nodes
+    #[arg(long)]
+    allow_condition: bool,
+    /// Allow `LOOP` nodes, with at most this number of rounds each
+    #[arg(long, value_name = "ROUNDS")]
+    allow_loop: Option<u64>,
+}
+
+/// Registers the allowed node types. A plan with a node of another type is refused.
+pub fn allow(
+    builder: CoordinatorBuilder,
+    plan: &Json,
+    allowed: &Allowed,
+    hosts: &[String],
+) -> Result<CoordinatorBuilder, CliError> {
+    check_types(plan, allowed, hosts)?;
+    let mut builder = add_network_types(builder, allowed, hosts)?;
+    builder = add_database_type(builder, &allowed.allow_database)?;
+    if let Some(program) = &allowed.allow_python {
+        let mut python =
+            Python::new(program).map_err(|error| CliError::usage(message!("`--allow-python`: {error}")))?;
+        if let Some(memory) = allowed.python_memory {
+            python = python.memory(memory.saturating_mul(1 << 20));
+        }
+        for name in &allowed.python_env {
+            let missing = |_| CliError::usage(message!("`--python-env`: there is no variable `{name}`"));
+            python = python.environment(name, std::env::var(name).map_err(missing)?);
+        }
+        builder = builder.node_kind("PYTHON", python_node(python));
+    }
+    if allowed.allow_condition {
+        builder = builder.conditions();
+    }
+    if let Some(rounds) = allowed.allow_loop {
+        builder = builder.loops(rounds);
+    }
+    Ok(builder)
+}
+
+/// Checks that the type of each node, and of the body of each loop, is allowed. The error names the
+/// node and the option.
+fn check_types(plan: &Json, allowed: &Allowed, hosts: &[String]) -> Result<(), CliError> {
+    for node in plan["nodes"].as_array().into_iter().flatten() {
+        for kind in [&node["type"], &node["config"]["body"]["type"]] {
+            let (is_allowed, option) = match kind.as_str().unwrap_or_default() {
+                "LLM" => (allowed.allow_llm.is_some(), "--allow-llm URL --model-name NAME"),
+                "HTTP" => (!hosts.is_empty(), "--allow-http HOST"),
+                "PYTHON" => (allowed.allow_python.is_some(), "--allow-python"),
+                "DATABASE" => (!allowed.allow_database.is_empty(), "--allow-database FILE"),
+                "CONDITION" => (allowed.allow_condition, "--allow-condition"),
+                "LOOP" => (allowed.allow_loop.is_some(), "--allow-loop ROUNDS"),
+                _ => (true, ""),
+            };
+            if !is_allowed {
+                let id = node["node_id"].as_str().unwrap_or_default();
+                let kind = kind.as_str().unwrap_or_default();
+                return Err(CliError::error(message!(
+                    "`{id}` needs a {kind} node, which is not allowed; `{option}` allows it"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(feature = "http")]
+fn add_network_types(
+    mut builder: CoordinatorBuilder,
+    allowed: &Allowed,
+    hosts: &[String],
+) -> Result<CoordinatorBuilder, CliError> {
+    use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, Secret, llm_node, node};
+    use std::time::Duration;
+    if !hosts.is_empty() {
+        builder = builder.node_kind("HTTP", node(super::http_client(hosts)?));
+    }
+    let (Some(address), Some(name)) = (&allowed.allow_llm, &allowed.model_name) else { return Ok(builder) };
+    let to_error = |error: Message| CliError::usage(message!("`--allow-llm`: {error}"));
+    let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
+    // A model takes longer than other services. The node's own time limit ends the call earlier.
+    let time = Duration::from_secs(3600);
+    let limits = Limits { attempt: time, overall: time, ..Limits::default() };
+    let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
+    let mut model = ChatModel::new(client, address, name).map_err(|error| to_error(error.to_message()))?;
+    let variable = allowed.model_key.as_deref().unwrap_or("RULEC_MODEL_KEY");
+    match std::env::var(variable) {
+        Ok(key) => {
+            model = model.key(Secret::new(key)).map_err(|error| to_error(error.to_message()))?;
+        }
+        Err(_) if allowed.model_key.is_some() => {
+            return Err(CliError::usage(message!("`--model-key`: there is no variable `{variable}`")));
+        }
+        Err(_) => {}
+    }
+    Ok(builder.node_kind("LLM", llm_node(model)))
+}
+
+#[cfg(not(feature = "http"))]
+fn add_network_types(
+    builder: CoordinatorBuilder,
+    allowed: &Allowed,
+    hosts: &[String],
+) -> Result<CoordinatorBuilder, CliError> {
+    match (&allowed.allow_llm, hosts) {
+        (None, []) => Ok(builder),
+        (Some(_), _) => {
+            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", super::without_http())))
+        }
+        (None, _) => Err(CliError::usage(message!("`--allow` has no effect: {}", super::without_http()))),
+    }
+}
+
+#[cfg(feature = "database")]
+fn add_database_type(
+    builder: CoordinatorBuilder,
+    written: &[String],
+) -> Result<CoordinatorBuilder, CliError> {
+    use rulec_workers::{Access, Database, database_node};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    if written.is_empty() {
+        return Ok(builder);
+    }
+    let mut databases = BTreeMap::new();
+    for text in written {
+        let (text, access) = match text.strip_suffix(":write") {
+            Some(text) => (text, Access::Write),
+            None => (text.as_str(), Access::Read),
+        };
+        let stem = || Path::new(text).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let (name, path) =
+            text.split_once('=').map_or_else(|| (stem(), text), |(name, path)| (name.to_owned(), path));
+        let database = Database::new(path, access).map_err(|error| {
+            let error = error.to_string();
+            CliError::usage(message!("`--allow-database`: `{path}`: {error}"))
+        })?;
+        if databases.insert(name.clone(), database).is_some() {
+            return Err(CliError::usage(message!(
+                "`--allow-database`: two files are called `{name}`; write `NAME=FILE`"
+            )));
+        }
+    }
+    Ok(builder.node_kind("DATABASE", database_node(databases)))
+}
+
+#[cfg(not(feature = "database"))]
+fn add_database_type(
+    builder: CoordinatorBuilder,
+    written: &[String],
+) -> Result<CoordinatorBuilder, CliError> {
+    let missing: Message = message!(
+        "this program was built without SQLite: build it with `cargo build --release -p rulec-cli --features database`"
+    );
+    match written.is_empty() {
+        true => Ok(builder),
+        false => Err(CliError::usage(message!("`--allow-database` has no effect: {missing}"))),
+    }
+}

@@ -1,0 +1,115 @@
+//! `rulec run --log`, and `rulec doctor` on the output of `run`.
+
+use super::Folder;
+use serde_json::{Value as Json, json};
+
+const RULES: &str = "\
+input { text: string, phone?: string @private }
+route refunds when text contains \"refund\" -> refund_handler(phone: phone)
+route rare when text contains \"rare\" -> h
+default -> chat
+";
+const MESSAGES: &str = "\
+{\"text\": \"a refund\", \"phone\": \"555-0199\"}
+{\"text\": 7
+{\"text\": \"hello\"}
+{\"text\": \"refund me\"}
+";
+const FLOWS: &str = "\
+flow hello keyword exact [\"hello\"] -> \"greeting\"
+flow refund \"gives money back\" intent [\"I want my money back\", \"return my payment\"] -> \"refund_v2\"
+flow complain \"takes complaints\" intent [\"your service is bad\", \"I am not content\"] -> \"complain\"
+";
+
+fn log_lines(folder: &Folder) -> Vec<Json> {
+    let log = std::fs::read_to_string(folder.path("log.jsonl")).expect("a log");
+    log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn run_writes_the_decision_log_that_doctor_reads() {
+    let folder = Folder::with(RULES);
+    let plain = folder.fed(&["run", "a.rules"], MESSAGES).expect(1);
+    let ran = folder.fed(&["run", "a.rules", "--log", "log.jsonl"], MESSAGES).expect(1);
+    assert_eq!(ran.out, plain.out);
+    let lines = log_lines(&folder);
+    let routes: Vec<&Json> = lines.iter().map(|line| &line["route"]).collect();
+    assert_eq!(routes, ["refunds", "default", "refunds"]);
+    let first = &lines[0];
+    let parts = ["entry", "handler", "result", "path", "args", "message"].map(|key| &first[key]);
+    let masked = json!({"text": "a refund", "phone": "•••"});
+    assert_eq!(
+        parts.map(Clone::clone),
+        [
+            json!("routes"),
+            json!("refund_handler"),
+            json!("decided"),
+            json!(["routes"]),
+            json!({"phone": "•••"}),
+            masked
+        ]
+    );
+    assert!(first["time"].is_string() && first["generation"].is_u64(), "{first}");
+    let doctor = folder.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]).expect(0);
+    assert!(doctor.out.contains("3 decisions from "), "{}", doctor.out);
+    assert!(doctor.out.contains("`rare`") && !doctor.out.contains("`refunds`: never"), "{}", doctor.out);
+    assert!(!doctor.out.contains("would differ"), "{}", doctor.out);
+    // The log is appended to, also by many threads in the order of the messages.
+    let many: String =
+        (0..3000).map(|n| format!("{{\"text\": \"{n} refund{}\"}}\n", " ".repeat(60))).collect();
+    let folder = folder.file("many.jsonl", many);
+    folder
+        .rulec(&["run", "a.rules", "many.jsonl", "--log", "log.jsonl", "--jobs", "4", "--explain"])
+        .expect(0);
+    let lines = log_lines(&folder);
+    assert_eq!(lines.len(), 3003);
+    for (index, line) in lines[3..].iter().enumerate() {
+        assert!(line["message"]["text"].as_str().expect("a text").starts_with(&format!("{index} ")));
+    }
+    assert_eq!(lines[3]["explanation"]["chosen"], "refunds");
+}
+
+#[test]
+fn doctor_reads_the_output_of_run() {
+    let folder = Folder::with(RULES);
+    let ran = folder.fed(&["run", "a.rules"], MESSAGES).expect(1);
+    let doctor = folder.fed(&["doctor", "a.rules", "--log", "-"], &*ran.out).expect(0);
+    assert!(doctor.out.contains("3 decisions, at unknown times"), "{}", doctor.out);
+    assert!(doctor.out.contains("1 line left out"), "{}", doctor.out);
+    assert!(doctor.out.contains("`rare`: never chosen"), "{}", doctor.out);
+    assert!(!doctor.out.contains("`refunds`"), "{}", doctor.out);
+    let router = Folder::with("router r { when x == 1 -> a  otherwise -> b }");
+    let ran = router.fed(&["run", "a.rules"], "{\"x\": 1}").expect(0);
+    let doctor = router.fed(&["doctor", "a.rules", "--log", "-"], &*ran.out).expect(1);
+    assert!(doctor.err.contains("`rulec run --log`"), "{}", doctor.err);
+    router.fed(&["run", "a.rules", "--log", "log.jsonl"], "{\"x\": 1}").expect(0);
+    let doctor = router.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]).expect(0);
+    assert!(doctor.out.contains("1 decision from"), "{}", doctor.out);
+}
+
+#[test]
+fn flows_that_the_classifier_finds_are_logged_and_counted() {
+    let messages = "{\"text\": \"hello\"}\n{\"text\": \"please give my money back\"}\n{\"text\": \"who wrote hamlet\"}\n";
+    let folder = Folder::with(FLOWS);
+    let ran = folder.fed(&["run", "a.rules", "--log", "log.jsonl"], messages).expect(0);
+    let lines = log_lines(&folder);
+    let results: Vec<(&Json, &Json)> = lines.iter().map(|line| (&line["route"], &line["result"])).collect();
+    let decided = json!("decided");
+    assert_eq!(results[0], (&json!("hello"), &decided));
+    assert_eq!(results[1], (&json!("refund"), &decided));
+    assert_eq!(results[2], (&Json::Null, &json!("no_route")));
+    for log in [std::fs::read_to_string(folder.path("log.jsonl")).expect("a log"), ran.out] {
+        let doctor = folder.fed(&["doctor", "a.rules", "--log", "-"], &*log).expect(0);
+        assert!(doctor.out.contains("`complain`"), "{}", doctor.out);
+        assert!(!doctor.out.contains("`refund`") && !doctor.out.contains("`hello`"), "{}", doctor.out);
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_wrong_usage() {
+    let folder = Folder::with(RULES);
+    let ran = folder.fed(&["run", "a.rules", "--log", "none/log.jsonl"], MESSAGES).expect(2);
+    assert!(ran.err.contains("`none/log.jsonl` cannot be written"), "{}", ran.err);
+    let ran = folder.fed(&["run", "a.rules", "--log", "l", "--output", "o.jsonl"], MESSAGES).expect(2);
+    assert!(ran.err.contains("`--log` needs messages and answers as JSON lines"), "{}", ran.err);
+}

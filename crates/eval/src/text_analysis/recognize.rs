@@ -1,0 +1,167 @@
+//! Recognizes URLs, e-mail addresses, dates, times, amounts of money, phone numbers and numbers.
+//! Each recognizer is an entity with its own expressions, and a function that checks a match and
+//! normalizes its fields. The crate `linkify` finds URLs and addresses.
+
+mod normalize;
+
+use super::entity::{EntityFinder, EntityMatch};
+use linkify::{LinkFinder, LinkKind};
+use rulec_base::text::{automaton_states, is_word_char, parse_cached};
+use serde_json::Map;
+use std::sync::LazyLock;
+
+/// The names of the recognized entities. Where two matches overlap, the match of the earlier name
+/// counts.
+pub const RECOGNIZED: [&str; 7] = ["url", "email", "date", "time", "money", "phone", "number"];
+
+/// A recognizer with regular expressions.
+struct Recognizer {
+    name: &'static str,
+    patterns: &'static [&'static str],
+    /// Normalizes the fields of a match; false if the match is none.
+    normalize: fn(&str, &mut EntityMatch) -> bool,
+}
+
+const RECOGNIZERS: [Recognizer; 5] = [
+    Recognizer { name: "date", patterns: &DATES, normalize: normalize::date },
+    Recognizer { name: "time", patterns: &TIMES, normalize: normalize::time },
+    Recognizer { name: "money", patterns: &MONEY, normalize: normalize::money },
+    Recognizer { name: "phone", patterns: &PHONES, normalize: normalize::phone },
+    Recognizer { name: "number", patterns: &NUMBERS, normalize: normalize::number },
+];
+
+macro_rules! number {
+    () => {
+        r"(?<amount>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
+    };
+}
+
+macro_rules! month_name {
+    () => {
+        concat!(
+            r"(?<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|",
+            r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+        )
+    };
+}
+
+macro_rules! day {
+    () => {
+        r"(?<day>3[01]|[12][0-9]|0?[1-9])"
+    };
+}
+
+/// Dates as people and programs write them. An expression without groups finds a date that needs
+/// the current day, or whose order of day and month is unknown.
+const DATES: [&str; 8] = [
+    concat!(r"(?<year>[12][0-9]{3})-(?<month>1[0-2]|0?[1-9])-", day!()),
+    concat!(r"(?<year>[12][0-9]{3})/(?<month>1[0-2]|0?[1-9])/", day!()),
+    concat!(r"(?<year>[12][0-9]{3})\.(?<month>1[0-2]|0?[1-9])\.", day!()),
+    concat!(r"(?:(?<year>[12][0-9]{3}) ?年 ?)?(?<month>1[0-2]|0?[1-9]) ?月 ?", day!(), " ?[日号]"),
+    concat!(day!(), r"(?:st|nd|rd|th)?(?: of)? ", month_name!(), r"\b(?:\.?,? (?<year>[12][0-9]{3}))?"),
+    concat!(month_name!(), r"\.? ", day!(), r"(?:(?:st|nd|rd|th)\b)?(?:,? (?<year>[12][0-9]{3}))?"),
+    r"(?:3[01]|[12][0-9]|0?[1-9])[./](?:3[01]|[12][0-9]|0?[1-9])[./][12][0-9]{3}",
+    concat!(
+        r"(?-u:\b)(?:today|tomorrow|yesterday|(?:(?:next|last|this) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?-u:\b)|",
+        "大?[前后]天|[今明昨]天|[上下这本]?个?(?:周|星期|礼拜)[一二三四五六日天]"
+    ),
+];
+
+const TIMES: [&str; 3] = [
+    r"(?<hour>2[0-3]|[01]?[0-9]):(?<minute>[0-5][0-9])(?::(?<second>[0-5][0-9]))?(?: ?(?<half>[ap])\.?m\b\.?)?",
+    r"(?<hour>1[0-2]|0?[1-9]) ?(?<half>[ap])\.?m\b\.?",
+    concat!(
+        "(?<part>凌晨|早上|上午|中午|下午|傍晚|晚上)? ?(?<hour>2[0-3]|1[0-9]|0?[0-9]) ?[点时]",
+        "(?: ?(?<minute>[0-5]?[0-9]) ?分?|(?<quarter>半|一刻|三刻)|整)?"
+    ),
+];
+
+const MONEY: [&str; 2] = [
+    concat!(
+        r"(?<currency>us\$|hk\$|[$€£¥￥₹₩]|(?-u:\b)(?:usd|eur|gbp|cny|rmb|jpy|hkd|chf|cad|aud|inr)) ?",
+        number!(),
+        r"(?: ?(?<scale>[千万亿]|(?:k|m|bn|thousand|million|billion)(?-u:\b)))?"
+    ),
+    concat!(
+        number!(),
+        r" ?(?<scale>[千万亿]|(?:k|m|bn|thousand|million|billion)(?-u:\b))? ?",
+        r"(?<currency>[$€£¥￥₹₩]|(?:usd|eur|gbp|cny|rmb|jpy|hkd|chf|cad|aud|inr|dollars?|euros?|pounds?|yuan)(?-u:\b)|",
+        "元|块钱|块|人民币|美元|美金|欧元|英镑|日元|港币|港元)"
+    ),
+];
+
+const PHONES: [&str; 5] = [
+    r"\+[1-9][0-9]{0,2}[-. ]?(?:\([0-9]{1,4}\)[-. ]?)?[0-9]{1,4}(?:[-. ]?[0-9]{2,4}){1,4}",
+    r"1[3-9][0-9][- ]?[0-9]{4}[- ]?[0-9]{4}",
+    r"0[0-9]{2,3}-[0-9]{7,8}(?:-[0-9]{1,5})?",
+    r"\(0?[0-9]{2,3}\)[- ]?[0-9]{3,4}[-. ]?[0-9]{4}",
+    r"[2-9][0-9]{2}[-.][0-9]{3}[-.][0-9]{4}",
+];
+
+const NUMBERS: [&str; 1] = [concat!(number!(), r"(?:e[-+]?[0-9]{1,3})? ?(?<percent>[%％])?")];
+
+/// The recognizers with compiled expressions.
+static FINDERS: LazyLock<[EntityFinder; 5]> =
+    LazyLock::new(|| RECOGNIZERS.each_ref().map(|recognizer| EntityFinder::built_in(recognizer.patterns)));
+
+/// Maximum work of all recognizers for each byte of text.
+pub static WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
+    let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns);
+    patterns.map(|pattern| parse_cached(pattern, true).map_or(0, |hir| automaton_states(&hir))).sum()
+});
+
+/// Returns the recognized entities with their names, in the order of the text. `is_wanted` excludes
+/// names that the rules declare otherwise.
+pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'static str, EntityMatch)> {
+    let mut found: Vec<(&'static str, EntityMatch)> = Vec::new();
+    let mut add = |name, one: EntityMatch| {
+        let overlaps = |(_, other): &(&str, EntityMatch)| {
+            other.range.start < one.range.end && one.range.start < other.range.end
+        };
+        if !found.iter().any(overlaps) {
+            found.push((name, one));
+        }
+    };
+    links(text).filter(|(name, _)| is_wanted(name)).for_each(|(name, link)| add(name, link));
+    for (Recognizer { name, normalize, .. }, finder) in RECOGNIZERS.iter().zip(&*FINDERS) {
+        if is_wanted(name) {
+            let matches = finder.find_all(text).into_iter();
+            matches
+                .filter_map(|mut one| normalize(text, &mut one).then_some(one))
+                .for_each(|one| add(name, one));
+        }
+    }
+    found.sort_by_key(|(_, one)| one.range.start);
+    found
+}
+
+/// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`. An
+/// address ends before Chinese and similar characters, because they follow it without a space.
+fn links(text: &str) -> impl Iterator<Item = (&'static str, EntityMatch)> {
+    let is_part = |c: char| c.is_ascii() || is_word_char(c);
+    let mut finder = LinkFinder::new();
+    finder.url_must_have_scheme(false);
+    let (mut offset, mut links) = (0, Vec::new());
+    for run in text.split_inclusive(|c: char| !is_part(c)) {
+        let found = finder.links(run.trim_end_matches(|c: char| !is_part(c)));
+        links.extend(found.filter_map(|link| {
+            let name = match link.kind() {
+                LinkKind::Email => "email",
+                LinkKind::Url if is_url(link.as_str()) => "url",
+                _ => return None,
+            };
+            let range = offset + link.start()..offset + link.end();
+            Some((name, EntityMatch { range, fields: Map::new() }))
+        }));
+        offset += run.len();
+    }
+    links.into_iter().take(super::entity::MAX_MATCHES)
+}
+
+/// True for a URL that cannot be the name of a file, such as `report.pdf`.
+fn is_url(link: &str) -> bool {
+    link.contains("://") || link.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Checks the matches of the recognizers, and normalizes their fields. A regular expression cannot
+//! look at the characters around its match, so the functions do.
+
+use super::super::entity::EntityMatch;
+use serde_json::{Map, Value as Json};
+use time::{Date, Month};
+
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+fn before<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
+    &text[..one.range.start]
+}
+
+fn after<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
+    &text[one.range.end..]
+}
+
+fn is_word_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// True if the match is no part of a longer word or number, such as a version or an address.
+fn stands_alone(text: &str, one: &EntityMatch) -> bool {
+    let (before, after, matched) = (before(text, one), after(text, one), &text[one.range.clone()]);
+    let number_before = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
+    let number_after = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(is_digit));
+    let starts_inside =
+        matched.starts_with(is_word_part) && (before.ends_with(is_word_part) || number_before);
+    let ends_inside = matched.ends_with(is_word_part) && (after.starts_with(is_word_part) || number_after);
+    !starts_inside && !ends_inside
+}
+
+fn number_field(fields: &Map<String, Json>, name: &str) -> Option<u16> {
+    fields.get(name)?.as_str()?.parse().ok()
+}
+
+fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
+    fields.remove(name)?.as_str().map(str::to_lowercase)
+}
+
+/// Gives `year`, `month` and `day` without leading zeros, and `date` as `2026-01-31` if all three
+/// are known. A day that the calendar lacks is no date.
+pub fn date(text: &str, one: &mut EntityMatch) -> bool {
+    // The time of a timestamp follows without a space: `2026-01-31T03:12`.
+    let is_timestamp = after(text, one).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
+    let alone = match is_timestamp {
+        true => stands_alone(&text[..one.range.end], one),
+        false => stands_alone(text, one),
+    };
+    let fields = &mut one.fields;
+    let month = fields.get("month").and_then(Json::as_str).map(str::to_lowercase);
+    let month = month.and_then(|month| match month.parse::<u8>() {
+        Ok(number) => Some(number),
+        Err(_) => {
+            MONTHS.iter().zip(1..).find(|(name, _)| month.starts_with(**name)).map(|(_, number)| number)
+        }
+    });
+    let (year, day) = (number_field(fields, "year"), number_field(fields, "day"));
+    let (Some(month), Some(day)) = (month, day) else { return alone };
+    // A date without its year may be in a leap year.
+    let checked_year = year.map_or(2000, i32::from);
+    let month_name = Month::try_from(month).ok();
+    let date = month_name
+        .and_then(|month| Date::from_calendar_date(checked_year, month, u8::try_from(day).ok()?).ok());
+    fields.insert("month".to_owned(), month.to_string().into());
+    fields.insert("day".to_owned(), day.to_string().into());
+    if let Some(year) = year {
+        fields.insert("date".to_owned(), format!("{year:04}-{month:02}-{day:02}").into());
+    }
+    alone && date.is_some()
+}
+
+/// Gives `time` as `15:30` or `15:30:05`.
+pub fn time(text: &str, one: &mut EntityMatch) -> bool {
+    let follows_date =
+        before(text, one).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
+    let (before, after) = (before(text, one), after(text, one));
+    let is_joined = before.ends_with(|c: char| is_word_part(c) || matches!(c, ':' | '.' | '-'))
+        && !follows_date
+        || after.strip_prefix([':', '.']).is_some_and(|rest| rest.starts_with(is_digit))
+        || after.starts_with(is_digit);
+    let fields = &mut one.fields;
+    let Some(mut hour) = number_field(fields, "hour") else { return false };
+    let minute = match take_text(fields, "quarter").as_deref() {
+        Some("半") => 30,
+        Some("一刻") => 15,
+        Some("三刻") => 45,
+        _ => number_field(fields, "minute").unwrap_or_default(),
+    };
+    let part = take_text(fields, "part");
+    match (take_text(fields, "half").as_deref(), part.as_deref()) {
+        (Some(_), _) if hour > 12 => return false,
+        (Some("a"), _) | (None, Some("凌晨")) if hour == 12 => hour = 0,
+        (Some("p"), _) | (None, Some("下午" | "傍晚" | "晚上")) if hour < 12 => hour += 12,
+        (None, Some("中午")) if hour < 3 => hour += 12,
+        _ => {}
+    }
+    let second = number_field(fields, "second").map_or(String::new(), |second| format!(":{second:02}"));
+    *fields = Map::from_iter([("time".to_owned(), format!("{hour:02}:{minute:02}{second}").into())]);
+    !is_joined
+}
+
+/// Gives `amount` as a plain number, and `currency` as its code of three letters. `$` counts as US
+/// dollars, and `¥` as yuan.
+pub fn money(text: &str, one: &mut EntityMatch) -> bool {
+    let fields = &mut one.fields;
+    let (Some(amount), Some(currency)) = (take_text(fields, "amount"), take_text(fields, "currency")) else {
+        return false;
+    };
+    let places = match take_text(fields, "scale").as_deref() {
+        Some("千" | "k" | "thousand") => 3,
+        Some("万") => 4,
+        Some("m" | "million") => 6,
+        Some("亿") => 8,
+        Some("bn" | "billion") => 9,
+        _ => 0,
+    };
+    let currency = match &*currency {
+        "$" | "us$" | "美元" | "美金" => "USD".to_owned(),
+        "€" | "欧元" => "EUR".to_owned(),
+        "£" | "英镑" => "GBP".to_owned(),
+        "¥" | "￥" | "元" | "块" | "块钱" | "人民币" | "rmb" | "yuan" => "CNY".to_owned(),
+        "hk$" | "港币" | "港元" => "HKD".to_owned(),
+        "日元" => "JPY".to_owned(),
+        "₹" => "INR".to_owned(),
+        "₩" => "KRW".to_owned(),
+        word if word.starts_with("dollar") => "USD".to_owned(),
+        word if word.starts_with("euro") => "EUR".to_owned(),
+        word if word.starts_with("pound") => "GBP".to_owned(),
+        code => code.to_uppercase(),
+    };
+    fields.insert("amount".to_owned(), shift_point(&amount.replace(',', ""), places).into());
+    fields.insert("currency".to_owned(), currency.into());
+    stands_alone(text, one)
+}
+
+/// Multiplies a number by a power of ten, without rounding.
+fn shift_point(number: &str, places: usize) -> String {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if places == 0 {
+        return number.to_owned();
+    }
+    let moved = &fraction[..places.min(fraction.len())];
+    let zeros = "0".repeat(places - moved.len());
+    let shifted = format!("{whole}{moved}{zeros}");
+    let whole = shifted.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    match fraction[moved.len()..].trim_end_matches('0') {
+        "" => whole.to_owned(),
+        rest => format!("{whole}.{rest}"),
+    }
+}
+
+/// Gives `digits`, with `+` before an international number.
+pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
+    let matched = &text[one.range.clone()];
+    let is_joined = before(text, one).ends_with(|c: char| is_word_part(c) || matches!(c, '-' | '.' | '+'))
+        || after(text, one).starts_with(|c: char| is_word_part(c) || c == '-');
+    let digits: String = matched.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect();
+    let count = digits.trim_start_matches('+').len();
+    one.fields.insert("digits".to_owned(), digits.into());
+    !is_joined && (7..=15).contains(&count)
+}
+
+/// Gives `number` without separators of thousands, with its sign, and `percent` for a percentage.
+pub fn number(text: &str, one: &mut EntityMatch) -> bool {
+    if !stands_alone(text, one) {
+        return false;
+    }
+    let sign = before(text, one).strip_suffix('-').filter(|rest| {
+        rest.chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '=' | '：' | '，'))
+    });
+    if let Some(rest) = sign {
+        one.range.start = rest.len();
+    }
+    let value = text[one.range.clone()].trim_end_matches(['%', '％', ' ']).replace(',', "");
+    if one.fields.remove("percent").is_some() {
+        one.fields.insert("percent".to_owned(), value.clone().into());
+    } else {
+        // An expression may end with a space before a missing percent sign.
+        one.range.end = one.range.start + text[one.range.clone()].trim_end().len();
+    }
+    one.fields.remove("amount");
+    one.fields.insert("number".to_owned(), value.into());
+    true
+}

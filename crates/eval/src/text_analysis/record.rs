@@ -1,0 +1,182 @@
+//! The whole analysis of one text as a record. It calls the same functions as the conditions.
+
+use super::entity::{EntityFinder, EntityMatch};
+use super::{build_function, max_work_per_byte, recognize};
+use crate::host::{Host, HostFn};
+use rulec_base::diag::Diagnostic;
+use rulec_lang::arena::Arena;
+use rulec_lang::limits::{Exceeded, merge_exceeded};
+use rulec_lang::value::Value;
+use rulec_sema::hir::Program;
+use rulec_sema::request::{BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD, URGENCY_LEXICON};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+
+/// The analysis of a message. Serializes to an object with these fields; `lexicons`, `fields` and
+/// `exceeded` are left out if they are empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RequestAnalysis {
+    /// The name of the intent; `None` if no intent is clear enough.
+    pub intent: Option<String>,
+    /// The score of the best intent, from 0 to 1, even if it is not clear enough.
+    pub score: f64,
+    /// The name of the best intent, even if it is not clear enough; `None` if its score is 0.
+    pub best: Option<String>,
+    /// All matches of the declared entities and of the built-in ones, in the order of the text.
+    pub entities: Vec<FoundEntity>,
+    /// The words of the text without stop words.
+    pub keywords: Vec<String>,
+    /// The score of the lexicon `urgency`, from 0 to 1.
+    pub urgency: f64,
+    /// The scores of the other lexicons by name, from 0 to 1.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub lexicons: BTreeMap<String, f64>,
+    /// The value of `let context_score`; `None` if the rules lack it or if a value is missing.
+    pub context_score: Option<f64>,
+    /// The limits that the text exceeds. What exceeds a limit is not analysed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exceeded: Vec<Exceeded>,
+}
+
+/// A part of the text that is an entity. `start` and `end` count characters (Unicode code points),
+/// as Python does; `end` is after the last character.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FoundEntity {
+    /// The name of the entity.
+    pub name: String,
+    /// The matched part of the text.
+    pub value: String,
+    /// The position of the first character.
+    pub start: usize,
+    /// The position after the last character.
+    pub end: usize,
+    /// The named groups of a declared entity, or the normalized parts of a built-in one.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub fields: Map<String, Json>,
+}
+
+/// The functions that analyse the texts of one rule set.
+pub struct RecordAnalyzer {
+    intent: Option<AnalysisFunction>,
+    keywords: AnalysisFunction,
+    /// The function of each lexicon, with the lexicon's name.
+    lexicons: Vec<(String, AnalysisFunction)>,
+    /// The finder of each declared entity, with the entity's name and its work for each byte.
+    entities: Vec<(String, EntityFinder, u64)>,
+}
+
+struct AnalysisFunction {
+    function: HostFn,
+    work: u64,
+}
+
+impl AnalysisFunction {
+    /// Returns the function of a feature: the one that conditions call, if the rules use it.
+    fn new(program: &Program, hosts: &[Host], feature: Feature) -> Result<AnalysisFunction, Diagnostic> {
+        let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
+        let function = match used.and_then(|index| hosts.get(index)) {
+            Some(host) => host.function.clone(),
+            None => build_function(&program.analysis, feature)?,
+        };
+        Ok(AnalysisFunction { function, work: max_work_per_byte(&program.analysis, feature) })
+    }
+
+    /// Analyses a text; null if the text exceeds a limit.
+    fn call(&self, text: &str, arena: &Arena) -> Json {
+        match arena.allows_text_analysis(text, self.work) {
+            true => (self.function)(&[Value::Str(text)]).unwrap_or_default(),
+            false => Json::Null,
+        }
+    }
+}
+
+impl RecordAnalyzer {
+    /// Collects the functions of a program. `hosts` are its linked functions.
+    ///
+    /// # Errors
+    /// If the intents cannot be learned.
+    pub fn new(program: &Program, hosts: &[Host]) -> Result<RecordAnalyzer, Diagnostic> {
+        let analysis = &program.analysis;
+        let function = |feature| AnalysisFunction::new(program, hosts, feature);
+        let lexicons = analysis.lexicons.iter().enumerate();
+        let lexicons = lexicons
+            .map(|(index, lexicon)| Ok((lexicon.name.to_string(), function(Feature::Lexicon(index))?)));
+        let entities = analysis.entities.iter().enumerate().map(|(index, entity)| {
+            let work = max_work_per_byte(analysis, Feature::Entity(index));
+            (entity.name.to_string(), EntityFinder::new(entity), work)
+        });
+        let has_intents = !analysis.intents.is_empty();
+        Ok(RecordAnalyzer {
+            intent: has_intents.then(|| function(Feature::Intent)).transpose()?,
+            keywords: function(Feature::Keywords)?,
+            lexicons: lexicons.collect::<Result<_, Diagnostic>>()?,
+            entities: entities.collect(),
+        })
+    }
+
+    /// Analyses a text. The context score is left out, because it reads the whole message.
+    pub fn analyze(&self, text: &str, arena: &Arena) -> RequestAnalysis {
+        let intent = self.intent.as_ref().map(|intent| intent.call(text, arena)).unwrap_or_default();
+        let text_of = |key: &str| intent.get(key).and_then(Json::as_str).map(str::to_owned);
+        let mut record = RequestAnalysis {
+            intent: text_of(INTENT_FIELD),
+            score: intent.get(INTENT_SCORE_FIELD).and_then(Json::as_f64).unwrap_or_default(),
+            best: text_of(BEST_INTENT_FIELD),
+            entities: self.find_entities(text, arena),
+            ..RequestAnalysis::default()
+        };
+        let keywords = self.keywords.call(text, arena);
+        let keywords = keywords.as_array().into_iter().flatten().filter_map(Json::as_str);
+        record.keywords = keywords.map(str::to_owned).collect();
+        for (name, lexicon) in &self.lexicons {
+            let score = lexicon.call(text, arena).as_f64().unwrap_or_default();
+            match &**name {
+                URGENCY_LEXICON => record.urgency = score,
+                _ => drop(record.lexicons.insert(name.clone(), score)),
+            }
+        }
+        merge_exceeded(&mut record.exceeded, arena.exceeded());
+        record
+    }
+
+    fn find_entities(&self, text: &str, arena: &Arena) -> Vec<FoundEntity> {
+        let mut found: Vec<(&str, EntityMatch)> = Vec::new();
+        for (name, finder, work) in &self.entities {
+            if arena.allows_text_analysis(text, *work) {
+                found.extend(finder.find_all(text).into_iter().map(|one| (&**name, one)));
+            }
+        }
+        if arena.allows_text_analysis(text, *recognize::WORK_PER_BYTE) {
+            let is_declared = |name: &str| self.entities.iter().any(|(declared, ..)| declared == name);
+            found.extend(recognize::recognize_all(text, |name| !is_declared(name)));
+        }
+        // The sort is stable, so declared entities precede built-in ones at the same place.
+        found.sort_by_key(|(_, one)| one.range.start);
+        let mut offsets: Vec<usize> =
+            found.iter().flat_map(|(_, one)| [one.range.start, one.range.end]).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        let positions = char_positions(text, &offsets);
+        let position = |offset: usize| offsets.binary_search(&offset).map_or(0, |index| positions[index]);
+        let entities = found.into_iter().map(|(name, EntityMatch { range, fields })| FoundEntity {
+            name: name.to_owned(),
+            value: text[range.clone()].to_owned(),
+            start: position(range.start),
+            end: position(range.end),
+            fields,
+        });
+        entities.collect()
+    }
+}
+
+/// Converts sorted byte offsets to numbers of characters, in one pass over the text.
+fn char_positions(text: &str, offsets: &[usize]) -> Vec<usize> {
+    let (mut last_offset, mut chars) = (0, 0);
+    let to_position = |&offset: &usize| {
+        chars += text[last_offset..offset].chars().count();
+        last_offset = offset;
+        chars
+    };
+    offsets.iter().map(to_position).collect()
+}

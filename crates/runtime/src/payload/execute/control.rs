@@ -1,0 +1,218 @@
+//! The node types that the engine itself carries out: `CONDITION` evaluates a condition, and `LOOP`
+//! runs the node in its `body` several times.
+
+use super::super::plan::{Plan, PlanError, PlanNode};
+use super::{RunSettings, RunState};
+use rulec::condition::Condition;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+/// The node type that evaluates a condition.
+pub(in super::super) const CONDITION_KIND: &str = "CONDITION";
+/// The node type that runs another node several times.
+pub(in super::super) const LOOP_KIND: &str = "LOOP";
+
+/// The config field of a loop that contains the repeated node.
+const BODY_FIELD: &str = "body";
+/// The config fields that contain a condition. Both names mean the same.
+const CONDITION_FIELDS: [&str; 2] = ["condition", "expression"];
+/// The config fields that contain the list of a loop. Both names mean the same.
+const LIST_FIELDS: [&str; 2] = ["items", "collection"];
+/// The config fields that limit the rounds of a loop.
+const ROUND_FIELDS: [&str; 2] = ["iterations", "max_iterations"];
+
+/// The node that a loop repeats, as its `body` describes it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoopBody {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    config: Map<String, Json>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input_mapping: Option<Map<String, Json>>,
+}
+
+/// The settings of a loop, after the placeholders in its list and its numbers are filled.
+pub(super) struct LoopSettings {
+    /// The node that runs in each round. Its placeholders are filled in each round.
+    pub body: PlanNode,
+    items: Option<Vec<Json>>,
+    /// The number of rounds that the config allows; `None` if it sets no number and no list.
+    bound: Option<u64>,
+    condition: Option<Condition>,
+}
+
+/// Separates the config fields that the engine reads itself from those with placeholders to fill.
+/// A filled condition would be executed, and the body is filled in each round.
+pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
+    let mut node = node.clone();
+    node.config.retain(|name, _| *name != BODY_FIELD && !CONDITION_FIELDS.contains(&&**name));
+    node
+}
+
+/// Checks the config of a `CONDITION` or `LOOP` node before anything runs.
+pub(super) fn check_config(node: &PlanNode, settings: &RunSettings) -> Result<(), PlanError> {
+    let known: &[&str] = match &*node.kind {
+        CONDITION_KIND => &["timeout"],
+        _ => &[BODY_FIELD, "timeout", LIST_FIELDS[0], LIST_FIELDS[1], ROUND_FIELDS[0], ROUND_FIELDS[1]],
+    };
+    let is_known = |name: &String| known.contains(&&**name) || CONDITION_FIELDS.contains(&&**name);
+    let refused = |why: Message| PlanError(message!("`{}` cannot run: {why}", node.id));
+    if let Some(name) = node.config.keys().find(|name| !is_known(name)) {
+        let kind = &node.kind;
+        return Err(refused(message!("a {kind} node has no `config.{name}`; leave it out")));
+    }
+    let condition = read_condition(node).map_err(refused)?;
+    if node.kind == CONDITION_KIND {
+        return match condition {
+            Some(_) => Ok(()),
+            None => {
+                Err(refused(message!("it has no `config.condition`; write one, such as \"amount > 100\"")))
+            }
+        };
+    }
+    let body = read_body(node).map_err(refused)?;
+    match settings.kinds.get(&body.kind) {
+        Some(super::NodeWork::Processor(_)) => Ok(()),
+        Some(_) => Err(refused(message!(
+            "its body is a {}, which cannot be repeated; repeat a node that does work",
+            body.kind
+        ))),
+        None => Err(super::unknown_kind_error(&body.kind, &node.id, settings)),
+    }
+}
+
+fn read_condition(node: &PlanNode) -> Result<Option<Condition>, Message> {
+    let Some(value) = CONDITION_FIELDS.iter().find_map(|name| node.config.get(*name)) else {
+        return Ok(None);
+    };
+    let text = value.as_str().ok_or_else(|| message!("its condition must be a text"))?;
+    match Condition::compile(text) {
+        Ok(condition) => Ok(Some(condition)),
+        Err(error) => Err(message!("its condition `{text}` is none: {}", error.message)),
+    }
+}
+
+fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
+    let no_body =
+        || message!("a loop needs a `config.body` with the `type` and `config` of a node to repeat");
+    let body = node.config.get(BODY_FIELD).ok_or_else(no_body)?;
+    let LoopBody { kind, config, input_mapping } =
+        LoopBody::deserialize(body).map_err(|error| message!("`config.body` is no node: {error}"))?;
+    Ok(PlanNode { id: node.id.clone(), kind, config, input_mapping, ..PlanNode::default() })
+}
+
+/// Evaluates a `CONDITION` node. The output has the fields of the input and the `result`.
+pub(super) fn evaluate_condition(state: &RunState, node: &PlanNode, input: &Json) -> Result<Json, String> {
+    let condition = read_condition(node).map_err(|error| error.to_string())?;
+    let condition = condition.ok_or("it has no condition")?;
+    let mut fields = input.as_object().cloned().unwrap_or_default();
+    fields.insert("result".to_owned(), condition.holds(&state.edge_message(&node.id, input)).into());
+    Ok(Json::Object(fields))
+}
+
+impl LoopSettings {
+    /// Reads the settings of a loop: conditions and body from the node, and the rest from the
+    /// config with filled placeholders.
+    pub fn read(node: &PlanNode, filled_config: &Json) -> Result<LoopSettings, String> {
+        let body = read_body(node).map_err(|error| error.to_string())?;
+        let condition = read_condition(node).map_err(|error| error.to_string())?;
+        let items = LIST_FIELDS.iter().find_map(|name| filled_config.get(*name));
+        let items = match items {
+            None => None,
+            Some(Json::Array(items)) => Some(items.clone()),
+            Some(other) => return Err(format!("a loop goes through a list, and not through {other}")),
+        };
+        let mut bound = items.as_ref().map(|items| items.len() as u64);
+        for name in ROUND_FIELDS {
+            let Some(value) = filled_config.get(name) else { continue };
+            let rounds = value.as_u64().ok_or_else(|| format!("`config.{name}` must be a whole number"))?;
+            bound = Some(bound.map_or(rounds, |bound| bound.min(rounds)));
+        }
+        if bound.is_none() && condition.is_none() {
+            return Err("nothing ends this loop; give `items`, `iterations` or a `condition`".to_owned());
+        }
+        Ok(LoopSettings { body, items, bound, condition })
+    }
+
+    /// Returns the number of rounds after which the loop ends, at most `limit`. A loop without a
+    /// condition that is longer fails before its first round.
+    pub fn rounds(&self, limit: u64) -> Result<u64, String> {
+        match self.bound {
+            Some(bound) if bound > limit && self.condition.is_none() => {
+                Err(format!("the loop has {bound} rounds, and at most {limit} are allowed"))
+            }
+            bound => Ok(bound.unwrap_or(u64::MAX)),
+        }
+    }
+
+    /// Returns the input of a round: the loop's input with `index`, `item` and `last`.
+    pub fn round_input(&self, input: &Json, index: u64, last: Option<&Json>) -> Json {
+        let mut fields = input.as_object().cloned().unwrap_or_default();
+        fields.insert("index".to_owned(), index.into());
+        let item = usize::try_from(index).ok().and_then(|index| self.items.as_ref()?.get(index));
+        fields.extend(item.map(|item| ("item".to_owned(), item.clone())));
+        fields.extend(last.map(|last| ("last".to_owned(), last.clone())));
+        Json::Object(fields)
+    }
+
+    /// True if the loop goes on after a round: its condition holds, or it has none.
+    pub fn goes_on(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
+        let mut fields = round_input.as_object().cloned().unwrap_or_default();
+        fields.insert("last".to_owned(), output.clone());
+        let message = || state.edge_message(&self.body.id, &Json::Object(fields));
+        self.condition.as_ref().is_none_or(|condition| condition.holds(&message()))
+    }
+}
+
+impl Plan {
+    /// Returns the plan as a payload in which the body of each loop is also a node, after the loop.
+    /// So the rules judge a body as they judge any node.
+    pub fn to_payload_with_bodies(&self) -> Json {
+        let mut payload = self.to_payload();
+        for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
+            let Ok(body) = read_body(node) else { continue };
+            let id = self.body_id(node);
+            let edge = json!({"source": node.id, "target": id});
+            let written = json!({"node_id": id, "name": id, "type": body.kind, "config": body.config});
+            for (field, value) in [("nodes", written), ("edges", edge)] {
+                if let Some(list) = payload[field].as_array_mut() {
+                    list.push(value);
+                }
+            }
+        }
+        payload
+    }
+
+    /// Reads a plan from a payload of [`Plan::to_payload_with_bodies`] that the rules may have
+    /// corrected. The corrected bodies go back into the loops of `self`.
+    pub fn from_payload_with_bodies(&self, payload: &Json) -> Result<Plan, PlanError> {
+        let mut payload = payload.clone();
+        for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
+            let id = self.body_id(node);
+            let Some(nodes) = payload["nodes"].as_array_mut() else { continue };
+            let Some(at) = nodes.iter().position(|other| other["node_id"] == id) else { continue };
+            let config = nodes.remove(at)["config"].take();
+            let own = nodes.iter_mut().find(|other| other["node_id"] == node.id);
+            if let Some(body) = own.and_then(|own| own.pointer_mut("/config/body")) {
+                body["config"] = config;
+            }
+            if let Some(edges) = payload["edges"].as_array_mut() {
+                edges.retain(|edge| edge["target"] != id);
+            }
+        }
+        Plan::from_payload(&payload)
+    }
+
+    /// Returns the id under which the rules judge the body of a loop. No node has this id.
+    fn body_id(&self, node: &PlanNode) -> String {
+        let mut id = format!("{}.body", node.id);
+        while self.node(&id).is_some() {
+            id.push('_');
+        }
+        id
+    }
+}

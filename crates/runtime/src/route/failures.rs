@@ -1,0 +1,177 @@
+//! The failures of a router's own handlers. Rules read them as `ctx.last_error_type`,
+//! `ctx.last_error` and `ctx.error_counts`, without help from the embedding program.
+
+use super::handler::HandlerError;
+use super::outcome::HandlerOutcome;
+use crate::task;
+use serde_json::{Map, Value as Json, json};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Maximum number of scopes whose failures are kept. Bound on memory, not tuned. The oldest scope
+/// is forgotten.
+const MAX_SCOPES: usize = 10_000;
+
+const CONTEXT_FIELD: &str = "ctx";
+
+/// Returns the scope of a message, such as its conversation.
+pub(super) type ScopeFn = Box<dyn Fn(&Json) -> String + Send + Sync>;
+
+/// An error of a handler with a type of its own, which rules compare:
+/// `when ctx.last_error_type == "Timeout"`. Without this wrapper, the type is the kind of the
+/// outcome, such as `failed` or `timed_out`.
+///
+/// ```
+/// use rulec_runtime::route::{Request, TypedError};
+///
+/// async fn pay(_: Request) -> Result<(), TypedError> {
+///     Err(TypedError::new("CardDeclined", "the bank refused the card"))
+/// }
+/// ```
+#[derive(Debug)]
+pub struct TypedError {
+    kind: String,
+    error: HandlerError,
+}
+
+impl TypedError {
+    /// Gives an error a type.
+    pub fn new(kind: impl Into<String>, error: impl Into<HandlerError>) -> TypedError {
+        TypedError { kind: kind.into(), error: error.into() }
+    }
+
+    /// Returns the type of the error.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+}
+
+impl fmt::Display for TypedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for TypedError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+/// The failures of one scope since its last reply.
+struct ScopeFailures {
+    /// The number of the scope's last failure among all failures. The oldest scope has the lowest.
+    order: usize,
+    last_type: String,
+    last_handler: String,
+    last_route: String,
+    counts: BTreeMap<String, u64>,
+}
+
+/// The failures of all scopes.
+#[derive(Default)]
+pub(super) struct FailureMemory {
+    scope: Option<ScopeFn>,
+    scopes: Mutex<HashMap<String, ScopeFailures>>,
+    /// Number of scopes with failures. Usually 0, so that a message takes no lock.
+    scope_count: AtomicUsize,
+    failure_count: AtomicUsize,
+}
+
+impl FailureMemory {
+    pub fn new(scope: Option<ScopeFn>) -> FailureMemory {
+        FailureMemory { scope, ..FailureMemory::default() }
+    }
+
+    /// Returns the scope of a message. All messages have one scope if the user set no function, or
+    /// if the function panics.
+    pub fn scope_of(&self, message: &Json) -> String {
+        let Some(scope) = &self.scope else { return String::new() };
+        task::catch_panic(|| scope(message)).unwrap_or_else(|_| {
+            tracing::warn!(target: "rulec::router", "the function that tells the error scope of a message panicked");
+            String::new()
+        })
+    }
+
+    /// Returns the message with the failures of its scope in `ctx`. A field that the message has
+    /// already is kept. The message is unchanged if its `ctx` is not an object.
+    pub fn add_to(&self, message: Arc<Json>, scope: &str) -> Arc<Json> {
+        if self.scope_count.load(Ordering::Acquire) == 0 {
+            return message;
+        }
+        let fields = {
+            let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(failures) = scopes.get(scope) else { return message };
+            failures.to_fields()
+        };
+        let mut changed = Json::clone(&message);
+        let Some(root) = changed.as_object_mut() else { return message };
+        let context = root.entry(CONTEXT_FIELD).or_insert_with(|| Json::Object(Map::new()));
+        let Some(context) = context.as_object_mut() else { return message };
+        for (name, value) in fields {
+            context.entry(name).or_insert(value);
+        }
+        Arc::new(changed)
+    }
+
+    /// Records how a handler ended. A reply forgets the failures of the scope. An ending that is no
+    /// failure of a handler, such as a missing permission, changes nothing.
+    pub fn record(&self, scope: String, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
+        let route = match outcome {
+            HandlerOutcome::Handled(_) => return self.forget(&scope),
+            HandlerOutcome::Failed { route, .. }
+            | HandlerOutcome::TimedOut { route, .. }
+            | HandlerOutcome::Panicked { route, .. }
+            | HandlerOutcome::CircuitOpen { route } => route.clone(),
+            _ => return,
+        };
+        let error_type = error_type.unwrap_or(outcome.kind()).to_owned();
+        let order = self.failure_count.fetch_add(1, Ordering::Relaxed);
+        let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        if scopes.len() >= MAX_SCOPES && !scopes.contains_key(&scope) {
+            let oldest = scopes.iter().min_by_key(|(_, failures)| failures.order);
+            let oldest = oldest.map(|(name, _)| name.clone());
+            oldest.and_then(|name| scopes.remove(&name));
+        }
+        let counts = scopes.remove(&scope).map(|failures| failures.counts).unwrap_or_default();
+        let mut failures = ScopeFailures {
+            order,
+            last_type: error_type.clone(),
+            last_handler: handler.to_owned(),
+            last_route: route,
+            counts,
+        };
+        *failures.counts.entry(error_type).or_default() += 1;
+        scopes.insert(scope, failures);
+        self.scope_count.store(scopes.len(), Ordering::Release);
+    }
+
+    fn forget(&self, scope: &str) {
+        if self.scope_count.load(Ordering::Acquire) > 0 {
+            let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+            scopes.remove(scope);
+            self.scope_count.store(scopes.len(), Ordering::Release);
+        }
+    }
+}
+
+impl ScopeFailures {
+    /// Returns the fields for `ctx`. The text of the error is left out, because it may quote
+    /// private data of another message.
+    fn to_fields(&self) -> [(&'static str, Json); 3] {
+        let count = self.counts.get(&self.last_type);
+        let last = json!({
+            "type": self.last_type,
+            "handler": self.last_handler,
+            "route": self.last_route,
+            "count": count,
+        });
+        [
+            ("last_error", last),
+            ("last_error_type", self.last_type.as_str().into()),
+            ("error_counts", json!(self.counts)),
+        ]
+    }
+}

@@ -1,0 +1,133 @@
+//! Warns of conditions of a choice that are probably not meant: a condition that reads no value,
+//! and an expression that is not anchored although the file says so.
+
+use super::Checker;
+use super::file_settings::REGEX;
+use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Part};
+use hashbrown::HashSet;
+use regex_syntax::hir::Look;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::FileId;
+use rulec_base::text;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_lang::value::Value;
+
+impl Checker<'_> {
+    /// Warns about the conditions of a branch that is written in a file.
+    pub(super) fn warn_branch_conditions(&mut self, conditions: &[Cond], file: FileId) {
+        for condition in conditions {
+            let mut visit =
+                Visit { checker: self, seen_lets: HashSet::new(), reads: false, expressions: Vec::new() };
+            visit.part(Part::Cond(condition));
+            let (reads, expressions) = (visit.reads, visit.expressions);
+            if !reads {
+                self.emit(
+                    Code::ConditionWithoutValue,
+                    condition.span,
+                    message!(
+                        "this condition reads no value of the message, so it is the same for every message"
+                    ),
+                    message!(
+                        "compare an output of a step, as in `steps.payment.status as string == \"paid\"`"
+                    ),
+                );
+            }
+            for (expression, fold) in &expressions {
+                self.setting_uses.record(file, REGEX);
+                if self.settings_of(file).anchored_regexes && !is_anchored(expression, *fold) {
+                    self.warn_not_anchored(expression);
+                }
+            }
+        }
+    }
+
+    fn warn_not_anchored(&mut self, expression: &Expr) {
+        let span = expression.span;
+        // A definition may be used by several branches.
+        if self.diagnostics.iter().any(|found| found.code == Code::NotAnchored && found.span() == Some(span))
+        {
+            return;
+        }
+        let message = message!("this expression matches anywhere in the text, not only from its start");
+        let diagnostic = Diagnostic::new(Code::NotAnchored, span, message);
+        let diagnostic = match self.anchored_source(expression) {
+            Some(anchored) => diagnostic.help(message!("write `{anchored}`")).likely_fix(span, anchored),
+            None => diagnostic.help(message!("begin each expression with `^`")),
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Returns the source text of an expression that matches only from the start of a text. `None`
+    /// if the expression is not written in one piece.
+    fn anchored_source(&self, expression: &Expr) -> Option<String> {
+        let file = self.loaded.sources.get(expression.span.file)?;
+        let source = file.text.get(expression.span.range())?;
+        let Some(constant) = expression.as_const() else {
+            return Some(format!("join([\"^(?:\", {source}, \")\"], \"\")"));
+        };
+        let pattern = constant.value().as_str()?;
+        let (opening, closing) = (source.find('"')?, source.rfind('"')?);
+        let is_string = matches!(source[..opening].trim_end_matches('#'), "" | "r") && opening < closing;
+        // A comment in an expression could hide the closing parenthesis.
+        if !is_string || pattern.contains("(?x") {
+            return None;
+        }
+        let (start, inner, end) = (&source[..=opening], &source[opening + 1..closing], &source[closing..]);
+        // Without alternatives, the `^` needs no group.
+        Some(match pattern.contains('|') {
+            true => format!("{start}^(?:{inner}){end}"),
+            false => format!("{start}^{inner}{end}"),
+        })
+    }
+}
+
+/// Collects what the condition of a branch reads.
+struct Visit<'v, 'c> {
+    checker: &'v Checker<'c>,
+    seen_lets: HashSet<usize>,
+    /// Whether a part depends on the message.
+    reads: bool,
+    /// The right operands of `matches`, and whether case is ignored.
+    expressions: Vec<(Expr, bool)>,
+}
+
+impl Visit<'_, '_> {
+    fn part(&mut self, part: Part<'_>) {
+        match &part {
+            Part::Expr(Expr { kind: ExprKind::Slot(_) | ExprKind::Extern(..), .. }) => self.reads = true,
+            Part::Let(id) if self.seen_lets.insert(id.index()) => {
+                self.part(self.checker.program.let_body(*id).part());
+            }
+            Part::Cond(Cond { kind: CondKind::Test(test), .. }) if test.op == Some(Op::Matches) => {
+                if let Operand::Value(expression) = &test.right {
+                    self.expressions.push((expression.clone(), test.mode.text.fold));
+                }
+            }
+            _ => {}
+        }
+        part.parts().into_iter().for_each(|part| self.part(part));
+    }
+}
+
+/// True if each match of an expression starts at the start of the text. For a computed expression,
+/// its first part decides.
+fn is_anchored(expression: &Expr, fold: bool) -> bool {
+    let starts_at_start = |pattern: &str| {
+        text::parse_cached(pattern, fold)
+            .is_ok_and(|hir| hir.properties().look_set_prefix().contains(Look::Start))
+    };
+    if let Some(constant) = expression.as_const() {
+        return match constant.value() {
+            Value::Str(pattern) => starts_at_start(pattern),
+            list => list.elements().into_iter().flatten().filter_map(Value::as_str).all(starts_at_start),
+        };
+    }
+    let ExprKind::Call(Function::Join, args) = &expression.kind else { return false };
+    let first = match args.first().map(|list| &list.kind) {
+        Some(ExprKind::List(parts)) => parts.first().and_then(Expr::as_const).map(Const::value),
+        _ => None,
+    };
+    first.and_then(Value::as_str).is_some_and(|first| first.starts_with('^'))
+}

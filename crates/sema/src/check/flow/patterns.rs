@@ -1,0 +1,211 @@
+//! Keyword patterns of flows, compared with each other and with the examples of intent flows.
+//! Patterns that are never reached are reported.
+
+use super::Checker;
+use crate::hir::{FlowId, Trigger};
+use aho_corasick::MatchKind;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text::automaton::LiteralAutomaton;
+use rulec_base::text::{LazyRegex, TextMode};
+use rulec_lang::operators::Op;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How a message is compared with the patterns of a flow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct PatternMode {
+    /// The operator of the match mode, one of [`crate::hir::MATCH_MODES`].
+    pub operator: Op,
+    pub text: TextMode,
+    /// Whether white space around the message and the pattern is ignored.
+    pub trims: bool,
+}
+
+impl PatternMode {
+    /// Returns the text that is searched for.
+    pub fn searched(self, pattern: &str) -> &str {
+        if self.trims { pattern.trim() } else { pattern }
+    }
+
+    /// Returns the form of a text in which this mode compares it.
+    pub fn prepare(self, text: &str) -> String {
+        self.text.prepare(self.searched(text)).into_owned()
+    }
+
+    /// True if every text that equals a text in the mode `other` also equals the text in this mode.
+    fn covers(self, other: PatternMode) -> bool {
+        let folds_chars = self.text.fold && self.text.maps_single_chars();
+        let is_coarser = self.text == other.text || folds_chars && other.text.is_plain();
+        is_coarser && (self.trims || !other.trims)
+    }
+}
+
+/// A keyword pattern of a flow.
+pub(super) struct KeywordPattern {
+    pub mode: PatternMode,
+    /// The pattern, as the author wrote it.
+    pub text: Arc<str>,
+    pub flow: FlowId,
+    pub span: Span,
+}
+
+/// Maximum number of regular-expression searches in the check for patterns that match examples of
+/// other flows.
+const MAX_REGEX_SEARCHES: usize = 100_000;
+
+/// The patterns `exact` and `contains` that compare texts in the same way. The operator of the mode
+/// has no meaning here.
+struct LiteralMatcher {
+    mode: PatternMode,
+    exact: HashMap<String, usize>,
+    contained: Option<LiteralAutomaton>,
+    /// The indices of the patterns whose texts the automaton `contained` searches for. Entry `i`
+    /// belongs to the automaton's text `i`.
+    contained_patterns: Vec<usize>,
+}
+
+impl LiteralMatcher {
+    /// Creates the matchers of all patterns, one for each way to compare texts.
+    fn of_patterns(patterns: &[KeywordPattern]) -> Vec<LiteralMatcher> {
+        let mut modes: Vec<PatternMode> = Vec::new();
+        for pattern in patterns.iter().filter(|pattern| pattern.mode.operator != Op::Matches) {
+            let mode = PatternMode { operator: Op::Eq, ..pattern.mode };
+            if !modes.contains(&mode) {
+                modes.push(mode);
+            }
+        }
+        modes.into_iter().map(|mode| LiteralMatcher::new(mode, patterns)).collect()
+    }
+
+    fn new(mode: PatternMode, patterns: &[KeywordPattern]) -> LiteralMatcher {
+        let (mut exact, mut texts, mut contained_patterns) = (HashMap::new(), Vec::new(), Vec::new());
+        for (index, pattern) in patterns.iter().enumerate() {
+            if (PatternMode { operator: mode.operator, ..pattern.mode }) != mode {
+                continue;
+            }
+            match pattern.mode.operator {
+                Op::Eq => drop(exact.entry(mode.prepare(&pattern.text)).or_insert(index)),
+                Op::Matches => {}
+                _ => {
+                    contained_patterns.push(index);
+                    texts.push(mode.prepare(&pattern.text));
+                }
+            }
+        }
+        let contained = LiteralAutomaton::new(MatchKind::Standard, texts).ok();
+        LiteralMatcher { mode, exact, contained, contained_patterns }
+    }
+
+    /// Returns the index of the first pattern that matches a text. `is_whole` is true if the text is
+    /// a whole message, and not only a part that the message contains.
+    fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
+        let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
+        let prepared = self.mode.text.prepare(text);
+        let contained = self.contained.iter().flat_map(|search| search.overlapping_matches(&prepared));
+        let contained = contained.map(|(match_index, _)| self.contained_patterns[match_index]).min();
+        exact.into_iter().chain(contained).min()
+    }
+}
+
+/// Finds the first keyword pattern that matches an example of an intent flow.
+struct PatternMatcher<'m> {
+    literals: &'m [LiteralMatcher],
+    regexes: Vec<(usize, LazyRegex)>,
+}
+
+impl<'m> PatternMatcher<'m> {
+    fn new(patterns: &[KeywordPattern], literals: &'m [LiteralMatcher]) -> PatternMatcher<'m> {
+        let regexes = patterns.iter().enumerate().filter(|(_, pattern)| pattern.mode.operator == Op::Matches);
+        let regexes = regexes
+            .map(|(index, pattern)| (index, LazyRegex::from_checked(&pattern.text, pattern.mode.text.fold)));
+        PatternMatcher { literals, regexes: regexes.collect() }
+    }
+
+    /// Returns the index of the first pattern that matches; `None` if no pattern matches. Tries at
+    /// most `remaining_searches` regular expressions, and subtracts the number of tried expressions
+    /// from `remaining_searches`.
+    fn first_match(&self, example: &str, remaining_searches: &mut usize) -> Option<usize> {
+        let literal = self.literals.iter().filter_map(|matcher| matcher.first_match(example, true)).min();
+        let earlier = self.regexes.iter().take_while(|(index, _)| literal.is_none_or(|first| *index < first));
+        let searched = earlier.take_while(|_| {
+            let searches_before = *remaining_searches;
+            *remaining_searches = searches_before.saturating_sub(1);
+            searches_before > 0
+        });
+        let matching_regex = searched.into_iter().find(|(_, regex)| regex.is_match(example));
+        matching_regex.map(|(index, _)| *index).or(literal)
+    }
+}
+
+impl Checker<'_> {
+    /// Warns about patterns that are never reached, and about patterns that match an example of an
+    /// intent flow.
+    pub(super) fn warn_patterns(&mut self, patterns: &[KeywordPattern]) {
+        // Building an automaton costs more than checking one route, so it is built only if needed.
+        if patterns.is_empty() {
+            return;
+        }
+        let matchers = LiteralMatcher::of_patterns(patterns);
+        self.warn_hidden_patterns(patterns, &matchers);
+        self.warn_caught_examples(patterns, &PatternMatcher::new(patterns, &matchers));
+    }
+
+    /// Warns about patterns that are never reached because an earlier pattern always matches.
+    fn warn_hidden_patterns(&mut self, patterns: &[KeywordPattern], matchers: &[LiteralMatcher]) {
+        let mut first_regexes: HashMap<(&str, bool), usize> = HashMap::new();
+        for (index, pattern) in patterns.iter().enumerate() {
+            let hiding_index = match pattern.mode.operator {
+                Op::Matches => {
+                    let key = (&*pattern.text, pattern.mode.text.fold);
+                    Some(*first_regexes.entry(key).or_insert(index))
+                }
+                operator => {
+                    let covering = matchers.iter().filter(|matcher| matcher.mode.covers(pattern.mode));
+                    let searched = pattern.mode.searched(&pattern.text);
+                    covering.filter_map(|matcher| matcher.first_match(searched, operator == Op::Eq)).min()
+                }
+            };
+            if let Some(first) = hiding_index.filter(|first| *first < index) {
+                self.warn_hidden_pattern(&patterns[first], pattern);
+            }
+        }
+    }
+
+    fn warn_hidden_pattern(&mut self, first: &KeywordPattern, pattern: &KeywordPattern) {
+        let message = message!("the pattern `{}` is never reached", pattern.text);
+        let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
+        let label = message!("`{}` of the flow `{flow}` matches first", first.text);
+        self.diagnostics.push(
+            Diagnostic::new(Code::PatternHidden, pattern.span, message).label(first.span, label).help(
+                message!(
+                    "patterns are tried in the order of the file: put the longer one first, or remove it"
+                ),
+            ),
+        );
+    }
+
+    /// Warns about keyword patterns that match an example of an intent flow.
+    fn warn_caught_examples(&mut self, patterns: &[KeywordPattern], matcher: &PatternMatcher<'_>) {
+        let flows = self.program.flows.clone();
+        let mut remaining_searches = MAX_REGEX_SEARCHES;
+        for flow in &flows {
+            let Trigger::Intent { examples, .. } = &flow.trigger else { continue };
+            for example in examples {
+                let caught = matcher.first_match(example, &mut remaining_searches);
+                let Some(pattern) = caught.map(|index| &patterns[index]) else { continue };
+                let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
+                let message = message!("the keyword flow `{by}` matches an example of `{}`", flow.name);
+                self.diagnostics.push(
+                    Diagnostic::new(Code::CatchesExample, pattern.span, message)
+                        .here(message!("matches {example}", example = format!("{:?}", &**example)))
+                        .label(flow.span, message!("the intent flow"))
+                        .help(message!(
+                            "keyword flows are tried first; make the pattern narrower, or change the example"
+                        )),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `PYTHON` nodes: the code runs in a process of its own, without a shell.
+
+use rulec_runtime::workflow::{Node, ProcessError, ProcessResult, Processor, from_fn};
+use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+/// The script that Python runs. It reads the code and its input, sets the limits, and then runs the
+/// code.
+const SCRIPT: &str = include_str!("python.py");
+
+/// Maximum number of bytes of a process's error output that a failure quotes.
+const QUOTED_BYTES: u64 = 2000;
+
+/// The config fields of a `PYTHON` node. The engine that runs the plan enforces `timeout`.
+const FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
+
+/// How Python code is run: the interpreter and the limits.
+#[derive(Clone, Debug)]
+pub struct Python {
+    program: PathBuf,
+    memory: u64,
+    output: u64,
+    environment: Vec<(String, String)>,
+}
+
+impl Python {
+    /// Names the interpreter: a path, or a program that is looked up once in `PATH`.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn new(program: impl AsRef<Path>) -> io::Result<Python> {
+        let program = find_program(program.as_ref())?;
+        Ok(Python { program, memory: 1 << 30, output: 16 << 20, environment: Vec::new() })
+    }
+
+    /// Sets the maximum size of the address space of the process, in bytes. Default: 1 GiB.
+    #[must_use]
+    pub fn memory(self, bytes: u64) -> Python {
+        Python { memory: bytes, ..self }
+    }
+
+    /// Sets the maximum size of the output, in bytes of JSON. Default: 16 MiB.
+    #[must_use]
+    pub fn output(self, bytes: u64) -> Python {
+        Python { output: bytes, ..self }
+    }
+
+    /// Sets an environment variable of the process. By default, the process has none.
+    #[must_use]
+    pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Python {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+}
+
+/// Returns the path of a program: the name itself if it contains a folder, else the first file of
+/// this name in `PATH`.
+fn find_program(name: &Path) -> io::Result<PathBuf> {
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    let found = match name.components().count() {
+        1 => std::env::split_paths(&search_path).map(|folder| folder.join(name)).find(|path| path.is_file()),
+        _ => std::path::absolute(name).ok().filter(|path| path.is_file()),
+    };
+    let missing =
+        || io::Error::new(io::ErrorKind::NotFound, format!("there is no program `{}`", name.display()));
+    found.ok_or_else(missing)
+}
+
+/// Returns the factory of `PYTHON` nodes, for `CoordinatorBuilder::node_kind`.
+///
+/// The code is the body of a function. Its variables are the fields of the node's input and of
+/// `config.inputs`; `inputs` holds all of them. What it returns is the output, or else the variable
+/// `result`. A value that is not an object becomes the field `result` of the output.
+///
+/// Each call starts a process in an empty folder that is removed afterwards. The process, and all
+/// processes of its group, are ended with the call: at the time limit, too.
+/// ```no_run
+/// use rulec_runtime::payload::{Coordinator, Judges};
+/// use rulec_workers::{Python, python_node};
+///
+/// # let rules = rulec::Rules::from_text("payload p { a: int }")?;
+/// let python = Python::new("python3")?.memory(256 << 20);
+/// let builder = Coordinator::builder(Judges::new(&rules));
+/// let builder = builder.node_kind("PYTHON", python_node(python));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn python_node(
+    python: Python,
+) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Clone + Send + Sync + 'static {
+    let python = Arc::new(python);
+    move |node| {
+        let no_fields = Map::new();
+        let config = node.config.as_object().unwrap_or(&no_fields);
+        if let Some(name) = config.keys().find(|name| !FIELDS.contains(&&***name)) {
+            return Err(format!("`config.{name}` is nothing that a PYTHON node reads; leave it out").into());
+        }
+        let code =
+            config.get("code").and_then(Value::as_str).ok_or("`config.code` must be a text")?.to_owned();
+        let own_inputs = match config.get("inputs") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(inputs)) => inputs.clone(),
+            Some(_) => return Err("`config.inputs` must be an object".into()),
+        };
+        let python = python.clone();
+        Ok(from_fn(move |input| {
+            let (python, code, own_inputs) = (python.clone(), code.clone(), own_inputs.clone());
+            async move {
+                let mut inputs = match input {
+                    Value::Object(fields) => fields,
+                    Value::Null => Map::new(),
+                    other => Map::from_iter([("input".to_owned(), other)]),
+                };
+                inputs.extend(own_inputs);
+                python.run(&code, inputs).await
+            }
+        }))
+    }
+}
+
+/// A process whose whole group is ended when the value is dropped.
+struct Running {
+    child: Child,
+}
+
+impl Running {
+    fn kill_group(&mut self) {
+        // After the child was waited for, its id may belong to another process.
+        #[cfg(unix)]
+        if let Some(group) =
+            self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?))
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill_group();
+    }
+}
+
+impl Python {
+    async fn run(&self, code: &str, inputs: Map<String, Value>) -> ProcessResult {
+        let folder = tempfile::tempdir()?;
+        let mut errors = tempfile::tempfile()?;
+        let mut running = Running { child: self.start(folder.path(), errors.try_clone()?)? };
+        let job = json!({"code": code, "inputs": inputs, "memory": self.memory});
+        if let Some(mut stdin) = running.child.stdin.take() {
+            // If the process ended early, its status and error output say why.
+            let _ = stdin.write_all(job.to_string().as_bytes()).await;
+        }
+        let mut answer = Vec::new();
+        if let Some(stdout) = running.child.stdout.take() {
+            stdout.take(self.output + 1).read_to_end(&mut answer).await?;
+        }
+        if answer.len() as u64 > self.output {
+            return Err(
+                format!("the output is larger than {} bytes of JSON; return less", self.output).into()
+            );
+        }
+        // Ends the processes that the code left behind. Without an answer, the process is about to
+        // end by itself, and its status says why.
+        if !answer.is_empty() {
+            running.kill_group();
+        }
+        let status = running.child.wait().await?;
+        match serde_json::from_slice::<Map<String, Value>>(&answer) {
+            Ok(mut fields) => match (fields.remove("output"), fields.remove("error")) {
+                (Some(output), None) => Ok(match output {
+                    Value::Object(fields) => Value::Object(fields),
+                    other => json!({"result": other}),
+                }),
+                (_, error) => Err(error.as_ref().and_then(Value::as_str).unwrap_or("the code failed").into()),
+            },
+            Err(_) => {
+                let said = read_end(&mut errors).unwrap_or_default();
+                Err(format!("the code ended without an answer, {status}; it said: {said}").into())
+            }
+        }
+    }
+
+    fn start(&self, folder: &Path, errors: File) -> io::Result<Child> {
+        let mut command = Command::new(&self.program);
+        command
+            // Isolated: no settings from the environment, and no modules from the current folder.
+            .args(["-I", "-B", "-c", SCRIPT])
+            .current_dir(folder)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        command.spawn()
+    }
+}
+
+/// Returns the last part of a file as text, on one line.
+fn read_end(file: &mut File) -> io::Result<String> {
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(QUOTED_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,3 @@
+//! Tests of the workers that need no feature.
+
+mod python;
