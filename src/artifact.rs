@@ -33,7 +33,8 @@ use std::sync::Arc;
 
 /// The first bytes of an artifact; no text file begins with them.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
-/// Maximum size of an artifact. An artifact of a million rules needs a tenth of this limit.
+/// Maximum size of an artifact (a file of compiled rules). An artifact of a million rules needs a
+/// tenth of this limit.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Format number; increase it whenever the meaning of the bytes changes.
 const FORMAT_VERSION: u32 = 18;
@@ -119,7 +120,8 @@ pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
     split_sections(artifact).ok().map(|parted| *parted.hash)
 }
 
-/// The signature over the header and the hash of an artifact, and the public key that verifies it.
+/// The signature of an artifact, made over its header and hash, and the public key that verifies
+/// it.
 #[derive(Debug)]
 pub struct Signed {
     /// The public key that belongs to the private key of the signer.
@@ -127,7 +129,7 @@ pub struct Signed {
     pub signature: [u8; 64],
 }
 
-/// The parts of an artifact. The split verifies neither the hash nor the signature.
+/// An artifact split into its sections. Splitting verifies neither the hash nor the signature.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
 struct ArtifactSections<'a> {
     header: &'a [u8],
@@ -136,8 +138,9 @@ struct ArtifactSections<'a> {
     body: &'a [u8],
 }
 
-/// Encodes an artifact. `strip` leaves out the texts of the sources. `sign` receives the bytes to
-/// sign and returns the signature, or `None` for an unsigned artifact.
+/// Encodes a program as an artifact (a file of compiled rules). `strip` leaves out the texts of the
+/// sources. `sign` receives the bytes to sign and returns the signature, or `None` for an unsigned
+/// artifact.
 #[doc(hidden)]
 pub fn write(
     program: &Program,
@@ -184,7 +187,8 @@ pub fn write(
     file
 }
 
-/// Decodes an artifact after checking its hash, and verifies the decoded program.
+/// Decodes an artifact (a file of compiled rules). Checks the hash of the content before decoding,
+/// and verifies the decoded program.
 #[doc(hidden)]
 pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let ArtifactSections { hash, body, .. } = split_sections(artifact)?;
@@ -218,7 +222,8 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     Ok(Contents { program, sources, warnings })
 }
 
-/// Splits an artifact into its parts. An artifact of another version of rulec is an error.
+/// Splits an artifact (a file of compiled rules) into its sections, without verifying the hash or
+/// the signature. An artifact of another version of rulec is an error.
 fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError> {
     let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
     let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;
@@ -281,8 +286,9 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Hashes the names of all operators and functions (FNV-1a). Artifacts encode an operator or a
-/// function by its index in a table, so a change of these tables must change the hash.
+/// Hashes the names of all operators and functions of the language (FNV-1a). The hash is part of
+/// the artifact's header. Artifacts encode an operator or a function by its index in a table, so a
+/// change of these tables must change the hash.
 fn vocabulary_hash() -> u64 {
     let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);

@@ -47,15 +47,15 @@ use serde_json::Value as Json;
 
 const TEXT_FIELD: &str = "text";
 
-/// A choice whose branch a language model selects: `choice NAME ask "question" { … }`.
+/// A `choice` statement whose branch a language model selects: `choice NAME ask "question" { … }`.
 #[derive(Clone, Debug)]
 pub struct Question {
     rules: Rules,
     question: hir::Question,
 }
 
-/// Error: the rules hold no choice with this name. Also the error if the caller needs a choice that
-/// a model makes, but conditions decide the choice.
+/// Error: the rules hold no `choice` statement with this name. Also returned if a model should make
+/// the choice, but the statement decides by conditions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownChoice {
@@ -75,8 +75,8 @@ impl UnknownChoice {
     }
 }
 
-/// The reason why a message holds no usable answer to a question. In this case, the default branch
-/// of the question is taken.
+/// The reason why a message has no usable answer of a language model to the question of a choice.
+/// The default branch is then taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -88,12 +88,12 @@ pub enum NoAnswer {
     },
     /// The answer in the message is not a string.
     NoText {
-        /// The unusable answer, as JSON text.
+        /// The answer that is not a string, as JSON text.
         found: String,
     },
     /// The answer in the message is not the id of a branch.
     NoBranch {
-        /// The unusable answer.
+        /// The answer that is not the id of a branch.
         answer: String,
         /// The ids of all branches, as a list for the error message.
         known: String,
@@ -160,7 +160,7 @@ impl Question {
         self.question.branches.iter().map(|(id, _)| &**id)
     }
 
-    /// Returns the id of the branch that is taken without a usable answer.
+    /// Returns the id of the default branch, which is taken if the model gives no usable answer.
     pub fn default_branch(&self) -> &str {
         &self.question.default
     }
@@ -236,8 +236,8 @@ impl Question {
     }
 }
 
-/// Returns the choice `name` as an entry that can decide. The choice may be decided by conditions
-/// or by a model.
+/// Returns the choice `name` in a form that can decide. The choice may be decided by conditions or
+/// by a model.
 fn find_choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
@@ -251,7 +251,7 @@ fn find_choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownCho
     })
 }
 
-/// Returns the help text for an error: `name` is not a choice that a model makes.
+/// Returns the help text for the error that `name` is not a choice that a language model makes.
 fn unknown_question_hint(rules: &Rules, name: &str) -> Message {
     if find_choice(rules, name).is_ok() {
         return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");

@@ -9,8 +9,7 @@ use std::fmt::Write;
 
 /// Maximum length of a condition in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
-/// Name of the route that contains the condition. A condition is compiled as a rule file with this
-/// single route.
+/// Name of the only route in the rule file as which a condition is compiled.
 const RULE_NAME: &str = "holds";
 
 /// A compiled condition.

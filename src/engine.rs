@@ -88,7 +88,8 @@ impl Rules {
         &self.shared.set
     }
 
-    /// Compiles a file and its imports, without host functions; see [`Compiler`] for more options.
+    /// Compiles a file and its imports, without host functions (Rust functions that rules call);
+    /// see [`Compiler`] for more options.
     ///
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
@@ -96,7 +97,7 @@ impl Rules {
         Compiler::new().compile_path(path)
     }
 
-    /// Compiles a text without imports and without host functions.
+    /// Compiles a text without imports and without host functions (Rust functions that rules call).
     ///
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
@@ -140,12 +141,12 @@ impl Rules {
         self.main().explain(message, false)
     }
 
-    /// Returns the entry that decides with the top-level routes (outside any table).
+    /// Returns the top-level routes, which lie outside any table, in a form that can decide.
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }
 
-    /// Returns the table as an entry, which can decide. Unstable.
+    /// Returns a table in a form that can decide. Not part of the stable API.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table }
@@ -166,7 +167,8 @@ impl Rules {
         }
     }
 
-    /// Returns the entry with this name that is of this kind, such as a choice or a router.
+    /// Returns the entry (a part of the rules that can decide) of this name and kind, such as a
+    /// choice or a router.
     ///
     /// # Errors
     /// If there is no such entry.
@@ -231,8 +233,8 @@ impl Rules {
         )
     }
 
-    /// Returns all permissions that the rules require for a handler. Empty if the `handler`
-    /// statement of the handler names no permission.
+    /// Returns all permissions that the rules require for a handler. Empty if the rules have no
+    /// `handler` statement for the handler, or if the statement names no permission.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
         self.rule_set().program.required_permissions(handler)
     }
@@ -254,8 +256,8 @@ impl Rules {
         message.map_err(|error| self.masked_error(error))
     }
 
-    /// Returns the message fields whose numbers are read as exact decimals, not as floats.
-    /// Unstable.
+    /// Returns the message fields whose numbers are read as exact decimals, not as floats. Not part
+    /// of the stable API.
     #[doc(hidden)]
     pub fn decimal_paths(&self) -> &DecimalPaths {
         &self.rule_set().decimal_paths
@@ -276,13 +278,13 @@ impl Rules {
         &self.rule_set().sources
     }
 
-    /// Returns the generation: a number that is unique in this process and greater for later rule
-    /// sets.
+    /// Returns the generation, which identifies this version of the rules: a number that is unique
+    /// in this process and greater for later rule sets.
     pub fn generation(&self) -> u64 {
         self.rule_set().generation
     }
 
-    /// Returns the typed program, for tools.
+    /// Returns the typed program (the rules after the resolution of names and types), for tools.
     #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.rule_set().program
@@ -301,7 +303,8 @@ impl Rules {
         &self.rule_set().bytecode
     }
 
-    /// Returns the host functions, in the order of their declarations in the program.
+    /// Returns the functions of the embedding program that rules call, in the order of their
+    /// declarations in the rules.
     pub(crate) fn hosts(&self) -> &[Host] {
         &self.rule_set().hosts
     }
@@ -323,16 +326,16 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the engine that validates payloads. [`Tier::Auto`] never selects machine code here.
-    /// A payload is validated by many small groups of rules, and machine code would reserve memory
-    /// for all slots in each group.
+    /// Returns the engine that validates payloads (objects that a language model proposes).
+    /// [`Tier::Auto`] never selects machine code here. A payload is validated by many small groups
+    /// of rules, and machine code would reserve memory for the values of all fields in each group.
     #[doc(hidden)]
     pub fn payload_backend(&self) -> Backend {
         let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
         self.rule_set().backend(tier, Indexing::Never, TableId(0), false)
     }
 
-    /// Returns the machine code, if it is compiled.
+    /// Returns the machine code; `None` if it is not compiled.
     #[cfg(feature = "jit")]
     pub(crate) fn machine_code(&self) -> Option<&rulec_jit::JitCode> {
         self.rule_set().machine_code().map(|code| &**code)

@@ -44,12 +44,14 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// Selects the flow for a message. A matcher is cheap to clone and can be shared between threads.
+/// Selects the flow (a conversation that the caller starts) for a message. A matcher is cheap to
+/// clone and can be shared between threads.
 #[derive(Clone, Debug)]
 pub struct FlowMatcher {
     rules: Rules,
     intents: Arc<[IntentFlow]>,
-    /// The classifier, trained on the flows in `intents`, in the same order.
+    /// The classifier, trained on the flows in `intents`, in the same order; `None` if no
+    /// classifier is used.
     classifier: Option<Arc<Classifier>>,
 }
 
@@ -70,7 +72,7 @@ pub struct IntentFlow {
     pub keywords: Vec<String>,
 }
 
-/// An intent flow with the classifier's score.
+/// An intent flow (a flow that the classifier selects by meaning), with the classifier's score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
@@ -89,7 +91,7 @@ pub enum FlowSelection<'m> {
     Keyword(FlowHit<'m>),
     /// No pattern matched; the classifier chose this intent flow.
     Intent(IntentHit),
-    /// No flow was found for the message.
+    /// Neither a pattern nor the classifier found a flow for the message.
     Nothing {
         /// If the classifier abstained, the best-scoring intent flows, best first. Flows with a
         /// score of 0 are left out.
@@ -179,7 +181,8 @@ impl FlowMatcher {
     }
 
     /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, each once. A
-    /// pattern that exceeds a limit does not match. A text that exceeds a limit gets no intent.
+    /// pattern that exceeds a limit does not match. For a text that exceeds a limit, the classifier
+    /// selects no flow.
     pub fn search(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.match_keyword_flow(text);
         let selection = match hit {
@@ -193,8 +196,8 @@ impl FlowMatcher {
         (selection, exceeded)
     }
 
-    /// Classifies a text that no keyword flow matches. Returns the chosen intent flow, and the
-    /// limits that the text exceeded; a text over a limit gets no intent.
+    /// Classifies a text that no keyword flow matches. Returns the flow that the classifier chose,
+    /// and the limits that the text exceeded. For a text over a limit, no flow is chosen.
     pub fn search_intent(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (verdict, exceeded) = self.classify(text);
         let Some(verdict) = verdict else {
@@ -212,8 +215,8 @@ impl FlowMatcher {
         )
     }
 
-    /// Returns the classifier's verdict on a text; `None` without a classifier, or if the text
-    /// exceeds a limit.
+    /// Returns the classifier's result for a text; `None` without a classifier, or if the text
+    /// exceeds a limit. Also returns the exceeded limits.
     fn classify(&self, text: &str) -> (Option<Verdict<'_>>, Vec<Exceeded>) {
         let Some(classifier) = &self.classifier else { return (None, Vec::new()) };
         let arena = Arena::new(&self.rules.program().limits);
@@ -245,8 +248,8 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the entry that matches the patterns of all keyword flows. Every rule set with a flow
-    /// has this entry.
+    /// Returns the table of all keyword patterns, in a form that can decide. Every rule set with a
+    /// flow has this table, so `None` does not occur.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }
@@ -270,18 +273,19 @@ impl FlowMatcher {
         &self.rules
     }
 
-    /// Returns the intent flows, in source order.
+    /// Returns the intent flows (flows that are selected by meaning), in source order.
     pub fn intents(&self) -> &[IntentFlow] {
         &self.intents
     }
 
-    /// Returns the intent flow with this id.
+    /// Returns the intent flow with this id; `None` if there is none.
     pub fn intent(&self, id: &str) -> Option<&IntentFlow> {
         self.intents.iter().find(|flow| flow.id == id)
     }
 
-    /// Returns the prompt section that lists the intent flows for a language model; empty if there
-    /// are none. The rules may set its wording (`settings { flow_prompt: … }`).
+    /// Returns the prompt section that lists the intent flows (flows that are selected by meaning)
+    /// for a language model. Empty if there are none. The rules may set its wording (`settings {
+    /// flow_prompt: … }`).
     pub fn prompt(&self) -> String {
         let lines: Vec<_> =
             self.intents.iter().map(|flow| (flow.id.as_str(), flow.description.as_str())).collect();
@@ -306,8 +310,8 @@ impl FlowMatcher {
         tool
     }
 
-    /// Returns the HTTP request that executes a flow: `endpoint: { … }` in the statement `flow tool
-    /// NAME { … }`. `None` if the rules do not define it.
+    /// Returns the HTTP request that executes a flow, as the rules declare it: `flow tool NAME {
+    /// endpoint: { … } }`. `None` if the rules do not declare it.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())
@@ -319,8 +323,9 @@ fn message_text(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// Returns the intent flows, merging flows with the same id. Unmerged flows with one id would get
-/// similar scores, so the classifier would abstain. A language model could not choose between them.
+/// Returns the intent flows; flows with the same id are merged into one. Otherwise they would get
+/// similar scores, so the classifier would abstain, and a language model could not choose between
+/// them.
 fn merge_intent_flows(program: &Program) -> Vec<IntentFlow> {
     let mut intents: Vec<IntentFlow> = Vec::new();
     let mut index_by_id = hashbrown::HashMap::new();

@@ -57,7 +57,7 @@ use rulec_lang::limits;
 use rulec_lang::schema::{InputViolation, find_input_violations};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Effect, Payload, Program};
-use run::{CorrectedViolation, Pass};
+use run::{FoundViolation, Pass};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use unchecked::MissingInputs;
@@ -68,12 +68,13 @@ use unchecked::MissingInputs;
 pub struct Judge {
     rules: Rules,
     kind: usize,
-    /// The values of the rules' `input`, such as `context` and `options`.
+    /// The values of the inputs that the rules declare by `input`, such as `context` and `options`.
     input: Arc<Json>,
-    /// Whether warnings, unchecked rules and exceeded limits count as violations.
+    /// Whether warnings, exceeded limits and unchecked rules (rules that cannot be evaluated) count
+    /// as violations.
     strict: bool,
-    /// The rules and the lists of `each` blocks that read an input that the caller did not set.
-    /// Computed on first use.
+    /// The rules, and the lists of `each` blocks (rules for every element of a list), that need an
+    /// input which the caller did not set. Computed on first use.
     missing_inputs: OnceLock<Arc<MissingInputs>>,
 }
 
@@ -84,7 +85,7 @@ pub struct Judge {
 pub enum JudgeError {
     /// No `payload` statement has this name.
     UnknownKind {
-        /// The name of the payload kind that was looked up.
+        /// The name of the `payload` statement that was looked up.
         name: String,
         /// A suggestion: a similar name, or all names.
         hint: Message,
@@ -140,7 +141,7 @@ fn unknown_name_hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what:
 }
 
 /// Creates the error for an unknown payload kind (name of a `payload` statement), with a
-/// suggestion. Unstable.
+/// suggestion. Not part of the stable API.
 #[doc(hidden)]
 pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
@@ -148,7 +149,8 @@ pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
 }
 
 impl Judge {
-    /// Creates a judge, which validates payloads of this kind, without context and options.
+    /// Creates a validator for payloads of this kind (name of a `payload` statement). Its inputs
+    /// `context` and `options` are not set.
     ///
     /// # Errors
     /// If the rules have no such payload kind.
@@ -166,7 +168,7 @@ impl Judge {
         }
     }
 
-    /// Sets the options: the input `options` of the rules.
+    /// Sets the value of the input `options` of the rules.
     ///
     /// # Errors
     /// If an option is not declared, or is not of its declared type.
@@ -186,7 +188,7 @@ impl Judge {
         self.set_checked_input("options", options)
     }
 
-    /// Sets the context: the input `context` of the rules.
+    /// Sets the value of the input `context` of the rules.
     ///
     /// # Errors
     /// If the rules declare no such input, or the value is not of its declared type.
@@ -194,7 +196,7 @@ impl Judge {
         self.input("context", context)
     }
 
-    /// Sets any input of the rules.
+    /// Sets the value of an input that the rules declare.
     ///
     /// # Errors
     /// If the rules declare no such input, or the value is not of its declared type.
@@ -212,8 +214,8 @@ impl Judge {
         Judge { strict: true, ..self }
     }
 
-    /// Returns the declared fields of an input. `None` if the input is not a record, or if the
-    /// rules have no `input` declaration.
+    /// Returns the declared fields of the input `name`. `None` if the input is not a record, or if
+    /// the rules have no `input` declaration. An undeclared input is an error.
     fn declared_input(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
@@ -247,12 +249,12 @@ impl Judge {
         Ok(self)
     }
 
-    /// Returns the payload kind that this judge validates.
+    /// Returns the payload kind that this judge validates: the name of a `payload` statement.
     pub fn kind(&self) -> &str {
         &self.payload().name
     }
 
-    /// Returns the compiled `payload` statement. Unstable.
+    /// Returns the compiled `payload` statement. Not part of the stable API.
     #[doc(hidden)]
     pub fn payload(&self) -> &Payload {
         &self.rules.program().payloads[self.kind]
@@ -262,7 +264,7 @@ impl Judge {
     /// optional field, a copy of the payload is changed. The copy is then validated.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let to_violations =
-            |found: Vec<CorrectedViolation>| found.into_iter().map(|found| found.violation).collect();
+            |found: Vec<FoundViolation>| found.into_iter().map(|found| found.violation).collect();
         let mut pass = self.run_pass(payload, false, &[]);
         let (corrections, corrected) = correct_copy(payload, &pass);
         let mut findings = Findings::default();
@@ -281,15 +283,16 @@ impl Judge {
         Judgement::new(self.payload(), findings)
     }
 
-    /// Checks a payload once. The findings are sorted by rule, then by path, without duplicates. If
-    /// `traced` is true, each violation has a trace of the rule's condition. `private` are the
-    /// paths at which earlier corrections wrote private values.
+    /// Evaluates all rules for a payload once, without corrections. The findings are sorted by
+    /// rule, then by path, without duplicates. If `traced` is true, each violation has a trace of
+    /// the rule's condition. `private` are the paths at which earlier corrections wrote private
+    /// values.
     fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, private, None);
         if self.strict || self.payload().strict {
             pass.reject_unchecked_rules(self.payload());
         }
-        let has_effect = |effect| move |found: &mut CorrectedViolation| found.effect == effect;
+        let has_effect = |effect| move |found: &mut FoundViolation| found.effect == effect;
         pass.completed = pass.violations.extract_if(.., has_effect(Effect::Completion)).collect();
         if !self.strict {
             pass.warned = pass.violations.extract_if(.., has_effect(Effect::Warning)).collect();
@@ -308,8 +311,8 @@ impl Judge {
         run::run_checks(self, payload, false, &[], Some(coverage));
     }
 
-    /// Returns the rules and the lists of `each` blocks that read an input that the caller did not
-    /// set.
+    /// Returns the rules, and the lists of `each` blocks, that need an input which the caller did
+    /// not set.
     fn missing_inputs(&self) -> &MissingInputs {
         self.missing_inputs
             .get_or_init(|| Arc::new(MissingInputs::new(self.rules.program(), self.payload(), &self.input)))
@@ -329,7 +332,7 @@ impl Judge {
         }
         let Pass { violations: found, warned, .. } = pass;
         let to_why = |warning| {
-            move |found: CorrectedViolation| Why { violation: found.violation, when: found.trace, warning }
+            move |found: FoundViolation| Why { violation: found.violation, when: found.trace, warning }
         };
         found.into_iter().map(to_why(false)).chain(warned.into_iter().map(to_why(true))).collect()
     }
@@ -344,7 +347,8 @@ impl Judge {
         Ok(self.judge(&Json::Object(payload)))
     }
 
-    /// Masks private keys in an error about the JSON text of a payload.
+    /// Masks private keys (keys of dicts that the rules declare `@private`) in an error about the
+    /// JSON text of a payload.
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
         secrets::payload_privacy(self.payload().private_fields().as_deref()).mask_error(error)
@@ -357,7 +361,7 @@ impl Judge {
     }
 
     /// Returns the corrected payload with private values masked, for logs. `None` if it contains no
-    /// private values.
+    /// private values. `pass` has the findings of the check from which the corrections come.
     fn masked_correction(&self, corrected: &Json, pass: &Pass) -> Option<Json> {
         let paths = private_corrections(pass);
         if paths.is_empty() && self.payload().private_fields().is_none() {
@@ -368,15 +372,16 @@ impl Judge {
         Some(self.masked_payload(&masked))
     }
 
-    /// Returns the JSON Schema of the payload kind; see [`schema`](fn@schema).
+    /// Returns the JSON Schema of the payloads that this judge validates; see
+    /// [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
         schema::build_schema(&self.rules, self.payload())
     }
 }
 
-/// Rejects a payload whose field `field` does not name a payload kind of the rules. The rule of the
-/// violation is the rule for this field in the first payload kind, if that kind has one. Otherwise
-/// it is `FIELD.required` or `FIELD.match`.
+/// Rejects a payload whose field `field` is missing or does not name a payload kind (a `payload`
+/// statement). The result names the violated rule: the rule for this field in the first `payload`
+/// statement. If that statement has none, the name is `FIELD.required` or `FIELD.match`.
 pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
     let path = format!("$.{field}");
     let given = payload.get(field).filter(|kind| !kind.is_null());
@@ -396,13 +401,15 @@ pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgem
     Judgement::rejected(name, Violation { rule, path, message, repair })
 }
 
-/// Returns the names of the payload kinds, in the order of their declarations.
+/// Returns the names of the payload kinds (`payload` statements), in the order of their
+/// declarations.
 pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// Applies the corrections of a pass to a copy of the payload. Returns the applied corrections and
-/// the copy. If nothing must be corrected, returns no corrections and no copy.
+/// Applies the corrections that `pass` (the findings of one check) contains to a copy of the
+/// payload. Returns the applied corrections and the copy. If there is nothing to correct, returns
+/// no corrections and no copy.
 fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     if pass.violations.is_empty() && pass.completed.is_empty() {
         return (Vec::new(), None);
@@ -411,7 +418,7 @@ fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     (repair::apply_corrections(&mut corrected, pass.findings_to_correct()), Some(corrected))
 }
 
-/// Returns the paths at which corrections write private values.
+/// Returns the paths in the payload at which corrections write private values.
 fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
     let private =
         pass.findings_to_correct().filter(|found| found.writes_private_value && found.auto_repair.is_some());
@@ -419,7 +426,7 @@ fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
 }
 
 /// Sorts violations by rule, then by path, and removes duplicates.
-fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation> {
+fn sort_violations(mut found: Vec<FoundViolation>) -> Vec<FoundViolation> {
     found.sort_by(|a, b| {
         let key = (&*a.violation.rule, &a.violation.path, &a.steps);
         key.cmp(&(&*b.violation.rule, &b.violation.path, &b.steps))
@@ -432,7 +439,8 @@ fn sort_violations(mut found: Vec<CorrectedViolation>) -> Vec<CorrectedViolation
 }
 
 impl Rules {
-    /// Creates a judge, which validates payloads of this kind; see [`Judge`].
+    /// Creates a validator for payloads of this kind (name of a `payload` statement); see
+    /// [`Judge`].
     ///
     /// # Errors
     /// If there is no such kind.

@@ -11,7 +11,7 @@ const CHOOSE_BRANCH_TOOL: &str = "choose_branch";
 /// Name of the tool parameter in which the model gives its reason.
 pub const REASON: &str = "because";
 
-/// A tool definition whose parameter must be one of a list of ids, so that a model selects one.
+/// A tool definition with which a language model selects one id from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PickTool {
     name: String,
@@ -152,7 +152,8 @@ impl PickTool {
     }
 }
 
-/// Returns a tool definition in the format of the chat-completions API.
+/// Returns the definition of a tool in the format of the chat-completions API. `properties` are the
+/// JSON Schemas of the parameters by name; `required` lists the required parameters.
 pub(super) fn tool_definition(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
     json!({
         "type": "function",
@@ -169,9 +170,9 @@ pub(super) fn tool_definition(name: &str, description: &str, properties: Value, 
     })
 }
 
-/// Returns the prompt section that lists the intent flows, one line each. Empty if there are no
-/// flows. `flows` are pairs of id and description. Leave out keyword flows, because they are
-/// matched without a model.
+/// Returns the prompt section that lists the intent flows (flows that a model selects by meaning),
+/// one line each. Empty if there are no flows. `flows` are pairs of id and description. Leave out
+/// keyword flows, because they are matched without a model.
 pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
     intent_prompt_for(FLOW_EXECUTOR_TOOL, flows)
 }
@@ -181,8 +182,8 @@ pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
     flow_section(&Prompts::default(), tool, flows)
 }
 
-/// Returns the prompt of a question that a model answers with the tool of
-/// [`PickTool::choose_branch`].
+/// Returns the prompt that asks a model the question of a choice. The model answers with the tool
+/// of [`PickTool::choose_branch`].
 pub fn branch_prompt(question: &str) -> String {
     branch_section(&Prompts::default(), question, &[])
 }
@@ -229,7 +230,8 @@ fn end_line(mut text: String) -> String {
     text
 }
 
-/// Returns the JSON definition of the tool `flow_executor` with the ids of the intent flows.
+/// Returns the JSON definition of the tool `flow_executor`, with which a model selects one of these
+/// flow ids.
 pub fn flow_executor_tool(ids: &[&str]) -> Value {
     PickTool::flow_executor(ids.iter().copied()).to_json()
 }

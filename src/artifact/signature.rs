@@ -11,13 +11,13 @@ use rulec_base::message;
 use std::fmt;
 use thiserror::Error;
 
-/// The private key that signs artifacts. `Debug` output shows only the public key, and the memory
-/// is wiped on drop.
+/// The private key that signs artifacts (files of compiled rules). `Debug` output shows only the
+/// public key, and the memory is wiped on drop.
 #[derive(Clone)]
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
-/// The public key of a [`SigningKey`]. It verifies that an artifact was signed with the private
-/// key.
+/// The public key of a [`SigningKey`]. It verifies that an artifact (a file of compiled rules) was
+/// signed with the private key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 
@@ -28,7 +28,8 @@ pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 pub enum KeyError {
     /// The text holds a public key, but a private key is needed.
     Public,
-    /// The text holds a private key, which should not be shared; only the public key is needed.
+    /// The text holds a private key, but a public key is needed. A private key should not be
+    /// shared.
     Private,
     /// The private key is encrypted with a password.
     Encrypted,

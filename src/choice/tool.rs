@@ -63,7 +63,7 @@ fn read_properties(program: &Program, table: &Table) -> Map<String, Json> {
     root.to_properties()
 }
 
-/// A message field that conditions read: the kinds of value that they expect, and the nested fields
+/// A message field that conditions read: the kinds of value that they expect, and its nested fields
 /// that they read.
 #[derive(Default)]
 struct ReadField {

@@ -14,7 +14,8 @@ use rulec_vm::index::TablePlan;
 use serde_json::Value as Json;
 use std::cell::{OnceCell, RefCell};
 
-/// Minimum number of rules of a table for an estimate of the cost of its decisions.
+/// Minimum number of rules of a table for which the cost of a decision is estimated. Smaller tables
+/// are not worth an estimate.
 const MIN_PLANNED_RULES: usize = 200;
 
 /// A session that an analysis reuses for all tables. A session per table would waste memory,
@@ -30,7 +31,7 @@ impl TableSession<'_> {
         TableSession { rules, session: RefCell::new(None) }
     }
 
-    /// Calls `work` with the session, set to decide by a table.
+    /// Calls `work` with the session, after setting the session to decide by `table`.
     fn with_table<T>(&self, table: TableId, work: impl FnOnce(&mut Session) -> T) -> T {
         let mut open = self.session.borrow_mut();
         let (current, session) = open.get_or_insert_with(|| (table, self.rules.table(table).session()));
@@ -185,7 +186,7 @@ impl Rules {
         table_costs(&set.program, set.normal())
     }
 
-    /// Returns the same rules with [`Tier::Reference`], so that the reference evaluator decides.
+    /// Returns the same rules, but with the reference evaluator ([`Tier::Reference`]) as engine.
     fn with_reference_tier(&self) -> Rules {
         self.with_tier(Tier::Reference)
     }

@@ -29,11 +29,11 @@ impl ArgsError {
     }
 }
 
-/// An argument that the rules give to a handler.
+/// An argument that a route or a `handler` statement gives to a handler.
 struct HandlerArgument<'r> {
     name: &'r Arc<str>,
     ty: &'r Ty,
-    /// Whether the argument is left out when it has no value.
+    /// Whether the argument is left out of a handler call if it has no value. Otherwise it is null.
     optional: bool,
 }
 
@@ -45,8 +45,8 @@ struct HandlerArguments<'r> {
 }
 
 impl<'r> HandlerArguments<'r> {
-    /// Returns the arguments of a handler. There is no list if the rules neither declare the
-    /// handler nor have a route to it.
+    /// Finds the arguments that the rules give to `handler`. The result has no list of arguments if
+    /// the rules neither declare the handler nor have a route to it.
     fn of_handler(program: &'r Program, handler: &str) -> HandlerArguments<'r> {
         let mut declarations = program.handlers.iter().flatten();
         if let Some(declared) = declarations.find(|declared| *declared.name == *handler) {

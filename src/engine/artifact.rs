@@ -35,16 +35,16 @@ impl Rules {
         Compiler::new().load_artifact_path(path)
     }
 
-    /// Returns the rules as an artifact. The loaded artifact decides and explains like these rules,
-    /// without compilation. `strip_source` leaves out the source text; explanations then give the
-    /// position of a condition but not its text.
+    /// Returns the rules as the bytes of an artifact (a file of compiled rules). The loaded
+    /// artifact decides and explains like these rules, without compilation. `strip_source` leaves
+    /// out the source text; explanations then give the position of a condition but not its text.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
         let set = self.rule_set();
         artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |_| None)
     }
 
-    /// Returns the rules as a signed artifact, for a service that [trusts](Compiler::trust) the
-    /// key. Equal rules and keys give equal bytes.
+    /// Returns the rules as the bytes of a signed artifact (a file of compiled rules), for a
+    /// service that [trusts](Compiler::trust) the key. Equal rules and keys give equal bytes.
     #[cfg(feature = "signatures")]
     pub fn to_signed_artifact(&self, strip_source: bool, key: &SigningKey) -> Vec<u8> {
         let set = self.rule_set();

@@ -32,18 +32,20 @@ struct CallKey {
     args: String,
 }
 
-/// The calls of async functions that a decision makes.
+/// The calls of async functions of the embedding program that one decision makes, with or without a
+/// result.
 #[derive(Default)]
 struct Calls {
     results: HashMap<CallKey, CallResult>,
     /// The calls without a result yet.
     pending: HashMap<CallKey, CallFuture>,
-    /// Whether all rounds are used up. A call without a result then fails.
+    /// Whether [`MAX_ROUNDS`] rounds were made. A call without a result then fails.
     rounds_exhausted: bool,
 }
 
 thread_local! {
-    /// The calls of the decision that [`decide_async`] makes on this thread; `None` outside it.
+    /// The calls of the decision that [`decide_async`] is making on this thread. `None` while it
+    /// makes no decision.
     static CALLS: RefCell<Option<Calls>> = const { RefCell::new(None) };
 }
 
@@ -105,8 +107,8 @@ pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
     }
 }
 
-/// Runs `decide` with `calls` as the calls of this thread. Returns the decision, and `calls` with
-/// the calls that the decision added.
+/// Runs `decide`, which finds the results of async calls in `calls`. Returns the decision. Also
+/// returns `calls`, extended by the calls whose results the decision lacked.
 fn with_calls<T>(calls: Calls, decide: impl Fn() -> T) -> (T, Calls) {
     // Restores the calls of an outer decision, also after a panic.
     let outer = scopeguard::guard(CALLS.replace(Some(calls)), |outer| drop(CALLS.replace(outer)));
@@ -116,7 +118,8 @@ fn with_calls<T>(calls: Calls, decide: impl Fn() -> T) -> (T, Calls) {
     (decision, calls.unwrap_or_default())
 }
 
-/// Awaits all calls, at most [`MAX_CONCURRENT_CALLS`] at the same time.
+/// Awaits all pending calls and returns their results. At most [`MAX_CONCURRENT_CALLS`] run at the
+/// same time.
 async fn await_all(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallResult)> {
     let (mut waiting, mut running, mut finished) = (pending.into_iter(), Vec::new(), Vec::new());
     poll_fn(move |context| {
@@ -178,8 +181,9 @@ where
     })
 }
 
-/// Returns the result of a call; `None` if the call must be made. The result of a recorded call is
-/// null until the call was awaited.
+/// Returns the result of a call. A call that is recorded but not yet awaited has the result null.
+/// `None` for a call that is not recorded; the caller must then make the call. Outside
+/// [`decide_async`], the result is an error.
 fn known_result(key: &CallKey) -> Option<CallResult> {
     CALLS.with_borrow(|calls| match calls {
         None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),

@@ -22,7 +22,7 @@ pub enum Backend {
     Jit,
 }
 
-/// An engine that is bound to one message.
+/// An engine that holds one message and decides about it.
 pub(crate) trait Engine {
     /// Decides for the message. Returns the first route of the table whose condition holds, or else
     /// the table's default.
@@ -32,12 +32,12 @@ pub(crate) trait Engine {
     /// Computes the values of a chosen outcome: the arguments of its handler and the next nodes of
     /// its router. `None` if the outcome has no values.
     fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>>;
-    /// Adds facts about the evaluation to `details`: the failed host functions, the time in host
-    /// functions, and the exceeded limits.
+    /// Adds facts about the evaluation to `details`, the rarely needed data of a decision. These
+    /// are the failed host functions, the time in host functions, and the exceeded limits.
     fn add_calls(&self, details: &mut Option<Box<Details>>);
 
-    /// Decides, and computes the values of the chosen outcome. A single method, so that a decision
-    /// makes only one dynamic call.
+    /// Decides, and computes the values of the chosen outcome. One method does both, so that a
+    /// decision makes only one dynamic call.
     fn decide_with_details(&mut self, entry: TableId, program: &Program) -> (Choice, Option<Box<Details>>) {
         let choice = self.decide(entry);
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));

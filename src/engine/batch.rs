@@ -33,8 +33,8 @@ impl Entry<'_> {
                 match thread.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(decided)) => decisions.extend(decided),
                     Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                    // The thread could not be started, so the current thread decides for that group
-                    // of messages.
+                    // The thread could not be started, so the current thread decides for the
+                    // messages of that thread.
                     Err(_) => decisions.extend(self.decide_all(part)),
                 }
             }

@@ -39,21 +39,21 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Default)]
 pub struct Compiler {
-    /// Root folder that imports may not leave; `None` for the folder of the compiled file.
+    /// Folder that must contain all imported files; `None` for the folder of the compiled file.
     root: Option<PathBuf>,
     registry: HostRegistry,
-    /// Whether the rules may declare host functions that are not registered.
+    /// Whether the rules may declare host functions that the program did not register.
     allow_missing: bool,
     tier: Tier,
     indexing: Indexing,
-    /// Trusted keys. One of them must have signed each artifact that is loaded; empty means that
-    /// all rules are accepted.
+    /// Trusted keys. One of them must have signed each artifact (file of compiled rules) that is
+    /// loaded. Empty means that signatures are not checked.
     #[cfg(feature = "signatures")]
     pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
 }
 
 impl Compiler {
-    /// Creates a compiler without host functions.
+    /// Creates a compiler for rules that call no functions of the embedding program.
     pub fn new() -> Self {
         Compiler::default()
     }
@@ -113,7 +113,8 @@ impl Compiler {
         self
     }
 
-    /// Sets the root folder that imports may not leave. Default: the folder of the compiled file.
+    /// Sets the folder that must contain all imported files. Default: the folder of the compiled
+    /// file.
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.root = Some(root.into());
@@ -153,7 +154,7 @@ impl Compiler {
         self.compile_with(&disk, &name)
     }
 
-    /// Returns a loader for the root folder, and `path` relative to the root folder.
+    /// Returns a loader for files below the root folder, and `path` relative to this folder.
     #[doc(hidden)]
     pub fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
         let root = match &self.root {
@@ -209,8 +210,9 @@ impl Compiler {
         threads.run_both(statements, || drop(trees), finish).1
     }
 
-    /// Compiles the file `path` of a loader, and passes the parsed files and the checked program to
-    /// `look`. Editors need this data even if compilation fails. Trusted keys are not checked.
+    /// Compiles the file `path` of a loader. Calls `look` with the parsed files and the checked
+    /// program, even if they have errors, because editors need this data. Trusted keys are not
+    /// checked.
     #[doc(hidden)]
     pub fn compile_and_inspect<T>(
         &self,
@@ -227,8 +229,8 @@ impl Compiler {
         })
     }
 
-    /// Returns the host functions that a program declares. Adds a diagnostic for each function that
-    /// is missing or has other types.
+    /// Finds the registered function for each host function that a program declares. Adds a
+    /// diagnostic for each function that is missing or has other types.
     pub(super) fn link_hosts(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
         self.registry.link_hosts(program, self.allow_missing, diagnostics)
     }

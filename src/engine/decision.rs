@@ -34,14 +34,15 @@ use std::time::Duration;
 pub struct Decision {
     pub(super) rules: Arc<RuleSetHandle>,
     pub(super) entry: TableId,
-    /// The rules that contain the chosen statement, if it is a route that was inserted into live
-    /// rules. Inserted routes are compiled apart from `rules`. `None` for all other statements.
+    /// The separately compiled rules that contain the chosen statement. Set only for a route that
+    /// an edit inserted into live rules and that is not merged yet; otherwise `None`.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
     /// The chosen statement. Its id refers to the program of `segment`, or of `rules` if `segment`
     /// is `None`.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: TableTrail,
-    /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
+    /// Version number (generation) of the rules that decided; for live rules, the generation of the
+    /// last edit.
     pub(super) generation: u64,
     /// Rarely needed data of the decision; `None` for most decisions.
     pub(super) details: Option<Box<Details>>,
@@ -84,7 +85,8 @@ impl std::fmt::Debug for Decision {
 }
 
 impl Decision {
-    /// Returns the chosen statement and the program that contains the statement.
+    /// Returns the chosen statement and the program that contains the statement. `None` if no
+    /// statement was chosen.
     fn chosen_statement(&self) -> Option<(&Program, Chosen)> {
         let rules = self.segment.as_ref().unwrap_or(&self.rules);
         self.chosen.map(|chosen| (&rules.program, chosen))
@@ -109,7 +111,8 @@ impl Decision {
     }
 
     /// Returns the id of the chosen statement in [`Rules::program`](super::Rules::program). `None`
-    /// for a route that an edit of live rules inserted and that is not yet merged.
+    /// if nothing was chosen, or for a route that an edit of live rules inserted and that is not
+    /// yet merged.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         self.chosen.filter(|_| self.segment.is_none())
@@ -121,7 +124,7 @@ impl Decision {
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
-    /// Returns the name of the chosen handler.
+    /// Returns the name of the chosen handler; `None` if the decision selects no handler.
     pub fn target(&self) -> Option<&str> {
         match self.outcome()? {
             Outcome::Handler { name, .. } => Some(name),
@@ -147,7 +150,8 @@ impl Decision {
         self.details.as_deref().map_or(&*NO_ARGS, |details| &details.args)
     }
 
-    /// Returns the paths in the arguments whose values are exact decimals. Unstable.
+    /// Returns the paths in the arguments whose values are exact decimals. Not part of the stable
+    /// API.
     #[doc(hidden)]
     pub fn exact_args(&self) -> DecimalPaths {
         let mut places = DecimalPaths::default();
@@ -195,7 +199,8 @@ impl Decision {
         self.rules.program.tables[self.entry.index()].kind
     }
 
-    /// Returns the id of the chosen branch of a choice.
+    /// Returns the id of the chosen branch of a choice; `None` if no choice decided, or no branch
+    /// was chosen.
     pub fn branch(&self) -> Option<&str> {
         self.chosen().filter(|_| matches!(self.outcome(), Some(Outcome::Branch { .. })))
     }
@@ -205,13 +210,13 @@ impl Decision {
         self.rules.program.tables[self.entry.index()].to_user
     }
 
-    /// Returns the flow whose pattern matched.
+    /// Returns the flow whose pattern matched; `None` if no flow was chosen.
     pub fn flow(&self) -> Option<FlowHit<'_>> {
         let (program, chosen) = self.chosen_statement()?;
         FlowHit::from_choice(program, chosen)
     }
 
-    /// Returns the next nodes that a router chose.
+    /// Returns the next nodes that a router chose; `None` if no router decided, or no case matched.
     pub fn next(&self) -> Option<NextNodes<'_>> {
         match self.outcome()? {
             Outcome::Next { loopback, .. } => {
@@ -286,7 +291,7 @@ impl Decision {
         self.details_list(|details| &details.exceeded)
     }
 
-    /// Returns the time that this decision spent in host functions.
+    /// Returns the time that this decision spent in functions of the embedding program.
     pub fn host_time(&self) -> Duration {
         self.details.as_deref().map_or(Duration::ZERO, |details| details.host_time)
     }

@@ -17,8 +17,9 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Selects the engine for one entry. It keeps the configured settings and caches the selected
-/// engine for each form of message (JSON tree or slots).
+/// Selects the engine for one table, choice, router or flow set (an entry). Caches the selected
+/// engine for JSON trees, and for messages already read into slots (one value for each field that
+/// the rules use).
 pub(super) struct EngineChoice {
     tier: Tier,
     indexing: Indexing,
@@ -28,7 +29,8 @@ pub(super) struct EngineChoice {
     /// The engine for messages already read into slots (one value for each field that the rules
     /// use); `None` until it is selected.
     slots_backend: Option<Backend>,
-    /// The machine code for prepared messages; `None` until a decision selects machine code.
+    /// The machine code for messages already read into slots; `None` until a decision selects
+    /// machine code.
     #[cfg(feature = "jit")]
     code: Option<EntryCode>,
 }
@@ -46,9 +48,9 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. The
-    /// selection is cached, except if the VM was selected and the JIT may still compile the rule
-    /// set. The next call then selects again.
+    /// Returns the engine for JSON trees (`is_tree`), or for messages already read into slots (one
+    /// value for each field that the rules use). The selection is cached, except if the VM was
+    /// selected and the JIT may still compile the rule set. The next call then selects again.
     #[inline(always)]
     pub fn backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
         let cached_backend = if is_tree { &mut self.tree_backend } else { &mut self.slots_backend };
@@ -64,15 +66,16 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the plan that reads messages into slots. `None` if the engine is the reference
-    /// evaluator, which needs a JSON tree, or if the rules have no plan.
+    /// Returns the plan that reads messages into slots (one value for each field that the rules
+    /// use). `None` if the engine is the reference evaluator, which needs a JSON tree, or if the
+    /// rules have no plan.
     pub fn plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r InputPlan> {
         if self.tier == Tier::Reference { None } else { rules.plan() }
     }
 
-    /// Returns the form in which this entry reads a prepared message. The form is the slot values
-    /// if these rules prepared the message, otherwise the JSON tree. The reference evaluator always
-    /// reads the JSON tree.
+    /// Selects the form of a prepared message for the engine: the values that were read in advance,
+    /// or the JSON tree. The values can be used only if the same rules prepared the message. The
+    /// reference evaluator always reads the JSON tree.
     #[inline]
     fn select_input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
         if prepared.generation == rules.generation && self.tier != Tier::Reference {
@@ -82,7 +85,7 @@ impl EngineChoice {
         }
     }
 
-    /// Evaluates the entry for a message in any of its forms and returns the decision.
+    /// Decides by an entry (a table, choice, router or flow set) for a message in any of its forms.
     pub fn decide(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -101,7 +104,8 @@ impl EngineChoice {
         Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
     }
 
-    /// Evaluates the entry for a prepared message.
+    /// Evaluates the entry for a message whose fields were read in advance, and returns the
+    /// decision.
     pub fn decide_prepared(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -112,8 +116,8 @@ impl EngineChoice {
         self.decide(rules, scratch, input)
     }
 
-    /// Evaluates the entry for a prepared message. Returns only the chosen statement, without
-    /// arguments.
+    /// Evaluates the entry for a message whose fields were read in advance. Returns only the chosen
+    /// statement, without arguments.
     // Inlined into callers: in a rule set with a single route, the call would take a fifth of the
     // time.
     #[inline(always)]
@@ -154,7 +158,7 @@ impl EngineChoice {
         self.run_with_engine(rules, scratch, input, |engine| engine.decide(table))
     }
 
-    /// Evaluates the entry for a message given as JSON text and returns the decision.
+    /// Decides by an entry (a table, choice, router or flow set) for a message given as JSON text.
     pub fn decide_line(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -175,8 +179,8 @@ impl EngineChoice {
     }
 
     /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
-    /// `without_lock` receives a closure that decides, and must run it. The caller can release a
-    /// lock on the value before it runs the closure.
+    /// calls `without_lock` with a closure that decides; `without_lock` must run the closure. If
+    /// the caller holds a lock on the value, it can release the lock first.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -205,8 +209,9 @@ impl EngineChoice {
         Ok(decision.unwrap_or_else(|| self.decide(rules, scratch, Input::Tree(&message))))
     }
 
-    /// Evaluates the entry for a message in another format: `source` reads it from `data` into
-    /// slots. `None` if the message must be read as a JSON tree.
+    /// Evaluates the entry for a message in another format than JSON: `source` reads the message
+    /// from `data` into slots (one value for each field that the rules use). `None` if the message
+    /// must be read as a JSON tree.
     pub fn decide_from<D: ?Sized>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -220,7 +225,8 @@ impl EngineChoice {
         })
     }
 
-    /// Returns every route of the entry whose condition holds, in evaluation order.
+    /// Returns every route of an entry (a table, choice, router or flow set) whose condition holds,
+    /// in evaluation order.
     pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
         let table = self.table;
         if input.is_refused() {
@@ -229,8 +235,9 @@ impl EngineChoice {
         self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
     }
 
-    /// Returns every route whose condition holds for a message in another format: `source` reads it
-    /// from `data` into slots. `None` if the message must be read as a JSON tree.
+    /// Returns every route whose condition holds for a message in another format than JSON.
+    /// `source` reads the message from `data` into slots (one value for each field that the rules
+    /// use). `None` if the message must be read as a JSON tree.
     pub fn matched_from<D: ?Sized>(
         &mut self,
         rules: &RuleSet,
@@ -244,8 +251,8 @@ impl EngineChoice {
         })
     }
 
-    /// Binds the engine to the message and runs `work` with it. Inlined, because `work` is often a
-    /// single call. For small rule sets, the cost of an indirect call would be noticeable.
+    /// Calls `work` with the selected engine, bound to the message. Inlined, because `work` is
+    /// often a single call. For small rule sets, the cost of an indirect call would be noticeable.
     #[inline(always)]
     fn run_with_engine<T>(
         &mut self,
@@ -289,8 +296,8 @@ impl EngineChoice {
 }
 
 impl RuleSet {
-    /// Selects the engine for a table. `is_tree` is true if the message is a JSON tree that is not
-    /// read into slots.
+    /// Selects the engine for a table. `is_tree` is true for a message that is a JSON tree, and
+    /// false for a message whose fields were read in advance.
     pub fn backend(&self, tier: Tier, indexing: Indexing, table: TableId, is_tree: bool) -> Backend {
         if tier == Tier::Reference {
             return Backend::Reference;
@@ -330,7 +337,7 @@ impl RuleSet {
         false
     }
 
-    /// True if the index is used for the table under this setting.
+    /// True if decisions of the table use the index under this setting.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,
@@ -339,7 +346,7 @@ impl RuleSet {
         }
     }
 
-    /// Lets a VM use the index, if the setting allows the index.
+    /// Gives a VM the index of the rule set, unless the setting forbids the index.
     #[inline]
     pub fn attach_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
         match indexing {

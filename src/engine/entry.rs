@@ -20,7 +20,8 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Error: no entry has this name, or the entry has no statement with this name.
+/// Error: the rules have no entry (table, choice, router or flow set) of this name, or the entry
+/// has no statement of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownEntry {
@@ -36,7 +37,8 @@ impl UnknownEntry {
         UnknownEntry { message }
     }
 
-    /// Creates the error for a statement name that does not exist in an entry.
+    /// Creates the error for the name of a route, branch or case that does not exist in a table,
+    /// choice or router.
     pub(super) fn unknown_statement(name: &str, known: &[&str]) -> UnknownEntry {
         let message =
             message!("there is no route `{name}`; {}", known_names_hint(name, known, message!("there are")));
@@ -60,8 +62,7 @@ fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     }
 }
 
-/// An entry: a table, choice, router or flow set of a rule set, bound to its rules so that it can
-/// decide.
+/// A table, choice, router or flow set, together with its rule set. It can decide for messages.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(super) rules: &'r SharedRuleSet,
@@ -76,8 +77,8 @@ impl<'r> Entry<'r> {
         &self.program().tables[self.table.index()].name
     }
 
-    /// Returns the message fields whose numbers are read as exact decimals, not as floats.
-    /// Unstable.
+    /// Returns the message fields whose numbers are read as exact decimals, not as floats. Not part
+    /// of the stable API.
     #[doc(hidden)]
     pub fn decimal_paths(&self) -> &'r DecimalPaths {
         &self.rules.set.decimal_paths
@@ -100,13 +101,14 @@ impl<'r> Entry<'r> {
         reachable_handlers(self.program(), vec![self.table])
     }
 
-    /// Opens a session, which resolves the engine once and keeps its own working memory.
+    /// Opens a session for this entry. A session selects the engine once and keeps its own working
+    /// memory, so it is the fastest way to make many decisions.
     pub fn session(&self) -> Session {
         Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
     }
 
-    /// Switches `session` to this entry. The session must have the same rules. It keeps its working
-    /// memory, whose size grows with the number of rules.
+    /// Makes `session` decide for this entry. Precondition: the session belongs to the same rules.
+    /// The session keeps its working memory, because allocating it again would be slow.
     pub(super) fn continue_session(&self, session: &mut Session) {
         session.set_choice(self.new_engine_choice());
     }
@@ -115,8 +117,8 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Calls `work` and returns its result. The arguments of `work` are the [`EngineChoice`] of
-    /// this entry, the rules, and the working memory of the current thread.
+    /// Calls `work` and returns its result. The arguments of `work` are the engine for this entry,
+    /// the rules, and the working memory of the current thread.
     fn with_thread_workspace<T>(
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
@@ -127,7 +129,8 @@ impl<'r> Entry<'r> {
     }
 
     /// Returns the engine that currently decides messages by this entry. `prepared` is true for
-    /// prepared messages, false for JSON trees. Unstable.
+    /// messages from [`Rules::prepare`](super::Rules::prepare), false for JSON trees. Not part of
+    /// the stable API.
     #[doc(hidden)]
     pub fn backend(&self, prepared: bool) -> Backend {
         self.rules.set.backend(self.tier, self.indexing, self.table, !prepared)
@@ -163,7 +166,7 @@ impl<'r> Entry<'r> {
 
     /// Like [`Entry::decide_value`], for a caller that must hold a lock while the value is read.
     /// After the value is read, `without_lock` receives a closure that decides. `without_lock` must
-    /// release the lock and run the closure. Unstable.
+    /// release the lock and run the closure. Not part of the stable API.
     #[doc(hidden)]
     pub fn decide_value_without_lock<T: Serialize>(
         &self,
@@ -202,7 +205,7 @@ impl<'r> Entry<'r> {
         &self.rules.set.program
     }
 
-    /// Returns the kind of the entry.
+    /// Returns whether the entry is a table of routes, a choice, a router or a flow set.
     pub fn kind(&self) -> TableKind {
         self.program().tables[self.table.index()].kind
     }

@@ -22,8 +22,8 @@ use time::OffsetDateTime;
     note = "it takes `bool`, integers, floats, `String`, `&str`, `OffsetDateTime`, `serde_json::Value`, or a `Vec` of these"
 )]
 pub trait HostArgument {
-    /// The converted argument. It may borrow from the rule value, which lives for `'v`: for `&str`,
-    /// this type is `&'v str`.
+    /// The type of the argument after conversion. It may borrow from the rule value, which lives
+    /// for `'v`: for `&str`, this type is `&'v str`.
     #[doc(hidden)]
     type Given<'v>;
     /// The kinds of rule values that convert to this type.
@@ -269,8 +269,8 @@ host_functions! {
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
 }
 
-/// Returns the result of a call that was not made, because an argument does not fit. A value of
-/// another kind gives null, and a number out of range gives an error.
+/// Returns the result of a host function that was not called, because the argument number `at` does
+/// not fit. A value of another kind gives null, and a number out of range gives an error.
 pub(super) fn unfit_result((at, unfit): (usize, Unfit)) -> Result<Json, String> {
     match unfit {
         Unfit::Kind => Ok(Json::Null),
@@ -315,8 +315,8 @@ impl HostRegistry {
         self.functions.insert(name.to_owned(), RegisteredHost { args, result: R::KINDS, function });
     }
 
-    /// Adds a function without static types. `arity` is the number of arguments; `None` accepts any
-    /// number.
+    /// Adds a function without static types, such as a function of a scripting language. `arity` is
+    /// the number of arguments; `None` accepts any number.
     pub(super) fn add_untyped(&mut self, name: &str, arity: Option<usize>, function: HostFn) {
         let args = arity.map(|arity| Cow::Owned(vec![KindSet::ALL; arity]));
         // An empty set of result kinds passes every type check. The result of each call is checked

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 #[derive(Clone, Debug)]
 pub struct PreparedMessage<'m> {
     pub(super) values: Vec<Value<'m>>,
-    /// The indexes of the slots that have a value for this message.
+    /// The indexes of the fields (slots) that have a value in this message.
     pub(super) present: Vec<u32>,
     pub(super) message: &'m Json,
     pub(super) breaches: Vec<InputViolation>,
@@ -19,19 +19,21 @@ pub struct PreparedMessage<'m> {
 }
 
 impl PreparedMessage<'_> {
-    /// Returns the values of the slots for this message.
+    /// Returns the values of the message fields that the rules use, one per slot.
     #[inline(always)]
     pub(super) fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: Some(&self.present) }
     }
 }
 
-/// A message in the form that an engine reads.
+/// A message in a form that engines read: as a JSON tree, or as the values of the fields that the
+/// rules use (slots).
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'m> {
     /// A JSON tree, whose fields are looked up on first use.
     Tree(&'m Json),
-    /// The message as slot values, and its violations of the `input` declaration.
+    /// The values of the fields that the rules use (slots), and the message's violations of the
+    /// `input` declaration.
     Slots(SlotValues<'m>, &'m [InputViolation]),
 }
 
@@ -42,7 +44,7 @@ impl<'m> Input<'m> {
         matches!(self, Input::Tree(message) if !message.is_object())
     }
 
-    /// Returns the slot values in `fill`, into which a message was read. `None` if the message
+    /// Returns the message that was read into `fill`, as slot values. `None` if the message
     /// violates the `input` declaration, because violations are computed from the whole JSON tree.
     pub fn from_filled_slots(fill: &'m SlotFiller<'_>) -> Option<Input<'m>> {
         fill.satisfies_contract().then(|| Input::Slots(fill.slots(), &[]))

@@ -14,9 +14,10 @@ pub(crate) struct DecisionCache(OnceLock<Box<[CachedDecision]>>);
 type CachedDecision = OnceLock<Box<[u8]>>;
 
 impl DecisionCache {
-    /// Returns the cached JSON fields of a decision of `entry`. `chosen` is the chosen statement,
-    /// or `None` if nothing was chosen. The statement must be in the table of `entry`, not in a
-    /// table to which a jump leads. Calls `write` only if the fields are not cached yet.
+    /// Returns the JSON fields of a decision of `entry` that chose the statement `chosen`; `None`
+    /// means that nothing was chosen. Calls `write` only if the fields are not cached yet.
+    /// Precondition: the statement is in the table of `entry`, not in a table to which a jump
+    /// (`goto`) leads.
     #[inline]
     pub fn get_or_write(
         &self,

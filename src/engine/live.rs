@@ -94,10 +94,10 @@ struct LiveState {
     /// Guards, which are called before each edit and may refuse it. A guard that its owner has
     /// dropped is ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
-    /// Condition variable, signalled when a merge or a compaction ends.
+    /// Condition variable that is signalled when background work (a merge or a compaction) ends.
     idle: Condvar,
-    /// Number of pending edits that triggers a merge. If it is 0, the number is derived from the
-    /// number of routes.
+    /// Number of pending edits that starts a background recompilation. 0: derived from the number
+    /// of routes.
     merge_after: AtomicUsize,
 }
 
@@ -190,7 +190,7 @@ impl LiveRules {
     }
 
     /// Returns the message fields whose numbers are read as exact decimals, not as floats.
-    /// Unstable.
+    /// Not part of the stable API.
     #[doc(hidden)]
     pub fn decimal_paths(&self) -> DecimalPaths {
         decide::decimal_paths(&self.shared.snapshot.load())
@@ -275,7 +275,7 @@ impl LiveRules {
         guards.push(Arc::downgrade(guard));
     }
 
-    /// Returns the compiled rules as of the last merge, without pending edits.
+    /// Returns the rules as last compiled in full, without the edits since then.
     pub fn rules(&self) -> Rules {
         self.shared.snapshot.load().base.rules.clone()
     }
@@ -410,14 +410,14 @@ impl LiveRules {
         self.shared.lock_writer().merge_error().cloned()
     }
 
-    /// Returns the number of edits that are not merged yet.
+    /// Returns the number of edits since the rules were last compiled in full.
     pub fn pending(&self) -> usize {
         self.shared.lock_writer().pending()
     }
 }
 
-/// Returns the id of the table `name`. Returns an error if no entry has this name, or if the entry
-/// is not a table of routes.
+/// Returns the id of the table `name`. Returns an error if the rules have no such table, choice,
+/// router or flow set, or if it is not a table of routes.
 fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {
@@ -441,8 +441,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route. The edit was parsed with the rules in `base`. If a merge or
-    /// recompilation has replaced `base`, returns false and changes nothing.
+    /// Applies an edit of one route, which was parsed with the rules in `base`. If another thread
+    /// has replaced `base` by recompiled rules, changes nothing and returns false.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
@@ -462,7 +462,7 @@ impl LiveState {
         Ok(true)
     }
 
-    /// Calls every guard for every handler that the edited statements can select.
+    /// Calls every guard (check of the calling program) for each handler that the edits can select.
     fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
@@ -487,12 +487,12 @@ impl LiveState {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes the current state of the writer as a snapshot, so that decisions use it.
+    /// Publishes the state of `writer` as an immutable snapshot, which decisions then use.
     fn publish(&self, writer: &Writer) {
         self.snapshot.store(writer.snapshot());
     }
 
-    /// Waits until no merge and no compaction is scheduled or running.
+    /// Waits until no background work (merge or compaction) is scheduled or running.
     fn wait_until_idle<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
         self.idle.wait_while(writer, |writer| !writer.is_idle()).unwrap_or_else(PoisonError::into_inner)
     }

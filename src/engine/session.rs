@@ -36,7 +36,7 @@ pub struct Session {
     rules: Arc<RuleSetHandle>,
     engine_choice: EngineChoice,
     scratch: Scratch,
-    /// The generation of the session's rules.
+    /// The generation (version number) of the session's rules.
     generation: u64,
 }
 
@@ -53,13 +53,13 @@ impl Session {
         Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new() }
     }
 
-    /// Makes the session decide for another entry of the same rules. The session keeps its working
-    /// memory.
+    /// Makes the session decide by another entry (table, choice, router or flow set) of the same
+    /// rules. The session keeps its working memory.
     pub(super) fn set_choice(&mut self, engine_choice: EngineChoice) {
         self.engine_choice = engine_choice;
     }
 
-    /// Evaluates the entry for a message and returns the decision.
+    /// Decides for a message by the entry (table, choice, router or flow set) of the session.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
     }
@@ -70,8 +70,8 @@ impl Session {
         self.engine_choice.decide_line(&self.rules, &mut self.scratch, text)
     }
 
-    /// Returns the message fields whose numbers are read as exact decimals, not as floats.
-    /// Unstable.
+    /// Returns the message fields whose numbers are read as exact decimals, not as floats. Not part
+    /// of the stable API.
     #[doc(hidden)]
     pub fn decimal_paths(&self) -> &DecimalPaths {
         &self.rules.decimal_paths
@@ -106,9 +106,10 @@ impl Session {
         self.engine_choice.choose(&self.rules, self.generation, &mut self.scratch, message)
     }
 
-    /// Decides for a message that `source` reads from `data` into slots, such as a row of columnar
-    /// data. `None` if `source` returns `None` or the message must be read as a JSON tree. The
-    /// caller must then decide on the JSON tree. Unstable.
+    /// Decides for a message in another format than JSON, such as a row of columnar data. `source`
+    /// reads it from `data` into slots (one value for each field that the rules use). `None` if
+    /// `source` returns `None` or the message must be read as a JSON tree. The caller must then
+    /// decide on the JSON tree. Not part of the stable API.
     #[doc(hidden)]
     pub fn decide_from<D: ?Sized>(
         &mut self,
@@ -118,9 +119,9 @@ impl Session {
         self.engine_choice.decide_from(&self.rules, &mut self.scratch, data, source)
     }
 
-    /// Decides for the slot values of a message that the caller has read. The message must not
-    /// violate the `input` declaration. `None` if the message must be read as a JSON tree.
-    /// Unstable.
+    /// Decides for a message that the caller has read into slots: one value for each field that the
+    /// rules use. Precondition: the message does not violate the `input` declaration. `None` if the
+    /// message must be read as a JSON tree. Not part of the stable API.
     #[doc(hidden)]
     pub fn decide_slots(&mut self, slots: &[Value<'_>]) -> Option<Decision> {
         self.plan()?;
@@ -128,8 +129,8 @@ impl Session {
     }
 
     /// Returns every route of the entry whose condition holds, in evaluation order, for the message
-    /// that `source` reads from `data`. `None` in the same cases as [`Session::decide_from`].
-    /// Unstable.
+    /// that `source` reads from `data`. `None` in the same cases as [`Session::decide_from`]. Not
+    /// part of the stable API.
     #[doc(hidden)]
     pub fn matched_from<D: ?Sized>(
         &mut self,
@@ -139,8 +140,8 @@ impl Session {
         self.engine_choice.matched_from(&self.rules, &mut self.scratch, data, source)
     }
 
-    /// Returns the plan that maps message fields to slots; `None` if messages must be read as JSON
-    /// trees. Unstable.
+    /// Returns the plan that maps message fields to slots (one value for each field that the rules
+    /// use). `None` if messages must be read as JSON trees. Not part of the stable API.
     #[doc(hidden)]
     pub fn plan(&self) -> Option<&InputPlan> {
         self.engine_choice.plan(&self.rules)
@@ -154,7 +155,7 @@ impl Session {
     }
 
     /// Returns the engine for the next message that is a JSON tree. With the tier `auto`, messages
-    /// already read into slots may use another engine.
+    /// whose fields were read in advance may use another engine.
     pub fn backend(&mut self) -> Backend {
         self.engine_choice.backend(&self.rules, true)
     }
@@ -162,7 +163,8 @@ impl Session {
 
 #[cfg(all(test, feature = "jit"))]
 impl Session {
-    /// Returns the engine for the next prepared message.
+    /// Returns the engine for the next message that is already read into slots (one value for each
+    /// field that the rules use).
     pub(super) fn slots_backend(&mut self) -> Backend {
         self.engine_choice.backend(&self.rules, false)
     }

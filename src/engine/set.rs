@@ -29,19 +29,21 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) struct RuleSet {
     pub program: Program,
-    /// The declared or inferred input, in a form that checks messages fast. `None` if the input is
-    /// neither declared nor inferred.
+    /// The declared or inferred types of message fields, in a form that checks messages fast.
+    /// `None` if the types are neither declared nor inferred.
     pub input_contract: Option<InputContract>,
-    /// The normal form of the program, built on demand for tools.
+    /// The normal form of the program (negations pushed down, equal parts shared), built on demand
+    /// for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
-    /// The index that finds candidate routes. The compiler builds the index if some table is faster
-    /// with it. Otherwise it is built on first use.
+    /// The index, which finds the routes that a message may match. The compiler builds the index if
+    /// some table is faster with it. Otherwise it is built on first use.
     pub index: OnceLock<Index>,
     /// The plan that reads message fields into slots (one value for each field that the rules use),
     /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
-    /// The slots by the paths of their message fields; built on first use.
+    /// Finds the slots (one value for each field that the rules use) by the path of a message
+    /// field. Built on first use.
     pub slot_tree: OnceLock<SlotTree>,
     pub decision_cache: DecisionCache,
     /// The message fields that the rules read as decimals. Numbers in these fields are read
@@ -49,8 +51,8 @@ pub(crate) struct RuleSet {
     pub decimal_paths: DecimalPaths,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
-    /// Whether the automatic tier may compile the rules to machine code. False for an artifact that
-    /// no trusted key signed.
+    /// Whether the engine setting `auto` may compile the rules to machine code. False for a file of
+    /// compiled rules that no trusted key signed.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
@@ -63,15 +65,16 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-/// Minimum number of slots for reading a message key by key: each key of the message is looked up
-/// in the [`SlotTree`]. With fewer slots, each slot is looked up in the message.
+/// Minimum number of message fields that the rules use (slots) for reading a message key by key.
+/// Each key of the message is then looked up in the [`SlotTree`]. With fewer slots, each slot is
+/// looked up in the message.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
-/// A tree that maps the path of a message field to the slots that hold the field. Each level has
-/// one key of the path.
+/// A tree that finds the slots (numbers of the fields that the rules use) by the path of a field.
+/// Each level of the tree has one key of the path.
 #[derive(Default)]
 pub struct SlotTree {
-    /// Indexes of the slots whose paths end at this node.
+    /// Indexes of the message fields (slots) whose paths end at this node.
     slots: Vec<usize>,
     inner: HashMap<Arc<str>, SlotTree>,
 }
@@ -84,8 +87,8 @@ impl SlotTree {
         }
     }
 
-    /// Calls `found` for each slot whose field exists in `json`, with the index of the slot and the
-    /// value of the field.
+    /// Calls `found` for each message field that the rules use and that exists in `json`. Its
+    /// arguments are the field's index (slot) and value.
     fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
         self.slots.iter().for_each(|slot| found(*slot, json));
         if let Json::Object(map) = json {
@@ -95,12 +98,13 @@ impl SlotTree {
     }
 }
 
-/// A generation that no rule set has.
+/// A generation (version number of a rule set) that no rule set has. It marks a message that no
+/// rule set has read into slots.
 const NO_GENERATION: u64 = 0;
 
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// Returns a new generation: a number greater than all earlier ones.
+/// Returns a new generation (version number of a rule set), which is greater than all earlier ones.
 pub(super) fn next_generation() -> u64 {
     NEXT_GENERATION.fetch_add(1, Ordering::Relaxed)
 }
@@ -130,7 +134,7 @@ impl RuleSet {
         }
     }
 
-    /// Reads the message fields that the rules use into slots.
+    /// Reads the fields that the rules use from a message, one value per slot.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
@@ -180,13 +184,14 @@ impl RuleSet {
         }
     }
 
-    /// Runs `work` with the reference evaluator for a message.
+    /// Calls `work` with the reference evaluator, bound to a message, and returns the result of
+    /// `work`.
     pub fn with_evaluator<T>(&self, message: &Json, work: impl FnOnce(Evaluator<'_>) -> T) -> T {
         let arena = Arena::new(&self.program.limits);
         work(Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts)))
     }
 
-    /// Returns the machine code, if it is compiled.
+    /// Returns the machine code; `None` if it is not compiled.
     #[cfg(feature = "jit")]
     #[inline(always)]
     pub fn machine_code(&self) -> Option<&Arc<JitCode>> {
@@ -198,12 +203,14 @@ impl RuleSet {
         self.index.get_or_init(|| index::build_index(self.normal(), self.bytecode.chunk()))
     }
 
-    /// Returns the normal form; builds it if necessary.
+    /// Returns the rules in normal form (negations pushed down, equal parts shared); builds it on
+    /// first use.
     pub fn normal(&self) -> &Normal {
         self.normal.get_or_init(|| normal::build_normal_form(&self.program).0)
     }
 
-    /// Returns the plan that reads messages into slots; `None` if only JSON trees can be read.
+    /// Returns the plan that reads messages into slots (one value for each field that the rules
+    /// use). `None` if only JSON trees can be read.
     pub fn plan(&self) -> Option<&InputPlan> {
         self.plan.get_or_init(|| InputPlan::from_program(&self.program)).as_ref()
     }
@@ -230,11 +237,12 @@ impl Deref for RuleSetHandle {
     }
 }
 
-/// Number of handles for threads without a session. If there are more threads, several threads
-/// share a handle.
+/// Number of handles that the threads without a session share. With more threads, several threads
+/// use the same handle.
 const HANDLE_COUNT: usize = 32;
 
-/// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).
+/// A rule set and the reference-counted handles through which threads use it. Shared by the clones
+/// of [`Rules`](super::Rules).
 pub(crate) struct SharedRuleSet {
     pub set: Arc<RuleSet>,
     /// The handles that threads without a session share, each created on first use.

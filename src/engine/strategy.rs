@@ -84,8 +84,8 @@ impl FromStr for Tier {
     }
 }
 
-/// Which tables use the index for decisions. Without the index, a table tries every route in order;
-/// the decision is the same.
+/// Which tables use the index, which finds the routes that a message may match. Without the index,
+/// a table tries every route in order; the decision is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Indexing {
     /// Only tables that are faster with the index use it.

@@ -26,7 +26,7 @@ pub struct TestOutcome {
     /// The chosen route and the actual values, in the format of `expected`. If there is no result,
     /// the reason.
     pub actual: Message,
-    /// The explanation of the decision; only for a failed test.
+    /// The explanation of the decision; only for a failed test, otherwise `None`.
     pub explanation: Option<Explanation>,
 }
 
@@ -49,7 +49,8 @@ impl Rules {
         parallel::map_in_parallel(test_groups, run_group).into_iter().flatten().collect()
     }
 
-    /// Runs a test of a decision; `None` for a test of a payload or of intent flows.
+    /// Runs a test of a decision by a table, choice or router. `None` if the test is about a
+    /// payload, or about flows and runs elsewhere.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
         let entry = self.table(test.entry);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
@@ -99,7 +100,8 @@ impl Rules {
     }
 }
 
-/// Returns the outcome of a decision, but only the values for which the test states an expectation.
+/// Returns the actual outcome of a decision, reduced to the values for which the test states an
+/// expectation.
 fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
         expected.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()

@@ -17,7 +17,8 @@ const COMPILE_AFTER_DECISIONS: u32 = 10_000;
 /// index.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const MAX_COMPILED_INSTRS: usize = 4_096;
-/// Maximum number of slots to compile, because machine code reserves memory for each slot.
+/// Maximum number of slots (fields that the rules use) for which a rule set is compiled, because
+/// machine code reserves memory for each slot.
 const MAX_COMPILED_SLOTS: usize = 256;
 
 /// Minimum score of a rule set for using machine code on JSON trees. Each arithmetic or comparison
@@ -38,9 +39,9 @@ pub(crate) struct TierUp {
     hotness: AtomicU32,
     /// Whether the rule set is small enough to compile.
     is_small: bool,
-    /// Whether machine code is also faster on JSON trees. On messages that are already read into
-    /// slots, it always is.
-    pays_on_trees: bool,
+    /// Whether machine code is also faster on JSON trees. For messages whose fields were read in
+    /// advance, it always is.
+    is_faster_on_trees: bool,
 }
 
 impl TierUp {
@@ -56,25 +57,27 @@ impl TierUp {
             code: OnceLock::new(),
             hotness: AtomicU32::new(0),
             is_small: chunk.instrs.len() <= MAX_COMPILED_INSTRS && chunk.slots.len() <= MAX_COMPILED_SLOTS,
-            pays_on_trees: weights.sum::<usize>() >= MIN_TREE_SCORE,
+            is_faster_on_trees: weights.sum::<usize>() >= MIN_TREE_SCORE,
         })
     }
 
-    /// Returns the machine code if it is compiled; an error if compilation failed.
+    /// Returns the machine code, or an error if its compilation failed. `None` if it is not
+    /// compiled yet.
     #[inline(always)]
     pub fn code(&self) -> Option<Result<&Arc<JitCode>, &JitError>> {
         self.code.get().map(Result::as_ref)
     }
 
-    /// Returns the machine code; compiles it first if necessary.
+    /// Returns the machine code; compiles it first if that has not been tried. An earlier error of
+    /// the compilation is returned again.
     pub fn compile_if_needed(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
         self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }
 
-    /// Reports whether the rule set should be compiled. `on_trees` is true for messages that are
-    /// JSON trees, and false for messages that are already read into slots.
+    /// Reports whether machine code would make decisions faster than the VM. `on_trees` is true for
+    /// messages that are JSON trees, and false for messages whose fields were read in advance.
     pub fn is_worthwhile(&self, on_trees: bool) -> bool {
-        self.is_small && (self.pays_on_trees || !on_trees)
+        self.is_small && (self.is_faster_on_trees || !on_trees)
     }
 
     /// Counts a decision, and starts compilation when the count reaches

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The memory that a thread reuses from one decision to the next, for any rule set and message.
 pub(crate) struct ThreadWorkspace {
-    /// The number of the thread. It selects which reference-counted handle of a rule set the thread
-    /// uses.
+    /// The number of the thread. Each rule set has several reference counters, and the number
+    /// selects the counter that this thread uses.
     pub thread: usize,
     pub scratch: Scratch,
     /// The working memory for live rules, one element per segment (group of routes compiled
@@ -16,15 +16,15 @@ pub(crate) struct ThreadWorkspace {
 }
 
 thread_local! {
-    /// The workspace of this thread. It is `None` while a decision uses it. So a host function that
-    /// makes a decision itself gets a new workspace.
+    /// The reusable memory of this thread. It is `None` while a decision uses it. So if a function
+    /// of the embedding program makes a decision inside a decision, that decision gets new memory.
     static WORKSPACE: RefCell<Option<Box<ThreadWorkspace>>> = const { RefCell::new(None) };
 }
 
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 impl ThreadWorkspace {
-    /// Runs `work` with the workspace of this thread.
+    /// Calls `work` with the working memory of this thread, and returns the result of `work`.
     pub fn with_current<T>(work: impl FnOnce(&mut ThreadWorkspace) -> T) -> T {
         let mut workspace = WORKSPACE.with(RefCell::take).unwrap_or_else(|| {
             let thread = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);

@@ -7,14 +7,15 @@ use rulec_base::diag::Message;
 use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Expect, FLOWS_TABLE, Program, TableKind, Test};
 
-/// Runs the `test` blocks about flows, if the rules have intent flows. Without intent flows,
-/// [`Rules::run_tests`] runs these tests.
-/// Values of `@private` fields are masked in the outcomes.
+/// Runs the `test` blocks that expect a flow, with the patterns and the classifier. Returns an
+/// empty list if the rules have no intent flows (flows that the classifier selects), because
+/// [`Rules::run_tests`] runs these tests then. Values of `@private` fields are masked in the
+/// outcomes.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     run_tests_with(rules, false)
 }
 
-/// Like [`run_tests`], but with `show_private` the outcomes show private values.
+/// Like [`run_tests`] for flows, but with `show_private` the outcomes show private values.
 pub(crate) fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutcome> {
     let program = rules.program();
     let is_about_flows = |test: &&Test| program.tables[test.entry.index()].kind == TableKind::Flows;
@@ -49,7 +50,8 @@ pub(crate) fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutco
         .collect()
 }
 
-/// The flow that a test expects: a keyword flow by its name, or an intent flow by its name and id.
+/// The flow that a test expects: a keyword flow (found by its patterns), or an intent flow (found
+/// by the classifier).
 enum ExpectedFlow<'p> {
     Keyword(&'p str),
     Intent(&'p str, &'p str),

@@ -6,8 +6,8 @@ use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
 use serde::Serialize;
 
-/// The result of arbitration between several proposed decisions. Each list contains ids of
-/// decisions.
+/// The result of arbitration: which of several proposed decisions runs, and what happens to the
+/// others. Each list contains ids of decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Arbitration {
@@ -23,12 +23,14 @@ pub struct Arbitration {
     pub suspended: Vec<String>,
     /// The decisions that wait until the first decision is done.
     pub blocked: Vec<String>,
-    /// Whether the first decision is published to the outside; false for an `internal` kind.
+    /// Whether events about the first decision are published; false if the rules declare its kind
+    /// `internal`.
     pub published: bool,
 }
 
-/// Arbitrates between decisions, given as pairs of id and payload kind in order of arrival. The
-/// `payload` statements define `rank`, `interrupts`, `suspends` and `internal` for each kind.
+/// Selects which of several proposed decisions runs first, and which of the others wait or are
+/// dropped. The decisions are pairs of id and payload kind, in order of arrival. The `payload`
+/// statements define `rank`, `interrupts`, `suspends` and `internal` for each kind.
 ///
 /// # Errors
 /// If the rules do not declare the payload kind of a decision.

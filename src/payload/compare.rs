@@ -15,7 +15,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// The payload kind that changed.
+    /// The payload kind (name of a `payload` statement) whose rules changed.
     pub kind: String,
     /// The path of the change in a payload, such as `$.nodes[].config`.
     pub path: String,
@@ -36,9 +36,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// Finds all breaking changes. For each payload kind, it compares the JSON Schemas, and lists new
-/// rules that a schema cannot express. A rule with the same name in both versions counts as
-/// unchanged.
+/// Finds all breaking changes from `old` to `new`. For each payload kind (one `payload` statement),
+/// it compares the JSON Schemas, and lists new rules that a schema cannot express. A rule with the
+/// same name in both versions counts as unchanged.
 pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     let mut all_changes = Vec::new();
     for kind in kinds(old) {
@@ -56,8 +56,8 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     all_changes
 }
 
-/// Returns the names of a payload kind's rules whose violation rejects the payload. Rules that only
-/// warn or complete the payload are left out.
+/// Returns the names of the rules of a `payload` statement whose violation rejects the payload.
+/// Rules that only warn or complete the payload are left out.
 fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
     let rejects = |rule: usize| {
         let requirements = &program.requirements;

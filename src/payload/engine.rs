@@ -14,15 +14,15 @@ use rulec_sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
 use rulec_vm::vm::{BindingSlots, Scratch, Vm};
 use serde_json::Value as Json;
 
-/// An engine that evaluates the rules of a payload kind during one pass over a payload.
+/// An engine that evaluates the rules of one `payload` statement during one check of a payload.
 pub(super) struct PayloadEngine<'a> {
     evaluation: Evaluation<'a>,
     program: &'a Program,
     hosts: &'a [Host],
     input: &'a Json,
     arena: &'a Arena,
-    /// The cached results of host functions, for the reference evaluator. `None` until the
-    /// reference evaluator runs.
+    /// Cache of host function results for the reference evaluator; `None` until the reference
+    /// evaluator runs.
     calls: Option<HostCalls<'a>>,
 }
 
@@ -36,7 +36,7 @@ enum Evaluation<'a> {
 
 impl<'a> PayloadEngine<'a> {
     /// Creates the engine that the settings of the rules select. `bindings` is the number of
-    /// variables.
+    /// variables (bindings) in the rules of the payload kind.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
@@ -69,9 +69,9 @@ impl<'a> PayloadEngine<'a> {
         Some(outer)
     }
 
-    /// Sets the `each` blocks that enclose the current rule. The limits depend on these blocks:
-    /// they are tighter inside nested lists. Both arenas are updated: the arena for explanations
-    /// and the arena of the engine.
+    /// Sets the `each` blocks (rules for each element of a list) that enclose the current rule. The
+    /// limits depend on these blocks: they are tighter inside nested lists. Both arenas are
+    /// updated: the arena for explanations and the arena of the engine.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {
@@ -82,7 +82,8 @@ impl<'a> PayloadEngine<'a> {
         }
     }
 
-    /// Reports whether an amount is within a limit, and records the limit as exceeded if not.
+    /// Returns whether `amount` is within `limit`. If not, also records that the limit was
+    /// exceeded.
     pub fn allows(&self, limit: Limit, amount: usize) -> bool {
         self.arena.allows(limit, amount as u64)
     }
@@ -104,7 +105,8 @@ impl<'a> PayloadEngine<'a> {
         exceeded
     }
 
-    /// Sets the value of a binding, and discards cached values that depend on the binding.
+    /// Sets the value of a variable (binding), and discards cached values that depend on the
+    /// variable.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         match &mut self.evaluation {
             Evaluation::Reference(slots) => slots.bind(binding, value),
@@ -125,7 +127,8 @@ impl<'a> PayloadEngine<'a> {
         }
     }
 
-    /// Returns every rule of the table whose condition holds, in evaluation order.
+    /// Returns every rule of the table whose condition holds for the current values of the
+    /// variables, in evaluation order.
     pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
         match &mut self.evaluation {
             Evaluation::Vm(vm) => vm.matched(table),
@@ -135,8 +138,8 @@ impl<'a> PayloadEngine<'a> {
         }
     }
 
-    /// Runs `work` with the reference evaluator. The results of host calls are cached between runs,
-    /// so each distinct call is made once.
+    /// Calls `work` with the reference evaluator. Results of functions of the embedding program are
+    /// cached from one call to the next, so each distinct call is made once.
     fn with_evaluator<T>(&mut self, work: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
         let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
         let mut evaluator = self.new_evaluator(calls);
@@ -145,7 +148,7 @@ impl<'a> PayloadEngine<'a> {
         result
     }
 
-    /// Returns a reference evaluator with the current bindings, for explanations.
+    /// Returns a reference evaluator with the current values of variables, for explanations.
     pub fn explainer(&mut self) -> Evaluator<'a> {
         self.new_evaluator(HostCalls::new(self.hosts))
     }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The verdict on a validated payload.
+/// The verdict on a payload (an object that a language model proposes) after validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The payload has no violations.
@@ -55,7 +55,7 @@ pub struct Unchecked {
     pub path: String,
     /// The reason why the rule could not be evaluated.
     pub message: Message,
-    /// The effect that a violation of the rule would have, such as a rejection or a warning.
+    /// What a violation of the rule would cause, such as a rejection or a warning.
     #[serde(skip)]
     pub(super) effect: Effect,
 }
@@ -83,7 +83,8 @@ pub struct Judgement {
     findings: Findings,
 }
 
-/// The findings of validating a payload, from which the verdict is derived.
+/// The findings from which the verdict on a payload is derived: violations, unchecked rules and
+/// corrections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Findings {
     pub violations: Vec<Violation>,
@@ -99,7 +100,7 @@ pub(super) struct Findings {
 }
 
 impl Judgement {
-    /// Derives the verdict from the findings, and creates the judgement.
+    /// Derives the verdict on a payload from the findings, and creates the result.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &mut findings;
         // The payload has no violations. But corrections may have added defaults of optional
@@ -117,15 +118,15 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// Creates the judgement of a payload that was not validated. `kind` is the payload kind that
-    /// the payload names, which may be unknown.
+    /// Creates the result for a payload that is rejected without validation. `kind` is the payload
+    /// kind that the payload names, which may be unknown.
     pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
         let findings = Findings { violations: vec![violation], ..Findings::default() };
         Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback: None, findings }
     }
 
-    /// Returns the payload kind that the payload was validated against. Empty if the payload names
-    /// no kind.
+    /// Returns the kind of the payload: the name of the `payload` statement against which it was
+    /// validated. Empty if the payload names no kind.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -145,7 +146,8 @@ impl Judgement {
         self.outcome
     }
 
-    /// Returns the name of the event that announces this judgement.
+    /// Returns the name of the event to publish for this verdict: `DecisionValidatedEvent` or
+    /// `DecisionRejectedEvent`.
     pub fn event(&self) -> &'static str {
         if self.is_accepted() { "DecisionValidatedEvent" } else { "DecisionRejectedEvent" }
     }
@@ -160,7 +162,7 @@ impl Judgement {
         &self.findings.corrections
     }
 
-    /// Returns the violations that remain after the corrections; empty if no correction was
+    /// Returns the violations that the corrected payload still has; empty if no correction was
     /// applied.
     pub fn remaining(&self) -> &[Violation] {
         &self.findings.remaining
@@ -179,8 +181,8 @@ impl Judgement {
         Some(self.findings.masked.as_ref().unwrap_or(corrected))
     }
 
-    /// Returns the payload kind to propose instead, if this payload is rejected and its kind
-    /// declares a fallback.
+    /// Returns the payload kind to propose instead, if this payload is rejected and the rules
+    /// declare a `fallback` for its kind. Otherwise `None`.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
     }

@@ -12,45 +12,46 @@ pub(super) struct FieldRead<'p> {
     pub usage: FieldUse,
 }
 
-/// How a condition uses a field.
+/// How a condition uses a field that it reads. By default, it uses the field's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldUse {
     /// Whether the condition only tests whether the field is present, and does not use its value.
-    pub presence_only: bool,
+    pub only_tests_presence: bool,
     /// Whether the condition replaces a missing field by another value (`??`).
     pub defaulted: bool,
 }
 
-/// Finds the message fields that the conditions of one payload kind (one `payload` statement) read.
+/// A search for the message fields that the conditions of one `payload` statement read.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
-    /// The value of each named value, by the id of the name.
+    /// Maps each variable of the rules to the value that defines it. A variable is a `let` name, or
+    /// the element of an `each` block, which is defined by the block's list.
     named_values: HashMap<BindingId, ValueId>,
 }
 
 impl<'p> FieldReads<'p> {
-    /// Creates a finder that follows names. A `let` name leads to its value, and the element of an
-    /// `each` block leads to the list.
+    /// Creates a finder that follows variables. For a `let` name, the fields that its value reads
+    /// count as read. For the element of an `each` block, the fields that the list reads do.
     pub fn new(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, true);
         FieldReads { program, named_values }
     }
 
-    /// Creates a finder that follows `let` names to their values, but not elements of `each` blocks
-    /// to their lists. Each element counts as an independent object.
+    /// Creates a finder that follows `let` names, but not elements of `each` blocks: the fields
+    /// that the list of the block reads do not count as read.
     pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, false);
         FieldReads { program, named_values }
     }
 
-    /// Returns the fields that the condition of a rule reads.
+    /// Returns the fields that the condition of a rule reads, directly or through variables.
     pub fn read_by_rule(&self, rule: RuleId) -> Vec<FieldRead<'p>> {
         self.collect_reads(Part::Cond(&self.program.rules[rule.index()].condition))
     }
 
-    /// Returns the fields that a value is computed from.
+    /// Returns the fields from which a value is computed, directly or through variables.
     pub fn read_by_value(&self, value: ValueId) -> Vec<FieldRead<'p>> {
         self.collect_reads(Part::Expr(self.program.value(value)))
     }
@@ -73,7 +74,7 @@ impl<'p> FieldReads<'p> {
                         reads.push(FieldRead { slot, usage });
                         let value = slot.root.as_ref().and_then(|root| self.named_values.get(&root.id));
                         if let Some(value) = value.filter(|value| visited.insert((value.0, true, usage))) {
-                            let usage = FieldUse { presence_only: false, ..usage };
+                            let usage = FieldUse { only_tests_presence: false, ..usage };
                             pending.push((Part::Expr(self.program.value(*value)), usage));
                         }
                     }
@@ -84,7 +85,7 @@ impl<'p> FieldReads<'p> {
                     }
                     ExprKind::Read(..) => {}
                     _ => {
-                        let usage = FieldUse { presence_only: false, ..usage };
+                        let usage = FieldUse { only_tests_presence: false, ..usage };
                         pending.extend(part.parts().into_iter().map(|part| (part, usage)));
                         continue;
                     }
@@ -94,9 +95,11 @@ impl<'p> FieldReads<'p> {
                         CondKind::Test(test) => test.op,
                         _ => None,
                     };
-                    let presence_only = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));
+                    let only_tests_presence = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));
                     pending.extend(
-                        part.parts().into_iter().map(|part| (part, FieldUse { presence_only, ..usage })),
+                        part.parts()
+                            .into_iter()
+                            .map(|part| (part, FieldUse { only_tests_presence, ..usage })),
                     );
                     continue;
                 }

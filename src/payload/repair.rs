@@ -2,16 +2,16 @@
 
 use super::judgement::Applied;
 use super::path::{PathStep, value_at_mut};
-use super::run::{CorrectedViolation, Repair};
+use super::run::{FoundViolation, Repair};
 use rulec_base::broken_invariant;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
-/// Applies the corrections of all violations, at most one per path, and returns the applied
-/// corrections.
+/// Applies the corrections of all violations to the payload, at most one per path. Returns the
+/// corrections that were applied.
 pub(super) fn apply_corrections<'f>(
     payload: &mut Json,
-    found: impl Iterator<Item = &'f CorrectedViolation>,
+    found: impl Iterator<Item = &'f FoundViolation>,
 ) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
     let mut repaired_paths: HashSet<&[PathStep<String>]> = HashSet::new();

@@ -26,41 +26,41 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A violation of a rule. If the rule defines a correction, also the change that corrects the
-/// violation.
+/// A violation of a rule, and the change that corrects it, if the rule defines a correction.
 #[derive(Debug)]
-pub(super) struct CorrectedViolation {
+pub(super) struct FoundViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
     pub auto_repair: Option<Repair>,
     /// Whether the correction writes a private value into the payload.
     pub writes_private_value: bool,
-    /// The trace of the rule's condition, if a trace was requested.
+    /// The trace of the rule's condition; `None` if the caller requested no trace.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,
     pub effect: Effect,
 }
 
-/// The findings of one pass over a payload; violations are in the order of the rules.
+/// The findings of one pass, which evaluates all rules for a payload once. Violations are in the
+/// order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    pub violations: Vec<CorrectedViolation>,
-    /// The violations of rules that only warn. A pass adds them to `violations` first; the caller
-    /// moves them here.
-    pub warned: Vec<CorrectedViolation>,
-    /// The missing optional fields that get their default. A pass adds them to `violations` first;
-    /// the caller moves them here.
-    pub completed: Vec<CorrectedViolation>,
+    pub violations: Vec<FoundViolation>,
+    /// The violations of rules that only warn. The check itself puts them into `violations`; the
+    /// caller of the check then moves them here.
+    pub warned: Vec<FoundViolation>,
+    /// The missing optional fields that get their default. The check itself puts them into
+    /// `violations`; the caller of the check then moves them here.
+    pub completed: Vec<FoundViolation>,
     pub unchecked: Vec<Unchecked>,
-    /// The limits that the pass exceeded, each once.
+    /// The limits that were exceeded during the check, each once.
     pub exceeded: Vec<Exceeded>,
 }
 
 impl Pass {
-    /// Returns the violations and the missing optional fields, in the order in which they are
-    /// corrected.
-    pub fn findings_to_correct(&self) -> impl Iterator<Item = &CorrectedViolation> {
+    /// Returns the violations and the missing optional fields together, in the order in which they
+    /// are corrected.
+    pub fn findings_to_correct(&self) -> impl Iterator<Item = &FoundViolation> {
         self.violations.iter().chain(&self.completed)
     }
 
@@ -84,7 +84,7 @@ impl Pass {
             };
             (violation, Effect::Violation)
         });
-        let violations = unchecked.chain(exceeded).map(|(violation, effect)| CorrectedViolation {
+        let violations = unchecked.chain(exceeded).map(|(violation, effect)| FoundViolation {
             violation,
             steps: Vec::new(),
             auto_repair: None,
@@ -102,18 +102,19 @@ impl Pass {
 pub(super) enum Repair {
     /// Writes this default value.
     SetDefault(Json),
-    /// Replaces the value by this value, which is within the limits.
+    /// Replaces the wrong value by this value, which is within the allowed range.
     ClampTo(Json),
     /// Removes the value that violates the rule.
     RemoveValue,
 }
 
-/// Maximum number of different texts of one payload that are compiled as conditions.
+/// Maximum number of different texts in one payload that are compiled, because the rules require
+/// them to be conditions.
 const MAX_CONDITIONS: usize = 256;
 
-/// Finds all violations and unchecked rules of a payload. `private` are the paths at which earlier
-/// corrections wrote private values. If `coverage` is given, counts the results of all evaluated
-/// conditions in it.
+/// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload.
+/// `private` are the paths at which earlier corrections wrote private values. If `coverage` is
+/// given, adds the results of all evaluated conditions to it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,
@@ -124,7 +125,7 @@ pub(super) fn run_checks<'a>(
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
-        let violations = vec![CorrectedViolation {
+        let violations = vec![FoundViolation {
             violation: Violation {
                 rule: format!("{}.type", kind.name).into(),
                 path: "$".to_owned(),
@@ -169,11 +170,11 @@ struct PayloadRun<'a> {
     engine: PayloadEngine<'a>,
     sources: Option<&'a SourceMap>,
     binding_paths: SmallVec<[Option<Path<'a>>; 2]>,
-    violations: Vec<CorrectedViolation>,
+    violations: Vec<FoundViolation>,
     unchecked: Vec<Unchecked>,
     missing_inputs: &'a MissingInputs,
-    /// Values of the payload that were compiled as conditions, each with its error. The error is
-    /// `None` for a valid condition.
+    /// Cache of texts in the payload that must be conditions, each with its compile error. The
+    /// error is `None` for a valid condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
     secrets: Secrets<'a>,
     coverage: Option<&'a mut ConditionCoverage>,
@@ -212,15 +213,16 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Counts the results of the conditions inside a value, for coverage. Does nothing unless the
-    /// caller collects coverage.
+    /// Counts the results of the conditions inside a value, such as a computed default, for
+    /// coverage. Does nothing unless the caller collects coverage.
     fn count_conditions_in_value(&mut self, value: ValueId) {
         if let Some(coverage) = &mut self.coverage {
             coverage.count_value(self.engine.explainer(), value);
         }
     }
 
-    /// Records the rules of a table whose condition is unknown because an input was not given.
+    /// Records those rules of a table that cannot be evaluated: their condition is unknown, because
+    /// an input was not given.
     #[cold]
     fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, missing_inputs) = (self.program, self.missing_inputs);
@@ -254,8 +256,8 @@ impl<'a> PayloadRun<'a> {
             .map(|at| &requirements[at])
     }
 
-    /// Compiles a text of the payload that must be a condition, and returns the error. `None` if
-    /// the text is valid, or if too many texts were compiled.
+    /// Compiles a text of the payload that the rules require to be a condition, and returns the
+    /// error. `None` if the text is valid, or if too many texts were compiled.
     fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();
@@ -369,7 +371,7 @@ impl<'a> PayloadRun<'a> {
             }
             _ => requirement.message.clone(),
         };
-        self.violations.push(CorrectedViolation {
+        self.violations.push(FoundViolation {
             violation: Violation {
                 rule: self.program.rules[rule.index()].name.clone(),
                 path: self.secrets.format_path(&path),
@@ -397,9 +399,10 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Resolves the path of a rule to a path from the root of the payload. The bool is true if the
-    /// path leads to the value that the rule checks. It is false if the path only leads to the
-    /// object that should contain the value.
+    /// Converts `place`, the location of the value that a rule checks, to a path from the root of
+    /// the payload. The bool is true if the path leads to this value. It is false if the path only
+    /// leads to the object that should contain the value. `None` if the location cannot be found in
+    /// this payload.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 pub(super) struct Secrets<'a> {
     program: &'a Program,
-    /// The declared fields of the payload; `None` if no field is private.
+    /// The declared fields of the payload; `None` if no field is declared `@private`.
     fields: Option<Arc<RecordType>>,
-    /// The paths at which corrections wrote private values.
+    /// The paths at which corrections wrote private values into the payload.
     corrected: &'a [OwnedPath],
     /// The keys that rules read from private values; paths may contain them.
     keys: HashSet<&'a str>,
-    /// Whether any field of the payload or of the input is declared private.
+    /// Whether any field of the payload or of the rules' input is declared `@private`.
     any_declared: bool,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Secrets<'a> {
         Secrets { program, fields, corrected, keys: HashSet::new(), any_declared }
     }
 
-    /// True if the value is computed from private fields.
+    /// True if `value` is computed from fields that are declared `@private`.
     pub fn is_private_value(&self, value: ValueId) -> bool {
         self.any_declared && self.program.private_reads().reads_private(self.program.value(value))
     }
@@ -91,7 +91,8 @@ pub(super) fn payload_privacy(fields: Option<&RecordType>) -> Privacy<'_> {
     fields.map_or(Privacy::Public, Privacy::of_message)
 }
 
-/// Masks the values at the paths where corrections put private values.
+/// Masks the values that corrections wrote into the payload at the paths `corrected`, because they
+/// are private.
 pub(super) fn mask_corrected(payload: &mut Json, corrected: &[OwnedPath]) {
     fn mask(value: &mut Json, steps: &[PathStep<String>]) {
         match (steps.split_first(), value) {

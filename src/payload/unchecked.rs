@@ -11,8 +11,8 @@ use std::collections::HashMap;
 /// off, so rules that read a missing option are not reported.
 const OPTIONS_INPUT: &str = "options";
 
-/// The rules of a payload kind that read an input that was not given, and the lists of `each`
-/// blocks that do. Both map to the name of the missing input.
+/// The rules of a payload kind, and the lists of its `each` blocks, that need an input which was
+/// not given. Each is mapped to the name of the missing input.
 #[derive(Debug, Default)]
 pub(super) struct MissingInputs {
     pub rules: HashMap<RuleId, String>,
@@ -20,8 +20,8 @@ pub(super) struct MissingInputs {
 }
 
 impl MissingInputs {
-    /// Finds the rules of a payload kind, and the lists of its `each` blocks, that read a value
-    /// that `input` lacks.
+    /// Finds the rules of a payload kind (one `payload` statement), and the lists of its `each`
+    /// blocks, that read a value which `input` lacks.
     pub fn new(program: &Program, payload: &Payload, input: &Json) -> MissingInputs {
         let mut paths = MissingInputs::default();
         let reads = FieldReads::new(program, payload);

@@ -9,18 +9,18 @@ use rulec_eval::trace::{Operand, TraceNode};
 use serde::Serialize;
 use std::fmt;
 
-/// An explanation of one violated rule.
+/// An explanation of one violated rule: the violation, and the condition with its values.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Why {
     /// The violation that is explained.
     #[serde(flatten)]
     pub violation: Violation,
-    /// The trace of the condition that holds if the rule is violated, in the format of
-    /// [`crate::Explanation`]. `None` if the payload is not an object.
+    /// The trace of the violated rule's condition, which holds if the rule is violated, in the
+    /// format of [`crate::Explanation`]. `None` if the payload is not an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
-    /// Whether the violated rule only warns.
+    /// Whether the violated rule only warns, so that the payload is not rejected.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub warning: bool,
 }

@@ -41,7 +41,7 @@ pub struct Settings {
     /// Whether to report every pair of routes that have equal priority and can both match one
     /// message.
     pub strict_ties: bool,
-    /// Maximum number of steps that a decision may take in the worst case.
+    /// Maximum number of steps that a decision may take in the worst case; `None` for no limit.
     pub max_cost: Option<u64>,
 }
 

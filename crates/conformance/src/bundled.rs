@@ -20,14 +20,17 @@ fn with_engine(compiled: &CompiledRules, tier: Tier) -> CompiledRules {
     super::with_engine(compiled.as_ref().map_err(Message::clone)?, tier)
 }
 
-/// Runs a case about a payload, about an arbitration between several decisions, or about an intent.
+/// Runs one payload case (`check_payload` also covers arbitration and intents). A payload is an
+/// object that a language model proposes. Arbitration selects which of several payloads is
+/// executed. An intent is a label that the rules map to a decision.
 pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
     static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
     setting.tiers.iter().try_for_each(|tier| payload::run_case(&with_engine(&RULES, *tier)?, case, context))
 }
 
-/// Runs a case about a workflow, or about the decisions of a loop or vote node.
+/// Runs one case of a workflow, or of the decision that a loop node or vote node of a workflow
+/// makes.
 pub(super) fn check_workflow(case: &Json, setting: &RunSetting) -> Verdict {
     static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {

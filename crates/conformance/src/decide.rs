@@ -24,7 +24,8 @@ pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
 pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "steps": required_member(case, "variables")? });
     check_decision(case, setting, System::Choice, "branches", |imported, rules| {
-        // Entry 0 is the top-level routes, which are empty here. Entry 1 is the choice.
+        // The first entry point of the compiled rules is the top-level routes, which are empty
+        // here. The second is the choice.
         let entry = rules.entries().nth(1).and_then(|name| rules.entry(name).ok());
         let decision = entry.map(|entry| entry.decide(&message));
         let branch = decision.as_ref().and_then(Decision::branch);
@@ -46,8 +47,8 @@ pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Imports the routes, branches or flows in the member `key` of a case. Then compares the decision
-/// of each engine with the expected decision.
+/// Imports the routes, branches or flows in the member `key` of a case and compiles them. Then lets
+/// each engine decide, and compares each decision with the expected one.
 fn check_decision(
     case: &Json,
     setting: &RunSetting,

@@ -17,12 +17,14 @@ use rulec_base::json;
 use rulec_base::message;
 use serde_json::{Number, Value as Json};
 
-/// Settings for running conformance cases.
+/// Settings for a run of conformance cases: the engines to test, and the input of the rules.
 #[derive(Clone, Debug, Default)]
 pub struct RunSetting {
-    /// Engines that run each case and must give the same results.
+    /// The engines (tiers), such as the VM and machine code, that run each case. All must give the
+    /// expected result.
     pub tiers: Vec<Tier>,
-    /// The input `context` of the rules, shared by all payload cases of a file.
+    /// The JSON value of the rules' `input context`, shared by all payload cases of a file; null if
+    /// `None`.
     pub context: Option<Json>,
 }
 
@@ -68,7 +70,7 @@ pub const KINDS: &[CaseKind] = &[
     CaseKind { name: "workflow", run: bundled::check_workflow },
 ];
 
-/// Returns the kind of case with this name.
+/// Returns the kind of case with this name; `None` if there is no such kind.
 pub fn find_kind(name: &str) -> Option<&'static CaseKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }

@@ -7,10 +7,11 @@ use rulec::{Message, Rules};
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
 
-/// Runs one case. The `context_overrides` of a case change single values of `context`.
+/// Runs one case about payloads, arbitration or intents with the bundled `rules`. `context` is the
+/// JSON object that the rules read as `context`. The member `context_overrides` of a case replaces
+/// single values of this object.
 ///
 /// # Errors
-///
 /// Returns an error if the result differs from the expected one, or if the case is invalid.
 pub fn run_case(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     let expected = &case["expected"];
@@ -43,7 +44,8 @@ pub fn run_case(rules: &Rules, case: &Json, context: &Json) -> Result<(), Messag
     difference(expected, &actual).map_or(Ok(()), Err)
 }
 
-/// Name of the table, in the bundled rules, that maps intents to decisions.
+/// Name of the table in the bundled rules that maps each intent (a label for what the user wants)
+/// to a decision.
 const INTENTS_TABLE: &str = "intents";
 
 fn intent_facts(intent: &str, facts: &Json) -> Json {
@@ -79,9 +81,9 @@ fn serialize_error(error: serde_json::Error) -> Message {
     message!("this cannot be written as JSON: {error}")
 }
 
-/// Describes the first difference between the actual and the expected result; `None` if there is
-/// none. Numbers are compared by value. A member that only the actual result has counts as a
-/// difference if it is part of the verdict, such as `violations` or `outcome`.
+/// Compares the actual with the expected result, and describes the first difference; `None` if
+/// there is none. Numbers are compared by value. `actual` may have further members, except members
+/// of the verdict such as `violations` or `outcome`.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answer_keys = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(expected_members), Json::Object(actual_members)) = (expected, actual) else {
@@ -99,8 +101,8 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     unexpected_key.map(|key| message!("`{key}`: expected no value, got {}", actual_members[*key]))
 }
 
-/// If `value` is a list of violations, keeps only the rule and the path of each. Returns any other
-/// value unchanged.
+/// Reduces each violation in `value` to its rule and path, if `key` names a list of violations.
+/// Returns any other value unchanged.
 fn rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// name and the text of a rule in the case.
 pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
-/// Kinds of cases that [`check_case`] supports.
+/// Names of the kinds of cases that [`check_case`] can run.
 pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 
 /// Runs a case and compares its result with the expected one. Numbers are compared by value. The

@@ -41,7 +41,7 @@ pub struct AskedChoice {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChoiceAnswer {
-    /// Id of the branch to take.
+    /// Id of the branch that the model picked, or of the default branch after a failure.
     pub branch: String,
     /// Whether the choice is declared `to_user` in the rules, so that the user sees the model's
     /// reason.

@@ -8,14 +8,15 @@ use super::template::{FillError, Template, Values};
 use rulec_base::diag::Message;
 use thiserror::Error;
 
-/// A request template whose host is allowed, and the client that sends the request.
+/// A request template and the client that sends the filled request. The host of the template was
+/// checked against the allowed hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     client: HttpClient,
     template: Template,
 }
 
-/// Why a configured call failed.
+/// Why a call that is configured as a request template failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(transparent)]
 #[non_exhaustive]

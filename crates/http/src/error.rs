@@ -75,12 +75,12 @@ impl HttpError {
         }
     }
 
-    /// Returns the failure of the call.
+    /// Returns why the call failed.
     pub fn failure(&self) -> &HttpFailure {
         &self.details.failure
     }
 
-    /// Returns the method of the call.
+    /// Returns the HTTP method of the call.
     pub fn method(&self) -> &str {
         &self.details.call.method
     }

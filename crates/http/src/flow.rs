@@ -20,7 +20,7 @@ use thiserror::Error;
 
 const FLOW_ID_ARGUMENT: &str = "flow_id";
 
-/// Executes flows by sending a configured HTTP request.
+/// Executes flows (conversations that a message starts) by sending a configured HTTP request.
 #[derive(Clone, Debug)]
 pub struct FlowExecutor {
     endpoint: Endpoint,
@@ -36,7 +36,7 @@ pub struct FlowError {
 }
 
 impl FlowError {
-    /// Returns the flow's id.
+    /// Returns the id of the flow whose execution failed.
     pub fn flow(&self) -> &str {
         &self.flow
     }

@@ -71,9 +71,9 @@ pub struct Pick {
     /// Further tool calls in the same response, each as `name(arguments)`. Only the first tool call
     /// is used.
     pub ignored: Vec<String>,
-    /// Number of attempts of the HTTP call.
+    /// Number of attempts that the HTTP call to the model took.
     pub attempts: u32,
-    /// Duration of the HTTP call.
+    /// Duration of the HTTP call to the model, with all attempts.
     pub elapsed: Duration,
 }
 
@@ -96,7 +96,8 @@ impl ChatModel {
         self
     }
 
-    /// Sets the sampling temperature. By default, no temperature is sent, and the endpoint decides.
+    /// Sets the sampling temperature. If it is not set, requests contain no temperature, and the
+    /// endpoint uses its own default.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
@@ -192,7 +193,8 @@ impl ChatModel {
     }
 }
 
-/// Reads the picked id from a model's response. `attempts` and `elapsed` describe the HTTP call.
+/// Reads the picked id from `response_json`, a model's response. `attempts` and `elapsed` describe
+/// the HTTP call and are copied to the result.
 fn read_pick(
     response_json: &Value,
     tool: &PickTool,

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use url::Url;
 
-/// The config fields that may contain the request body; at most one may be set.
+/// The fields of a node's config that may contain the request body; at most one may be set.
 const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
-/// All other config fields of a node. `timeout` is accepted here, but the engine that runs the plan
-/// enforces it.
+/// All other fields of a node's config. `timeout` is accepted here, but the engine that runs the
+/// node enforces it.
 const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output

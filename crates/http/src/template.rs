@@ -34,7 +34,7 @@ use url::UrlTemplate;
 
 const URL_PLACE: &str = "url";
 
-/// A request with placeholders.
+/// An HTTP request with placeholders, which are filled for each call.
 #[derive(Clone, PartialEq)]
 pub struct Template {
     method: Method,
@@ -125,8 +125,8 @@ impl Template {
         Ok(request)
     }
 
-    /// Returns a request to the same host, with `x` in place of each placeholder. The request is
-    /// used to check the host before any call.
+    /// Returns a request to the host of the template, with `x` in place of each placeholder. The
+    /// caller uses this request to check the host before any call.
     pub(super) fn sample_request(&self) -> Request {
         Request::new(self.method.clone(), self.url.sample_url(), None)
     }

@@ -22,7 +22,7 @@ pub fn endpoint_node(
 }
 
 /// Returns the factory of council nodes. A council passes its input to several members and collects
-/// their answers; see [`Council::factory`]. Here, each member may be an endpoint.
+/// their answers; see [`Council::factory`]. Here, a member is a constant text or an endpoint.
 pub fn council_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
@@ -50,7 +50,8 @@ impl Processor for EndpointNode {
     }
 }
 
-/// A member of a council: an endpoint whose reply is the member's answer.
+/// A member of a council (a node that passes its input to several members and collects their
+/// answers). This member is an endpoint, and its answer is the reply of the endpoint.
 struct CouncilMember(Arc<Endpoint>);
 
 impl Processor for CouncilMember {

@@ -9,11 +9,12 @@ use super::write::{self, NameAllocator, quote_for_comment, quote_string, write_c
 use rulec_base::message;
 use serde_json::Value as Json;
 
-/// Name of the imported choice if the original has no name.
+/// Name of the imported choice if the JSON document has no name for it.
 const CHOICE_NAME: &str = "next_step";
-/// The keys under which a step's or choice's name is stored, in the order of precedence.
+/// The keys under which a JSON document stores the name of a workflow step or choice, in the order
+/// of precedence.
 const NAME_KEYS: [&str; 4] = ["step_id", "stepId", "id", "name"];
-/// The keys of a list of branches.
+/// The keys under which a JSON document stores a list of branches.
 const BRANCH_KEYS: [&str; 2] = ["choices", "branches"];
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
@@ -25,7 +26,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         let mut read = |document: &mut RulesDocument| read_choice(choice, &mut names, document);
         let node = &choice.node;
         let keys: &[&str] = if node.value.is_array() { &[] } else { &NAME_KEYS };
-        // Without its only choice, a document has nothing to load, so the error is returned.
+        // If the only choice of a document is not imported, nothing is loaded. So the error is
+        // returned even if the import is not strict.
         let strict = document.is_strict;
         document.is_strict |= is_only;
         let result = document.read_item(ItemKind::Choice, node, keys, |document| {
@@ -96,10 +98,11 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
     Ok(choices)
 }
 
-/// The keys that lead from a step to its choice, or to a list of steps. Other keys are step ids.
+/// The keys that lead from a workflow step to its choice, or to a list of steps. Any other key is
+/// the id of a step.
 const STEP_KEYS: [&str; 7] = ["steps", "flow", "params", "parameters", "input_parameters", "config", "call"];
 
-/// True if a value, or a value inside it, satisfies the test.
+/// True if `value`, or a value at any depth inside it, satisfies the test.
 fn contains_value(value: &Json, test: &dyn Fn(&Json) -> bool) -> bool {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
@@ -243,8 +246,8 @@ fn read_branch(
     Ok(out)
 }
 
-/// Reads the conditions of the branch `label`. Returns the lines to write between the braces of the
-/// branch. For each line, also returns the text of the condition, or `None` for a comment.
+/// Translates the conditions of the branch `label`. Returns the lines to write between the braces
+/// of the branch. For each line, also returns the text of the condition, or `None` for a comment.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     label: &str,
@@ -255,8 +258,8 @@ fn read_conditions(
     for node in conditions {
         let name = node.name(&["id"]);
         let condition = match compare::read_condition(node, findings) {
-            // The original leaves a condition that it cannot evaluate out of the branch, and so
-            // does the importer.
+            // The original system ignores a condition that it cannot evaluate, and so does the
+            // importer.
             Err(refusal) if !document.is_strict => Ok(Err((refusal.message, refusal.steps))),
             other => other.map(|condition| condition.map_err(|reason| (reason, node.steps.clone()))),
         }?;

@@ -23,8 +23,8 @@ enum RightSide {
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax. The second text is a remark for the author if the condition is
-/// constant or differs from the original, otherwise `None`.
+/// A condition in rule syntax. The second text is a remark for the author, if the condition is
+/// constant or differs from the original condition; otherwise `None`.
 type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original system, a Python module, decides differently from the imported rules.
@@ -62,18 +62,18 @@ impl Difference {
     }
 }
 
-/// Findings collected while reading conditions.
+/// Findings about the conditions read so far, for notes to the author.
 #[derive(Default)]
 pub(super) struct ConditionFindings {
-    /// Reasons why the original system decides differently.
+    /// Reasons why the original system may decide differently from the imported rules.
     pub(super) differences: BTreeSet<Difference>,
     /// JSON members that the importer does not use, written as `key: value`.
     pub(super) unread_members: Vec<String>,
 }
 
 impl ConditionFindings {
-    /// Records the members of an object that were not read. The original system ignores such
-    /// members.
+    /// Adds the members of an object that were not read to the findings. The original system
+    /// ignores such members.
     fn record_unread(&mut self, object: &ObjectReader<'_>) {
         let unread = object.unread_members();
         self.unread_members
@@ -81,8 +81,8 @@ impl ConditionFindings {
     }
 }
 
-/// Reads a condition and returns it in rule syntax. The inner error is the reason why the condition
-/// is left out of its branch. The outer error ends the import.
+/// Translates a condition to rule syntax. The inner error is the reason why the condition is left
+/// out of its branch. The outer error ends the import.
 pub(super) fn read_condition(
     node: &JsonNode<'_>,
     findings: &mut ConditionFindings,
@@ -103,7 +103,7 @@ pub(super) fn read_condition(
 
 /// Reason why a condition is not translated.
 enum SkipReason {
-    /// The condition is left out for this reason, as the original does.
+    /// The original system ignores this condition, so the importer leaves it out, for this reason.
     Skipped(Message),
     /// The condition cannot be translated, so the import fails.
     Refused(Untranslatable),
@@ -174,9 +174,9 @@ fn translate(
     Ok(write_condition(&left, left_type, operator, &right))
 }
 
-/// Reads a side of a condition as the output of a workflow step. Returns an expression for the
-/// output in rule syntax, and the declared type of the output. Returns `None` if the side names no
-/// step. The key `name` is accepted in place of `value`.
+/// Reads the left or right side of a condition as the output of a workflow step. Returns an
+/// expression for the output in rule syntax, and the declared type of the output. Returns `None` if
+/// the side names no step. The key `name` is accepted in place of `value`.
 fn read_step(
     side: &ObjectReader<'_>,
     which: &Message,
@@ -213,7 +213,7 @@ fn read_step(
     Ok(Some((format_path("steps", keys), ty)))
 }
 
-/// Reads a literal on the right side of a condition, as the type that the operator expects.
+/// Reads a constant on the right side of a condition, as the type that the operator expects.
 fn constant(
     side: &ObjectReader<'_>,
     operator: Operator,
@@ -368,7 +368,7 @@ fn format_json(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// Returns a condition in the notation of the original, for the comment that explains why the
+/// Returns a condition in the notation of the other system, for the comment that explains why the
 /// condition was left out.
 pub(super) fn original_condition(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {

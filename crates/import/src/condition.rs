@@ -42,16 +42,16 @@ pub(super) enum JoinOperator {
     Any,
 }
 
-/// Facts shared by the conditions of a file.
+/// Facts about the conditions of a file that are known only after all conditions are read.
 #[derive(Default)]
 pub(super) struct ConditionFacts {
     /// The types at which the conditions read each context field.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
-    /// Whether a condition reads the length of the message.
+    /// Whether a condition read so far uses the length of the message.
     pub(super) reads_length: bool,
-    /// Whether a condition reads the urgency of the message.
+    /// Whether a condition read so far uses the urgency of the message.
     pub(super) reads_urgency: bool,
-    /// Remarks on the current condition.
+    /// Remarks for the author about the condition that is being read.
     pub(super) remarks: Vec<Message>,
 }
 
@@ -63,8 +63,8 @@ impl ConditionFacts {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
-    /// True if each access to the field must declare a type, because conditions read the field at
-    /// several types.
+    /// True if conditions read this field of the context at several types. Each access must then
+    /// declare a type.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
@@ -150,8 +150,8 @@ impl ConditionFacts {
         Ok(Formula::Text(format!("text matches {}{case}", quote_raw_string(&translated.text))))
     }
 
-    /// Reads a condition on the context. The members of the object, such as `n__gt`, are
-    /// comparisons that must all be true.
+    /// Reads a JSON condition on the field `ctx` of a message. The members of the object, such as
+    /// `n__gt`, are comparisons that must all be true.
     fn read_context(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let mut parts = Vec::new();
         for (key, node) in object.members() {
@@ -275,39 +275,39 @@ impl ConditionFacts {
     /// `indent`.
     pub(super) fn write_formula(&self, formula: &Formula, column: usize, indent: usize) -> String {
         let formula = simplify(formula.clone(), true);
-        let line = self.write_inline(&formula, Binding::Loose);
+        let line = self.write_inline(&formula, Precedence::Loose);
         match &formula {
             _ if fits_on_line(&line, column) => line,
             Formula::Joined(JoinOperator::All, parts) => {
                 let parts: Vec<String> =
-                    parts.iter().map(|part| self.write_block(part, indent, Binding::And)).collect();
+                    parts.iter().map(|part| self.write_block(part, indent, Precedence::And)).collect();
                 parts.join(&format!("\n{}and ", " ".repeat(indent)))
             }
-            _ => self.write_block(&formula, indent - 2, Binding::Loose),
+            _ => self.write_block(&formula, indent - 2, Precedence::Loose),
         }
     }
 
     /// Writes the formula on one line if it fits, otherwise as a block indented by `indent`.
-    fn write_block(&self, formula: &Formula, indent: usize, binding: Binding) -> String {
-        let line = self.write_inline(formula, binding);
+    fn write_block(&self, formula: &Formula, indent: usize, precedence: Precedence) -> String {
+        let line = self.write_inline(formula, precedence);
         let (word, parts) = match formula {
             _ if fits_on_line(&line, indent) => return line,
             Formula::Joined(JoinOperator::All, parts) => ("all", parts),
             Formula::Joined(JoinOperator::Any, parts) => ("any", parts),
             Formula::Not(inner) => {
-                return format!("not ({})", self.write_block(inner, indent, Binding::Loose));
+                return format!("not ({})", self.write_block(inner, indent, Precedence::Loose));
             }
             _ => return line,
         };
         let inner = " ".repeat(indent + 2);
         let parts: Vec<String> = parts
             .iter()
-            .map(|part| format!("{inner}{}", self.write_block(part, indent + 2, Binding::Loose)))
+            .map(|part| format!("{inner}{}", self.write_block(part, indent + 2, Precedence::Loose)))
             .collect();
         format!("{word} {{\n{}\n{}}}", parts.join(";\n"), " ".repeat(indent))
     }
 
-    fn write_inline(&self, formula: &Formula, binding: Binding) -> String {
+    fn write_inline(&self, formula: &Formula, precedence: Precedence) -> String {
         match formula {
             Formula::Text(text) => text.clone(),
             Formula::Compare { field, ty, op, constant } => {
@@ -318,16 +318,16 @@ impl ConditionFacts {
                 }
             }
             Formula::Joined(join, parts) => {
-                let (word, operator_binding) = match join {
-                    JoinOperator::All => (" and ", Binding::And),
-                    JoinOperator::Any => (" or ", Binding::Or),
+                let (word, operator_precedence) = match join {
+                    JoinOperator::All => (" and ", Precedence::And),
+                    JoinOperator::Any => (" or ", Precedence::Or),
                 };
                 let parts: Vec<String> =
-                    parts.iter().map(|part| self.write_inline(part, operator_binding)).collect();
+                    parts.iter().map(|part| self.write_inline(part, operator_precedence)).collect();
                 let text = parts.join(word);
-                if binding > operator_binding { format!("({text})") } else { text }
+                if precedence > operator_precedence { format!("({text})") } else { text }
             }
-            Formula::Not(inner) => format!("not ({})", self.write_inline(inner, Binding::Loose)),
+            Formula::Not(inner) => format!("not ({})", self.write_inline(inner, Precedence::Loose)),
             Formula::Always => "true".to_owned(),
             Formula::Never | Formula::Unknown => "false".to_owned(),
         }
@@ -337,7 +337,7 @@ impl ConditionFacts {
 /// Precedence of the operator that encloses a formula, loosest first. The precedence determines
 /// whether the formula needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Binding {
+enum Precedence {
     Loose,
     Or,
     And,
@@ -348,8 +348,8 @@ fn fits_on_line(text: &str, indent: usize) -> bool {
 }
 
 /// Returns a shorter condition that chooses the same routes. Routing does not distinguish unknown
-/// from false. An unknown part therefore becomes false under an even number of negations
-/// (`positive`), and true under an odd number.
+/// from false. A subformula that is unknown therefore becomes false under an even number of
+/// negations (`positive`), and true under an odd number.
 fn simplify(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {

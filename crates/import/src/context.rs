@@ -7,8 +7,9 @@ use super::report::ItemKind;
 use rulec_base::message;
 use serde_json::{Map, Value as Json};
 
-/// Counters of what the agent has used. A counter of a wrong type is always an error: without it,
-/// the rules would count from 0 and allow too much.
+/// Keys of the counters in the JSON object that the rules read as `context`: how much the agent has
+/// already used. A counter of a wrong type is always an error: without it, the rules would count
+/// from 0 and allow too much.
 const COUNTERS: [&str; 2] = ["requests_last_minute", "api_calls"];
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
@@ -41,8 +42,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Reads each member of an object as an item of the kind `kind`. Returns an object with the same
-/// keys, without the items that were skipped.
+/// Reads each member of an object as one item of the kind `kind`. Returns an object with the same
+/// keys, but without the members that cannot be translated, which are reported as skipped.
 fn read_members(
     node: &JsonNode<'_>,
     kind: ItemKind,
@@ -59,8 +60,9 @@ fn read_members(
     Ok(Json::Object(kept))
 }
 
-/// Reads a workflow. A wrong node is left out, so that no payload may refer to it. A wrong
-/// parameter makes the workflow unusable: without the parameter, the rules would require less.
+/// Reads a workflow that payloads may refer to. A node that is wrong is left out, so that no
+/// payload may refer to it. A parameter that is wrong makes the workflow unusable: without the
+/// parameter, the rules would require less.
 fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<Json> {
     let object = node.as_object(&message!("a workflow"))?;
     object.get_required("status", &message!("a workflow"))?.as_text()?;

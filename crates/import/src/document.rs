@@ -11,35 +11,39 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
 pub(super) struct ImportedStatement {
-    /// Comments before the statement, one paragraph each.
+    /// Comments to write before the statement, one paragraph each.
     pub(super) comments: Vec<String>,
     pub(super) docs: String,
     /// Text of the statement, without a final line break.
     pub(super) body: String,
     /// Whether the statement follows the previous statement without an empty line.
     pub(super) is_adjacent: bool,
-    /// Index of the report's item from which the statement was written.
+    /// Index in the report of the item from which the statement was written; `None` if the
+    /// statement comes from no item.
     pub(super) item: Option<usize>,
 }
 
 #[derive(Default)]
 pub(super) struct RulesDocument {
-    /// First lines of the file, which describe it.
+    /// Comment at the start of the file that describes the file.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
-    /// For a payload context: the object that the bundled rules read. Then there are no statements.
+    /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
+    /// context is imported; the file then has no statements.
     pub(super) context: Option<Json>,
-    /// What happened to each item that was read.
+    /// Records for each item that was read whether it was loaded, changed or skipped.
     pub(super) report: ReportBuilder,
-    /// Whether an item that cannot be translated is an error.
+    /// Whether an item that cannot be translated ends the import with an error. If false, the item
+    /// is skipped.
     pub(super) is_strict: bool,
     /// Whether the patterns of keyword flows are compared literally.
     pub(super) is_literal: bool,
-    /// Items that an earlier pass over this document could not translate, by their path. They are
-    /// reported and not read again.
+    /// Items (such as a route) that an earlier reading of this document could not translate, by
+    /// their path. They are reported and not read again.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
-    /// Items that this pass could not translate. Reading such an item may have left names or facts
-    /// in this builder, so the document is read again without the item.
+    /// Items (such as a route) that cannot be translated, found in this reading of the document.
+    /// Reading such an item may have left names or facts in this builder, so the document is read
+    /// again without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
@@ -61,7 +65,7 @@ impl RulesDocument {
         self.read_named(kind, node, node.name(keys), read)
     }
 
-    /// Reads an item as [`RulesDocument::read_item`] does, but with a given name.
+    /// Like [`RulesDocument::read_item`], but the caller gives the name of the item.
     pub(super) fn read_named<T>(
         &mut self,
         kind: ItemKind,
@@ -88,9 +92,9 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the result of reading a part of an item. A part that cannot be translated is an
-    /// error if the document is loaded strictly. Otherwise the part is reported as skipped, and
-    /// `None` is returned.
+    /// Returns the result of reading a part of an item, such as one pattern of a flow. A part that
+    /// cannot be translated is an error if the import is strict. Otherwise the part is reported as
+    /// skipped, and `None` is returned.
     pub(super) fn read_part<T>(
         &mut self,
         kind: ItemKind,
@@ -107,15 +111,16 @@ impl RulesDocument {
         }
     }
 
-    /// Records the original name of an item whose name the importer changed.
+    /// Records the name that a route, branch or flow has in the JSON document, for look-ups by its
+    /// new name in the rules.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
         if new_name != original {
             self.original_names.insert(new_name.to_owned(), original.to_owned());
         }
     }
 
-    /// Reports that an item has another name in the rules. Its own name is taken, or is not a valid
-    /// name.
+    /// Adds a note for the author: the route, branch or flow `original` has the name `new_name` in
+    /// the rules. Its own name is taken, or is not a valid name.
     pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
         self.report.note(message!(
@@ -123,8 +128,8 @@ impl RulesDocument {
         ));
     }
 
-    /// Returns the members of an object that were not read, as comments. For each such member, also
-    /// adds a note for the author. `of` names the object in the note.
+    /// Writes the members of an object that were not read as comments, and returns the comments.
+    /// For each such member, also adds a note for the author. `of` names the object in the note.
     pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.unread_members() {
@@ -134,15 +139,15 @@ impl RulesDocument {
         comments
     }
 
-    /// Writes the document's members that were not read as comments at the top of the file.
+    /// Adds the members of the document that were not read as comments to the header of the file.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
         }
     }
 
-    /// Adds an `input` statement with a comment if there is no statement, because a file must not
-    /// be empty.
+    /// If there is no statement, adds an `input` statement with a comment, because a rules file
+    /// must not be empty.
     pub(super) fn add_input_if_empty(&mut self, comment: &str) {
         if self.statements.is_empty() {
             let (comments, body) = (vec![comment.to_owned()], "input { text: string }".to_owned());
@@ -176,7 +181,8 @@ impl RulesDocument {
         (text, ends)
     }
 
-    /// Compiles the file. Warnings are suppressed at the statement that causes them, with a reason.
+    /// Compiles the rules file and returns the result of the import. Suppresses each warning by a
+    /// comment before the statement that causes it, with a reason.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compile = |text: &str| {
             Compiler::new()
@@ -230,7 +236,8 @@ impl RulesDocument {
 /// Maximum number of statements of a file that is analysed. Larger files are only compiled.
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
-/// Groups the codes of warnings by the index of the statement that causes them.
+/// Returns the codes of warnings, grouped by the index of the statement that causes them. `ends`
+/// are the last lines of the statements.
 fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {
@@ -241,7 +248,8 @@ fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTre
     allows
 }
 
-/// Returns the index of the statement that causes a warning, given the last line of each statement.
+/// Returns the index of the statement that causes a warning; `None` if the warning has no position.
+/// `ends` are the last lines of the statements.
 fn statement_of(rules: &Rules, warning: &Diagnostic, ends: &[usize]) -> Option<usize> {
     let line = rules.sources().position(warning.span()?).line;
     Some(ends.partition_point(|end| *end < line))

@@ -8,13 +8,13 @@ use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_str
 use rulec_base::message;
 use serde_json::Value as Json;
 
-/// Name of the tool in the original, which the original's code looks up.
+/// Name of the tool that executes flows. The original system looks the tool up by this name.
 pub(super) const EXECUTOR_NAME: &str = "flow_executor";
 /// Name of the tool's only parameter.
 const FLOW_ID_PARAMETER: &str = "flow_id";
 
-/// Returns the statement for the flow executor in `tools`, or `None` if there is no such tool.
-/// Other tools are kept as comments.
+/// Returns the statement that declares the tool for executing flows, read from the member `tools`.
+/// `None` if no tool has the name [`EXECUTOR_NAME`]. Other tools are kept as comments.
 pub(super) fn read_statement(
     object: &ObjectReader<'_>,
     document: &mut RulesDocument,
@@ -31,7 +31,8 @@ pub(super) fn read_statement(
     Ok(statement)
 }
 
-/// Reads a tool. Returns the statement of the executor; another tool is kept as a comment.
+/// Reads one tool. If the tool executes flows and is the first of this name, returns its statement.
+/// Any other tool is kept as a comment, and the result is `None`.
 fn read_tool(
     node: &JsonNode<'_>,
     is_first: bool,
@@ -41,7 +42,7 @@ fn read_tool(
     let tool_name = tool.get_required("name", &message!("a tool"))?;
     let tool_name = tool_name.as_text()?;
     if tool_name == EXECUTOR_NAME && is_first {
-        return write_executor(tool_name, &tool, document).map(Some);
+        return write_executor_statement(tool_name, &tool, document).map(Some);
     }
     let name = quote_for_comment(tool_name);
     document.report.note(message!("the tool {name} executes no flow; it is kept as a comment"));
@@ -49,7 +50,7 @@ fn read_tool(
     Ok(None)
 }
 
-fn write_executor(
+fn write_executor_statement(
     tool_name: &str,
     tool: &ObjectReader<'_>,
     document: &mut RulesDocument,
@@ -108,7 +109,7 @@ fn write_executor(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Formats an object as a record literal; a long record has one entry per line.
+/// Formats an object as a record literal; a long record has one member per line.
 fn format_record(json: &Json, indent: usize) -> String {
     let line = write::format_value(json);
     match json {

@@ -37,8 +37,8 @@ pub struct Exported {
     pub report: Report,
 }
 
-/// Result of writing a part of the rules as JSON. The error is the reason why the JSON cannot
-/// express the part.
+/// Result of writing an element of the rules, such as a condition, as JSON. The error is the reason
+/// why the JSON format cannot express this element.
 type Written<T> = Result<T, Message>;
 
 impl System {
@@ -58,7 +58,8 @@ impl System {
     }
 }
 
-/// Adds the JSON of a rule to a list. A rule that the JSON cannot express is reported.
+/// Adds the JSON of a rule to a list. If the JSON format cannot express the rule, reports the rule
+/// as skipped.
 fn push_item(
     items: &mut Vec<Json>,
     (kind, name, list): (ItemKind, &str, &[PathStep]),
@@ -80,7 +81,7 @@ fn key(name: &str) -> PathStep {
     PathStep::Key(name.to_owned())
 }
 
-/// Returns the reason for leaving out a condition that the JSON cannot express.
+/// Returns the error text for a condition that the other system's JSON cannot express.
 fn unknown_condition() -> Message {
     message!("the document has no condition of this kind")
 }
@@ -93,7 +94,8 @@ fn constant(expr: &Expr) -> Option<&Json> {
     }
 }
 
-/// Returns the path of a message field, such as `["ctx", "n"]`.
+/// Returns the path of a message field, such as `["ctx", "n"]`. `slot` is the number under which
+/// the rules read a value. `None` if the slot does not hold a field of the message.
 fn message_path(program: &Program, slot: SlotId) -> Option<&[Arc<str>]> {
     let slot = &program.slots[slot.index()];
     slot.root.is_none().then_some(&*slot.path)

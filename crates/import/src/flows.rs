@@ -143,8 +143,8 @@ fn read_patterns(
     }
 }
 
-/// Writes the trigger of an intent flow. In the source system, the patterns of an intent flow only
-/// describe the topic.
+/// Writes the trigger of an intent flow (a flow that is selected by the meaning of a message). In
+/// the source system, the patterns of an intent flow only describe the topic.
 fn write_intent(
     patterns: Option<JsonNode<'_>>,
     examples: Option<JsonNode<'_>>,
@@ -227,7 +227,8 @@ fn read_pattern(
     Ok(quote_raw_string(&translated.text))
 }
 
-/// Returns the key of a flow's pattern in the map `original_names`.
+/// Returns the key under which the map `original_names` stores the original text of a flow's
+/// pattern.
 pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
     format!("{flow}\n{pattern}")
 }

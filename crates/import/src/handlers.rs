@@ -14,7 +14,7 @@ const REQUIRES_KEY: &str = "requires_permission";
 #[derive(Default)]
 pub(super) struct UsedHandlers {
     handlers: Vec<Handler>,
-    /// The index in `handlers` of each handler, by name.
+    /// Maps the name of each handler to its index in `handlers`.
     positions: HashMap<String, usize>,
 }
 
@@ -22,7 +22,7 @@ struct Handler {
     /// Name of the handler in rule syntax.
     name: String,
     permissions: Vec<String>,
-    /// Whether the handler's routes require different permissions.
+    /// Whether the routes of this handler require different permissions in the original.
     permissions_differ: bool,
 }
 
@@ -65,8 +65,8 @@ impl UsedHandlers {
         Ok(())
     }
 
-    /// Declares all handlers if any of them requires a permission. The rules must declare either
-    /// all handlers or none.
+    /// Adds a `handler` statement for each handler if any of them requires a permission. All must
+    /// be declared, because the rules may declare either all handlers or none.
     pub(super) fn declare_all(&self, default: Option<&str>, document: &mut RulesDocument) {
         if self.handlers.iter().all(|handler| handler.permissions.is_empty()) {
             return;

@@ -50,18 +50,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Rules that were loaded from another system's JSON, with a report on each item of the JSON.
+/// Rules that were loaded from another system's JSON, with a report on the items that were loaded,
+/// changed or skipped.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Text of the rules file.
+    /// Text of the rules file that the import wrote.
     pub text: String,
-    /// What happened to each item of the document.
+    /// Report on each item of the JSON document: loaded, changed or skipped.
     pub report: Report,
-    /// The compiled file.
+    /// The rules compiled from `text`.
     pub rules: Rules,
-    /// For a payload context: the object that the rules read as `context`, without the items that
-    /// were skipped.
+    /// The JSON object that the bundled rules read as `context`, without the items that were
+    /// skipped. `None` unless such a context was imported.
     pub context: Option<Json>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
@@ -69,20 +70,23 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Returns the original name of a route or branch, given its name in the file.
+    /// Returns the name that a route or branch has in the JSON document, given its name in the
+    /// imported rules.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.original_names.get(name).map_or(name, String::as_str)
     }
 
-    /// Returns the original text of a flow's pattern, given the text in the file.
+    /// Returns the pattern of a flow as it is written in the JSON document, given the pattern in
+    /// the imported rules.
     pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
         self.original_names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
     }
 
-    /// Creates a judge for payloads of this kind, with the loaded context.
+    /// Creates a validator for payloads of one kind, with the loaded context. `kind` is the name of
+    /// a `payload` statement in the rules.
     ///
     /// # Errors
-    /// If the rules have no such kind, or declare no `context` of this type.
+    /// If the rules have no such statement, or declare no `context` of this type.
     pub fn judge(&self, kind: &str) -> Result<Judge, JudgeError> {
         let judge = self.rules.judge(kind)?;
         match &self.context {
@@ -92,8 +96,8 @@ impl Imported {
     }
 }
 
-/// How a document is loaded. The default skips each item that cannot be translated and reports it,
-/// so that one bad item does not stop the others.
+/// Options of an import. By default, a route, branch, flow or pattern that cannot be translated is
+/// skipped and reported, so that it does not stop the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     is_strict: bool,
@@ -101,7 +105,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Makes an item that cannot be translated an error.
+    /// Makes the import fail if a route, branch, flow or pattern cannot be translated, instead of
+    /// skipping it.
     #[must_use]
     pub fn strict(self) -> Options {
         Options { is_strict: true, ..self }
@@ -130,7 +135,8 @@ impl Options {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait RulesFromJson {
-    /// Loads keyword and intent flows; see [`System::Flows`].
+    /// Loads keyword flows (found by patterns) and intent flows (found by meaning); see
+    /// [`System::Flows`].
     ///
     /// # Errors
     /// If the text is not JSON, or has no list of flows.
@@ -154,7 +160,8 @@ pub trait RulesFromJson {
         System::Choice.import(json, Options::default())
     }
 
-    /// Loads the bundled rules for decision payloads, with their context; see [`System::Context`].
+    /// Loads the bundled rules that validate decisions of an agent. The JSON text is the value of
+    /// the rules' input `context`; see [`System::Context`].
     ///
     /// # Errors
     /// If the text is not JSON, or not an object.
@@ -165,7 +172,7 @@ pub trait RulesFromJson {
 
 impl RulesFromJson for Rules {}
 
-/// A system whose JSON can be imported.
+/// A system whose JSON documents can be imported as rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
     /// Message routes: a list of routes, or `{"routes": […], "default": handler}`.
@@ -173,18 +180,20 @@ pub enum System {
     /// Workflow branches: a list of branches, `{"choices": […]}`, a list of such objects, or a
     /// workflow document whose steps hold them.
     Choice,
-    /// Keyword and intent flows: a list of flows, or `{"flows": […], "tools": […]}`.
+    /// Keyword flows (found by patterns) and intent flows (found by meaning): a list of flows, or
+    /// `{"flows": […], "tools": […]}`.
     Flows,
-    /// The context of decision payloads: `{"workflows": {…}, "subagents": {…}, …}`. The rules are
-    /// [`rulec::bundled::DECISIONS`].
+    /// The `context` that rules read when they validate decisions of an agent: `{"workflows": {…},
+    /// "subagents": {…}, …}`. The rules are [`rulec::bundled::DECISIONS`].
     Context,
 }
 
 impl System {
-    /// All systems, in the order in which the documentation lists them.
+    /// All systems whose JSON can be imported, in the order of the documentation. Each system has
+    /// its own JSON format.
     pub const ALL: [System; 4] = [System::Routes, System::Choice, System::Flows, System::Context];
 
-    /// Returns the system's name on the command line.
+    /// Returns the name that selects the system on the command line.
     pub fn name(self) -> &'static str {
         match self {
             System::Routes => "routes",
@@ -194,8 +203,8 @@ impl System {
         }
     }
 
-    /// Returns the system whose documents have the shape of this value; `None` if there is no such
-    /// system, or if there are several.
+    /// Returns the system whose JSON format fits this value; `None` if no format or several formats
+    /// fit.
     pub fn recognize(value: &Json) -> Option<System> {
         let shapes: &[(System, &[&str])] = match value {
             Json::Array(_) => &[
@@ -293,7 +302,7 @@ impl FromStr for System {
     }
 }
 
-/// Error of an import.
+/// The reason why a JSON document cannot be imported.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -321,7 +330,8 @@ impl ImportError {
     }
 }
 
-/// Error for a part of the JSON that cannot be translated, with the part's path.
+/// Error: a part of the JSON, such as a pattern, cannot be translated. Contains the path of this
+/// part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct Untranslatable {
@@ -355,7 +365,8 @@ impl Untranslatable {
         self.range.clone()
     }
 
-    /// Prefixes the error with the kind and the name of the item that contains the wrong part.
+    /// Adds the kind (`what`) and the name of the item that contains the wrong part to the start of
+    /// the message.
     fn with_item_name(self, what: &Message, name: &str) -> Untranslatable {
         let message = match name {
             "" => self.message,

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Number, Value as Json};
 
-/// Maximum nesting of lists and dicts.
+/// Maximum nesting depth of lists and dicts in a literal.
 const MAX_DEPTH: usize = 60;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ struct LiteralParser<'t> {
     text: &'t str,
     /// Byte offset of the next character to read.
     offset: usize,
-    /// Number of values that enclose the current position.
+    /// Number of values (such as lists) that enclose the current position.
     depth: usize,
 }
 
@@ -62,7 +62,7 @@ impl<'t> LiteralParser<'t> {
     }
 
     /// Reads one value, or several values separated by commas, which form a tuple. `closers` are
-    /// the delimiters that may follow the last value.
+    /// the delimiters that may follow the last value. `None` if the text is not a literal.
     fn parse_items(&mut self, closers: &[&str]) -> Option<Literal> {
         let first = self.parse_value()?;
         let mut is_tuple = false;
@@ -105,7 +105,8 @@ impl<'t> LiteralParser<'t> {
         value
     }
 
-    /// Reads items separated by commas, with an optional trailing comma, up to `end`.
+    /// Reads elements separated by commas, with an optional trailing comma, up to `end`. The
+    /// function `item` reads one element. `None` if the text has another form.
     fn parse_sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         while !self.eat_text(end) {
             item(self)?;
@@ -161,8 +162,8 @@ impl<'t> LiteralParser<'t> {
         })
     }
 
-    /// Reads a number with at most one sign. The sum of a real and an imaginary number is not read,
-    /// because JSON cannot represent it.
+    /// Reads a number with at most one sign; `None` if there is no number. The sum of a real and an
+    /// imaginary number is not read, because JSON cannot represent it.
     fn parse_number(&mut self) -> Option<Literal> {
         let negative = self.remaining_text().starts_with('-');
         if self.remaining_text().starts_with(['-', '+']) {
@@ -212,7 +213,7 @@ impl<'t> LiteralParser<'t> {
         Some(value)
     }
 
-    /// Reads adjacent string literals, which form one string.
+    /// Reads adjacent string literals, which form one string. `None` if a literal is invalid.
     fn parse_strings(&mut self) -> Option<Literal> {
         let (mut text, mut first_is_bytes) = (String::new(), None);
         loop {
@@ -310,8 +311,8 @@ enum UnsignedNumber {
     Float(f64),
 }
 
-/// Parses a number without its sign. Underscores are allowed between digits, and a decimal integer
-/// must not start with zero.
+/// Parses a number without its sign; `None` if the text is not a number. Underscores are allowed
+/// between digits, and a decimal integer must not start with zero.
 fn parse_unsigned(text: &str) -> Option<UnsignedNumber> {
     let lower = text.to_ascii_lowercase();
     let has_misplaced_underscore = lower.ends_with('_') || lower.starts_with('_') || lower.contains("__");

@@ -18,7 +18,7 @@ pub(super) enum PathStep {
 
 pub(super) type ReadResult<T> = Result<T, Untranslatable>;
 
-/// A JSON value with its path.
+/// A JSON value in a document, with the path from the root to the value.
 #[derive(Clone, Debug)]
 pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
@@ -46,8 +46,8 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
-    /// Returns the value if present, otherwise an error. `wanted` describes the expected kind of
-    /// value in the error.
+    /// Returns the value in `value`. If it is `None`, returns the error that the JSON value is not
+    /// `wanted`, such as "a text".
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),
@@ -94,7 +94,8 @@ impl<'j> JsonNode<'j> {
     }
 }
 
-/// A JSON object that records which of its keys were read.
+/// Reads the members of a JSON object, and records which keys were read. The keys that were not
+/// read can then be reported.
 pub(super) struct ObjectReader<'j> {
     pub(super) node: JsonNode<'j>,
     map: &'j Map<String, Json>,
@@ -102,12 +103,12 @@ pub(super) struct ObjectReader<'j> {
 }
 
 impl<'j> ObjectReader<'j> {
-    /// Returns a member; null counts as absent.
+    /// Returns the member `key`; `None` if it is absent or null.
     pub(super) fn get(&self, key: &str) -> Option<JsonNode<'j>> {
         self.get_with_null(key).filter(|node| !node.value.is_null())
     }
 
-    /// Returns a member, which may be null.
+    /// Returns the member `key`, which may be null; `None` if it is absent.
     pub(super) fn get_with_null(&self, key: &str) -> Option<JsonNode<'j>> {
         self.read_keys.borrow_mut().insert(key.to_owned());
         let value = self.map.get(key)?;
@@ -141,7 +142,7 @@ impl<'j> ObjectReader<'j> {
             .collect()
     }
 
-    /// Returns the members that were not read.
+    /// Returns the members that no call has read so far.
     pub(super) fn unread_members(&self) -> Vec<(&'j str, JsonNode<'j>)> {
         let read_keys = self.read_keys.borrow();
         self.members().into_iter().filter(|(key, _)| !read_keys.contains(*key)).collect()
@@ -208,7 +209,8 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
     ranges
 }
 
-/// Locates the values of the `selected` paths, of which the first `depth` steps lead to `raw`.
+/// Finds the byte ranges of values in `text`. `raw` is the part of `text` to which the first
+/// `depth` steps of each `selected` path lead.
 fn locate_below(
     text: &str,
     raw: &str,
@@ -247,7 +249,8 @@ fn locate_below(
 /// time together.
 pub(super) struct LineCounter<'t> {
     text: &'t str,
-    /// A counted offset, with the number of line breaks before it and the start of its line.
+    /// The offset that was converted last, with the number of line breaks before it and the offset
+    /// of its line.
     counted: (usize, usize, usize),
 }
 

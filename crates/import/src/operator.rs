@@ -32,7 +32,8 @@ impl ValueType {
         ValueType::ALL.into_iter().find(|ty| ty.name() == name)
     }
 
-    /// Returns the type with this name. If `capitals` is set, the name in capitals is accepted too.
+    /// Returns the type with this name; `None` if there is none. If `capitals` is set, the name in
+    /// capitals is accepted too.
     pub(super) fn from_spelling(name: &str, capitals: bool) -> Option<ValueType> {
         let in_capitals = |ty: &ValueType| capitals && ty.name().to_ascii_uppercase() == name;
         ValueType::from_name(name).or_else(|| ValueType::ALL.into_iter().find(in_capitals))
@@ -50,7 +51,7 @@ pub(super) enum Comparison {
     Infix(&'static str),
     /// Compares the length of the left side by this operator.
     Length(&'static str),
-    /// Matches a regular expression at the start of the text.
+    /// Matches the right side, a regular expression, at the start of the left side.
     Regex,
 }
 
@@ -81,7 +82,8 @@ pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
     ]
 };
 
-/// Returns the verb for a name in capitals, such as `GREATER_THAN` or its short form `GT`.
+/// Returns the verb for a name in capitals, such as `GREATER_THAN` or its short form `GT`; `None`
+/// for any other name.
 pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     let full_name = match name {
         "GT" => "GREATER_THAN",
@@ -95,7 +97,7 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     VERBS.iter().any(|(verb_name, ..)| *verb_name == verb).then_some(verb)
 }
 
-/// An operator: its operand type and its comparison.
+/// An operator of a JSON condition: the type of its operands, and how it compares them.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
     pub(super) family: ValueType,
@@ -117,7 +119,7 @@ impl Operator {
     }
 
     /// Returns the operator for a verb in capitals, as in the documented JSON format. The operand
-    /// type is the declared type of the left side.
+    /// type is the declared type of the left side. `None` if there is no such operator.
     pub(super) fn from_spelling(name: &str, left: Option<ValueType>) -> Option<Operator> {
         Operator::from_verb(left?, &verb_in_capitals(name)?)
     }
@@ -133,7 +135,8 @@ impl Operator {
         }
     }
 
-    /// True if the right side may be the output of a step with this type.
+    /// True if the right side of a condition with this operator may be the output of a workflow
+    /// step of the type `right`.
     pub(super) fn accepts_type(self, right: ValueType) -> bool {
         match (self.verb, self.family) {
             (Comparison::Length(_), _) => {
@@ -146,7 +149,7 @@ impl Operator {
     }
 
     /// True if a condition with this operator and these types can be true in the rule language. In
-    /// the original, such a condition is never true.
+    /// the original system, such a condition is never true, because the types do not fit.
     pub(super) fn would_hold(self, left: ValueType, right: ValueType) -> bool {
         use ValueType::{Dict, List, String};
         match self.verb {

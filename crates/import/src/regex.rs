@@ -32,7 +32,7 @@ pub(super) struct TranslatedPattern {
     pub(super) text: String,
     /// Whether the expression has a top-level `|`.
     pub(super) has_alternatives: bool,
-    /// Whether every match starts at the start of the text.
+    /// Whether the expression can match only at the start of the text.
     pub(super) anchored: bool,
 }
 
@@ -66,7 +66,8 @@ impl TranslateError {
     }
 }
 
-/// Reads and translates the expression of a node; `what` names the expression in an error.
+/// Reads a JSON string as a regular expression of Python and translates it. `what` names the
+/// expression in an error.
 pub(super) fn read_regex(
     node: &JsonNode<'_>,
     what: &Message,
@@ -121,14 +122,15 @@ struct RegexFlags {
     ascii: bool,
 }
 
-/// The item before the current position, which a quantifier would repeat.
+/// The element (such as a character or a group) before the current position, which a quantifier
+/// would repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastItem {
     /// There is nothing that a quantifier can repeat.
     Nothing,
-    /// An item without a quantifier.
+    /// An element without a quantifier.
     Item,
-    /// An item that already has a quantifier.
+    /// An element that already has a quantifier.
     Repeated,
 }
 
@@ -137,8 +139,8 @@ struct RegexTranslator<'p> {
     out: String,
     flags: RegexFlags,
     depth: usize,
-    /// Whether an item has been read. Flags for the whole expression are an error after the first
-    /// item.
+    /// Whether an item (such as a character or a group) has been read. After the first item, flags
+    /// for the whole expression are an error.
     item_read: bool,
     has_alternatives: bool,
     anchored: bool,
@@ -260,7 +262,7 @@ impl RegexTranslator<'_> {
         }))
     }
 
-    /// Reads the rest of a group after `(`.
+    /// Translates the rest of a group after `(`.
     fn translate_group(&mut self, last: LastItem) -> TranslateResult<LastItem> {
         let outer_flags = self.flags;
         if !self.eat_char('?') {
@@ -296,8 +298,8 @@ impl RegexTranslator<'_> {
         self.translate_inner(outer_flags)
     }
 
-    /// Reads the content and end of a group. Flags that are set inside the group apply only up to
-    /// its end.
+    /// Translates the content and the end of a group. Flags that are set inside the group apply
+    /// only up to its end.
     fn translate_inner(&mut self, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -314,7 +316,7 @@ impl RegexTranslator<'_> {
         Ok(LastItem::Item)
     }
 
-    /// Reads the rest of `(?im)` or `(?i-s:…)`, from its first flag.
+    /// Translates the rest of `(?im)` or `(?i-s:…)`, from its first flag.
     fn translate_flags(&mut self, first: char, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         let (mut is_enabled, mut flag_text) = (true, String::new());
         let mut next = Some(first);
@@ -353,7 +355,7 @@ impl RegexTranslator<'_> {
         }
     }
 
-    /// Reads and translates the rest of an escape after `\`.
+    /// Translates the rest of an escape after `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         let assertion = match (c, self.flags.ascii) {
@@ -380,7 +382,7 @@ impl RegexTranslator<'_> {
         Ok(LastItem::Item)
     }
 
-    /// Translates a character category such as `\d`.
+    /// Translates a character category such as `\d`; `None` if `c` names no category.
     fn translate_category(&self, c: char) -> Option<&'static str> {
         Some(match (c, self.flags.ascii) {
             ('d', false) => r"\d",

@@ -6,55 +6,58 @@ use rulec_base::message;
 use serde::{Serialize, Serializer};
 use std::ops::Range;
 
-/// What an import did with each item of a document, in the order of the document.
+/// What an import did with each item (such as a route or a flow) of a JSON document, in the order
+/// of the document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Report {
     pub(super) items: Vec<ReportItem>,
 }
 
-/// One item of a document, and what the import did with it.
+/// One item (such as a route or a flow) of a JSON document, and what the import did with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReportItem {
-    /// The kind of the item.
+    /// The kind of the item, such as a route or a flow.
     pub kind: ItemKind,
-    /// The item's name or id in the document, or the text of a pattern. Empty if the item has none.
+    /// The item's name or id in the document; for a pattern, its text. Empty if the item has no
+    /// name.
     pub name: String,
-    /// Whether the item was loaded, adapted or skipped.
+    /// Whether the item (such as a route) was loaded, adapted or skipped.
     pub outcome: Outcome,
     /// The changes of an adapted item, or the reason for skipping a skipped item. Parts that were
     /// skipped have items of their own.
     pub notes: Vec<Message>,
     /// Warnings that the rule compiler and the analysis have about the item. They do not change the
-    /// outcome, because the original decides in the same way.
+    /// outcome, because the original system decides in the same way.
     pub warnings: Vec<(Code, Message)>,
     /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
     /// the part that is wrong.
     pub pointer: String,
     /// Line and column of the item, from 1. `None` if a JSON value was imported instead of a text.
     pub position: Option<(usize, usize)>,
-    /// Range of the item in the document's text, in bytes.
+    /// Range of the item in the document's text, in bytes. `None` if a JSON value was imported
+    /// instead of a text.
     pub range: Option<Range<usize>>,
     pub(super) steps: Vec<PathStep>,
 }
 
-/// Kind of an item of a document.
+/// Kind of an item in a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ItemKind {
     /// The whole document.
     Document,
-    /// A keyword or intent flow.
+    /// A flow, found by keywords or by intent.
     Flow,
     /// A pattern of a keyword flow.
     Pattern,
-    /// A tool of a flow document.
+    /// A tool that a document with flows declares.
     Tool,
     /// A message route.
     Route,
-    /// The default handler of a router.
+    /// The default handler, which receives messages that no route matches.
     Default,
     /// A choice of a workflow.
     Choice,
@@ -62,13 +65,13 @@ pub enum ItemKind {
     Branch,
     /// A condition of a branch.
     Condition,
-    /// A workflow of a payload context.
+    /// A workflow in the `context` of payload rules.
     Workflow,
     /// A node of a workflow.
     Node,
-    /// A subagent of a payload context.
+    /// A subagent in the `context` of payload rules.
     Subagent,
-    /// A single value.
+    /// A single value, such as a name or a description.
     Field,
 }
 
@@ -93,30 +96,30 @@ impl ItemKind {
     }
 }
 
-/// What an import did with an item.
+/// What an import did with an item (such as a route) of a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The item means the same in the rules.
+    /// The item (such as a route) has the same meaning in the rules.
     Loaded,
-    /// The item was loaded with a change, or a part of it was skipped.
+    /// The item (such as a route) was loaded with a change, or a part of it was skipped.
     Adapted,
-    /// The item is not part of the rules.
+    /// The item (such as a route) was left out of the rules.
     Skipped,
 }
 
 impl Report {
-    /// Returns all items, in the order of the document.
+    /// Returns all items (such as routes) of the document, in the order of the document.
     pub fn items(&self) -> &[ReportItem] {
         &self.items
     }
 
-    /// Returns the items that were skipped.
+    /// Returns the items (such as routes) that were left out of the rules.
     pub fn skipped(&self) -> impl Iterator<Item = &ReportItem> {
         self.items.iter().filter(|item| item.outcome == Outcome::Skipped)
     }
 
-    /// Returns the notes on all items, as sentences for the author.
+    /// Returns the notes on all items as sentences for the author, in the order of the document.
     pub fn messages(&self) -> impl Iterator<Item = Message> {
         self.items.iter().flat_map(ReportItem::messages)
     }
@@ -134,8 +137,8 @@ impl Report {
 }
 
 impl ReportItem {
-    /// Returns each note as a sentence. The sentence for a skipped item names the item and its
-    /// place.
+    /// Returns each note on this item as a sentence. The sentence for a skipped item includes its
+    /// position in the document.
     pub fn messages(&self) -> Vec<Message> {
         match self.outcome {
             Outcome::Skipped => self.notes.iter().map(|reason| self.skip_message(reason)).collect(),
@@ -143,7 +146,8 @@ impl ReportItem {
         }
     }
 
-    /// Returns the sentence that says which item was skipped for this reason, without its place.
+    /// Returns the sentence that says that this item was skipped, and why. The sentence does not
+    /// contain the position of the item.
     pub fn describe_skip(&self, reason: &Message) -> Message {
         let kind = self.kind.to_message();
         let name = super::write::quote_for_comment(&self.name);
@@ -162,7 +166,7 @@ impl ReportItem {
     }
 }
 
-/// The form of an item as JSON. Notes are English texts.
+/// An item of the report in the form in which it is serialized to JSON. Notes are English texts.
 #[derive(Serialize)]
 struct SerializedItem<'i> {
     kind: ItemKind,
@@ -204,40 +208,44 @@ impl Serialize for ReportItem {
     }
 }
 
-/// Collects the items of a document while an importer reads it.
+/// Builds the report of an import. Adds an entry for each item (such as a route) that the importer
+/// reads.
 #[derive(Default)]
 pub(super) struct ReportBuilder {
     items: Vec<ReportItem>,
-    /// Index of the item that is being read.
+    /// Index of the item (such as a route) that the importer is reading; `None` between items.
     current: Option<usize>,
-    /// Notes on the document as a whole.
+    /// Notes that concern the document as a whole, not one item.
     document_notes: Vec<Message>,
 }
 
 impl ReportBuilder {
-    /// Adds an item, which becomes the item that is being read. Returns the index of the item.
+    /// Adds an item of the document (such as a route) to the report, and makes it the item that is
+    /// being read. Returns the index of the item.
     pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
         self.current = Some(self.items.len());
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
     }
 
-    /// Removes the items from `index` on, because their reading failed.
+    /// Removes the item `index` and all later items, because reading the item failed.
     pub(super) fn discard(&mut self, index: usize) {
         self.items.truncate(index);
     }
 
-    /// Returns the index of the item that is being read; `None` if notes refer to the document.
+    /// Returns the index of the item that is being read. `None` between items; notes then refer to
+    /// the whole document.
     pub(super) fn current(&self) -> Option<usize> {
         self.current
     }
 
-    /// Ends the reading of the current item. `outer` is the item around it, whose reading
-    /// continues.
+    /// Ends the reading of the current item. `outer` is the enclosing item, which becomes the
+    /// current item again.
     pub(super) fn resume(&mut self, outer: Option<usize>) {
         self.current = outer;
     }
 
-    /// Adds a change of the item that is being read, or of the document.
+    /// Adds a note about a change to the item that is being read. If no item is being read, the
+    /// note is about the document.
     pub(super) fn note(&mut self, note: Message) {
         match self.current.and_then(|index| self.items.get_mut(index)) {
             Some(item) => {
@@ -248,13 +256,13 @@ impl ReportBuilder {
         }
     }
 
-    /// Adds a change of the document as a whole.
+    /// Adds a note about a change to the document as a whole.
     pub(super) fn note_document(&mut self, note: Message) {
         self.document_notes.push(note);
     }
 
-    /// Adds an item that was skipped. If an enclosing item is being read, that item counts as
-    /// adapted.
+    /// Adds an item that was skipped to the report. If an enclosing item is being read, that item
+    /// counts as adapted.
     pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
         if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
             item.outcome = item.outcome.max(Outcome::Adapted);
@@ -277,7 +285,7 @@ impl ReportBuilder {
         self.items.len() - 1
     }
 
-    /// Returns the report. `warnings` are about the items with these indexes.
+    /// Finishes the report. Each of `warnings` is about the item with the given index.
     pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> Report {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {

@@ -9,7 +9,8 @@ use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
 use rulec_base::message;
 
-/// Words that make a message urgent; the author may change them in the file.
+/// Words that make a message urgent. They are written into the rules file, where the author may
+/// change them.
 const URGENT_WORDS: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
@@ -172,10 +173,10 @@ fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
     }
 }
 
-/// The statement that derives the message's length.
+/// The rules statement that defines `message_length`, the length of the message.
 pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
 
-/// Returns the statements that derive the message's urgency.
+/// Returns the rules statements that define `urgency`, which is computed from the message.
 pub(super) fn urgency_statements() -> [String; 2] {
     let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
     let urgency = "let urgency = ctx.urgency\n  \

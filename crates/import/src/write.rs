@@ -9,15 +9,16 @@ use std::collections::HashSet;
 /// Maximum width of a line. Only a line that cannot be broken is wider.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// Allocates unique names for declarations. A name is kept if possible, and is written in
-/// backquotes if necessary. A name that is not valid even in backquotes is changed.
+/// Allocates unique names for the statements of a rules file. A name is kept if possible, and is
+/// written in backquotes if necessary. A name that is not valid even in backquotes is changed.
 #[derive(Default)]
 pub(super) struct NameAllocator {
     used_names: HashSet<String>,
 }
 
 impl NameAllocator {
-    /// Creates an allocator that never returns these names.
+    /// Creates an allocator that never returns one of `words`, for example because they are
+    /// keywords.
     pub(super) fn reserving(words: &[&str]) -> Self {
         NameAllocator { used_names: words.iter().map(|word| (*word).to_owned()).collect() }
     }
@@ -29,8 +30,8 @@ impl NameAllocator {
         self.unique_text(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
-    /// Returns a unique name: `base`, followed by a number if necessary. Used directly where any
-    /// quoted text is a valid name.
+    /// Returns a unique name: `base`, followed by a number if necessary. Used where any quoted text
+    /// is a valid name, so that `base` needs no other change.
     pub(super) fn unique_text(&mut self, base: &str) -> String {
         let base = base.to_owned();
         let numbered_names = (2..).map(|number| format!("{base}_{number}"));

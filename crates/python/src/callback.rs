@@ -1,7 +1,7 @@
 //! Python functions that a router calls with a message: they return permissions, or the scope of
 //! errors.
 
-use super::shutdown::attached;
+use super::shutdown::with_gil;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec_runtime::route::Permissions;
@@ -14,7 +14,7 @@ fn call_with_message(py: Python<'_>, function: &Py<PyAny>, message: &Json) -> Py
 /// Returns the permissions that a Python function grants to a message's sender. If the function
 /// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
 pub fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permissions {
-    attached(|py| {
+    with_gil(|py| {
         let names = call_with_message(py, function, message).and_then(|names| {
             names.bind(py).try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()
         });
@@ -31,7 +31,7 @@ pub fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permiss
 /// Returns the scope of a message's errors. If the function raises, the scope is the empty text,
 /// and `sys.unraisablehook` receives the exception.
 pub fn call_scope_function(function: &Py<PyAny>, message: &Json) -> String {
-    attached(|py| {
+    with_gil(|py| {
         let scope = call_with_message(py, function, message)
             .and_then(|scope| scope.bind(py).str().map(|text| text.to_string()));
         scope.unwrap_or_else(|error| {

@@ -153,7 +153,7 @@ async fn call_python(
     call: Arc<RoutedMessage>,
     argument: impl for<'py> FnOnce(Python<'py>, &RoutedMessage) -> PyResult<Bound<'py, PyAny>>,
 ) -> Result<Json, HandlerError> {
-    let started = attached(|py| -> PyResult<_> {
+    let started = with_gil(|py| -> PyResult<_> {
         let argument = argument(py, &call)?;
         let python_call = py.import("rulec._call")?.getattr("Call")?;
         let python_call = python_call.call1((call.locals.event_loop(py), function.bind(py), argument))?;

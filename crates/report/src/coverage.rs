@@ -23,13 +23,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const MAIN_TABLE: &str = "routes";
 /// Maximum number of characters of a condition's text that are shown.
 const MAX_SHOWN_CHARS: usize = 80;
-/// Maximum number of route names listed in the reason for a coverage gap.
+/// Maximum number of route names that are listed in the reason why a route was never chosen.
 const MAX_NAMED_ROUTES: usize = 3;
 
 /// Coverage counts over all decisions of one rule set.
 pub struct Coverage<'r> {
     rules: &'r Rules,
-    /// Total number of counted decisions and validated payloads.
+    /// Number of decisions and validated payloads that were counted.
     decisions: usize,
     routes: Vec<RouteCounts>,
     tables: Vec<TableCounts>,
@@ -37,11 +37,12 @@ pub struct Coverage<'r> {
     /// Number of decisions in which the classifier ranked the intent flows (flows that are chosen
     /// by the meaning of a text).
     intent_decisions: usize,
-    /// How often each intent flow was chosen, by flow name.
+    /// How often each intent flow (chosen by the meaning of a text) was chosen, by flow name.
     chosen_flows: BTreeMap<String, usize>,
     /// Number of validated payloads, by payload kind (the name of a `payload` statement).
     judged_counts: BTreeMap<String, usize>,
-    /// Number of payloads that violated a rule, by payload kind and rule name.
+    /// Number of payloads that violated a rule, by payload kind (name of a `payload` statement) and
+    /// rule name.
     violation_counts: BTreeMap<(String, String), usize>,
 }
 
@@ -49,8 +50,8 @@ pub struct Coverage<'r> {
 struct RouteCounts {
     tried: usize,
     chosen: usize,
-    /// How often this route was not tried, because another route was chosen before it. The key is
-    /// the name of the other route.
+    /// Counts the decisions in which an earlier route of the table was chosen, so that this route
+    /// was not tried. The key is the name of the chosen route.
     chosen_before: BTreeMap<String, usize>,
 }
 
@@ -77,7 +78,8 @@ pub struct CoveredItem {
     pub yes: usize,
     /// How often the statement was evaluated but not chosen, or the condition was not true.
     pub no: usize,
-    /// Which part of the item's coverage is missing, and why; `None` if the item is fully covered.
+    /// Which part of the coverage is missing, and why; `None` if the statement or condition is
+    /// fully covered.
     pub gap: Option<Message>,
 }
 
@@ -108,8 +110,8 @@ impl<'r> Coverage<'r> {
         self.decisions
     }
 
-    /// Returns the counts of conditions. The caller adds the condition results of a decision or
-    /// payload to these counts.
+    /// Returns the counts of conditions, so that the caller can add the condition results of a
+    /// decision or payload.
     pub fn truths_mut(&mut self) -> &mut ConditionCoverage {
         &mut self.conditions.truths
     }
@@ -139,9 +141,9 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a logged decision without its message, so that conditions cannot be counted. `tables`
-    /// names the searched tables in order, the entry table first. `route` is the chosen route, or
-    /// `default`.
+    /// Counts a decision from a log line without its message, so that no conditions can be counted.
+    /// `tables` are the names of the searched tables in order, the table where the decision started
+    /// first. `route` is the chosen route, or `default`; `None` if nothing was chosen.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
@@ -256,7 +258,7 @@ impl<'r> Coverage<'r> {
         items
     }
 
-    /// Returns the reason why a route was never chosen.
+    /// Returns the reason why a route was never chosen, for the author of the rules.
     fn reason_not_chosen(
         &self,
         span: Span,
@@ -420,8 +422,8 @@ impl<'r> Coverage<'r> {
     }
 }
 
-/// Returns a validator for the payload kind `kind`, and the payload in a test message. The other
-/// fields of the message become inputs of the validator.
+/// Returns a validator for payloads of the kind `kind` (name of a `payload` statement), and the
+/// payload in a test message. The other fields of the message become inputs of the validator.
 fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
@@ -430,7 +432,7 @@ fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge
     Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
 }
 
-/// Returns the name `TABLE.ROUTE`, or only the name of a route that is outside any table.
+/// Returns `TABLE.ROUTE`, or only the name of the route if it is outside any `table` statement.
 fn qualified_name(program: &Program, table: TableId, name: &str) -> String {
     match table.0 {
         0 => name.to_owned(),

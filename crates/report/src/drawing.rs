@@ -15,9 +15,9 @@ pub enum Shape {
     Box,
     /// Double outline: a node that runs its next nodes in parallel.
     Double,
-    /// Outline of the node at which the search through a table starts.
+    /// Outline of the node at which the evaluation of a table starts.
     Start,
-    /// Outline of a condition that is evaluated.
+    /// Outline of a node that shows a condition.
     Question,
     /// Outline of a possible outcome of a decision.
     Outcome,
@@ -69,7 +69,7 @@ impl Drawing {
     }
 }
 
-/// Maximum number of characters of a label. Graphviz and browsers fail on labels without an end.
+/// Maximum number of characters of a label. Graphviz and browsers fail on very long labels.
 const MAX_LABEL_CHARS: usize = 400;
 
 /// Joins a text to one line, because a line break would end the label that contains the text.
@@ -156,9 +156,9 @@ pub fn draw_table(rules: &Rules, name: &str) -> Drawing {
 struct TableDrawer<'r> {
     rules: &'r Rules,
     drawing: Drawing,
-    /// Index of the start node of each table.
+    /// Maps each table to the index of its start node.
     start_nodes: BTreeMap<TableId, usize>,
-    /// Index of the node for each outcome, by the label of the node. Outcomes with equal labels
+    /// Maps the label of an outcome to the index of the outcome's node. Outcomes with equal labels
     /// share a node.
     outcome_nodes: HashMap<String, usize>,
 }
@@ -202,7 +202,7 @@ impl TableDrawer<'_> {
         start_node
     }
 
-    /// Returns the label of the node for a rule's condition.
+    /// Returns the label of the node that shows the condition of the rule `id`.
     fn question_label(&self, id: RuleId) -> String {
         let program = self.rules.program();
         let rule = &program.rules[id.index()];
@@ -233,7 +233,7 @@ impl TableDrawer<'_> {
     }
 }
 
-/// Describes in a few words the target of an outcome: a handler, a table, a flow, or nodes. `name`
+/// Describes in a few words where an outcome leads: to a handler, a table, a flow, or nodes. `name`
 /// is the name of the statement that has the outcome.
 pub fn describe_target(program: &Program, outcome: &Outcome, name: &str) -> String {
     match outcome {

@@ -16,16 +16,16 @@ pub enum ParsedLine {
 /// A decision as a router or `rulec run --log` writes it to the decision log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedDecision {
-    /// Name of the entry: the table with which the decision started.
+    /// Name of the table with which the decision started (its entry).
     pub entry: String,
     /// Name of the chosen statement; `None` if no statement was chosen.
     pub route: Option<String>,
-    /// Names of the tables that were searched, in order. Contains only the entry if the log line
-    /// lists no tables.
+    /// Names of the tables that the decision searched, in order. If the log line has no such list,
+    /// only the name of the first table.
     pub path: Vec<String>,
-    /// Time of the decision, as written in the log.
+    /// Time of the decision, as written in the log; `None` if the line has no time.
     pub time: Option<String>,
-    /// Duration of the handler in microseconds.
+    /// Duration of the handler in microseconds; `None` if the line has no duration.
     pub elapsed_us: Option<u64>,
     /// The decided message; `None` if messages were not logged.
     pub message: Option<Json>,

@@ -62,7 +62,7 @@ struct BusInner<E> {
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
 }
 
-/// Builds a [`Bus`].
+/// The middleware and the time limit from which a [`Bus`] is built.
 #[must_use]
 pub struct BusBuilder<E> {
     inner: BusInner<E>,
@@ -134,9 +134,9 @@ impl<E: Clone + Send + 'static> Bus<E> {
     }
 
     /// Subscribes to all events published from now on. The subscriber receives each event as the
-    /// middleware returned it. The subscriber's queue has room for `capacity` events, at least 1;
-    /// `policy` decides what happens when the queue is full. Dropping the subscription
-    /// unsubscribes.
+    /// middleware returned it. The subscriber's queue has room for `capacity` events, at least 1.
+    /// `policy` decides what happens when the queue is full. Dropping the returned subscription
+    /// ends it.
     pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
         let queue = Arc::new(Queue::new(capacity, policy));
         let mut queues = self.inner.lock_queues();
@@ -164,9 +164,9 @@ impl<E: Clone + Send + 'static> Bus<E> {
         }
     }
 
-    /// Runs the first half of [`Bus::publish`]: sends the event through the middleware, and returns
-    /// the event as the last middleware returned it. The error names the middleware that stopped
-    /// the event.
+    /// Sends the event through the middleware, and returns the event as the last middleware
+    /// returned it. This is the first half of [`Bus::publish`]. The error names the middleware that
+    /// stopped the event.
     pub(super) async fn pass_middleware(&self, event: E) -> Result<E, Stopped> {
         // Yields to other tasks when one task publishes without end.
         consume_budget().await;
@@ -184,7 +184,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
         result
     }
 
-    /// Runs the second half of [`Bus::publish`]: delivers the event to all subscribers.
+    /// Delivers the event to all subscribers. This is the second half of [`Bus::publish`].
     pub(super) async fn deliver(&self, event: E) -> Published {
         let mut published = Published::default();
         let mut count_outcome = |outcome| match outcome {
@@ -234,7 +234,8 @@ impl<E> BusInner<E> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the queues of dropped subscriptions from the bus, then returns the remaining queues.
+    /// Returns the queues of all subscriptions. Queues of dropped subscriptions are removed from
+    /// the bus first.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
         let mut queues = self.lock_queues();
         queues.retain(|queue| !queue.is_closed());

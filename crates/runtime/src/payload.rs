@@ -103,18 +103,19 @@ pub struct Proposal {
     /// Id that the proposer gave the decision. Events that accept or reject the decision have the
     /// same id.
     pub id: String,
-    /// The kind of the payload.
+    /// The kind of the payload: the name of a `payload` statement in the rules.
     pub kind: String,
-    /// The proposed payload.
+    /// The proposed JSON object.
     pub payload: Json,
-    /// The proposer's confidence, from 0 to 1; passed on unchanged.
+    /// How sure the proposer is of the decision, from 0 to 1; `None` if unknown. The value is
+    /// passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The payload kinds that were rejected before this fallback decision was proposed. Empty if
-    /// this decision is not a fallback.
+    /// The kinds of the decisions that were rejected before. This decision was proposed in place of
+    /// the last of them. Empty if this decision replaces no rejected decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
-    /// The node failure that this decision recovers from, if any.
+    /// The node failure from which this decision recovers; `None` if it is no recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<NodeFailure>>,
 }
@@ -150,7 +151,7 @@ impl Proposal {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Validated {
-    /// The decision as it was proposed, before corrections.
+    /// The decision with its payload as it was proposed, before corrections by the rules.
     pub decision: Proposal,
     /// The result of validating the payload, including corrections.
     pub judgement: Box<Judgement>,
@@ -164,26 +165,27 @@ impl Validated {
     }
 }
 
-/// A decision that was rejected.
+/// A decision that was rejected, and the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The decision as it was proposed.
+    /// The decision with its payload as it was proposed.
     pub decision: Proposal,
     /// The result of validating the payload. `None` if the payload's kind is unknown, or if the
-    /// recovery strategy failed to return a payload.
+    /// program's recovery function returned no payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
     /// The reasons for the rejection, as one text for a language model.
     pub feedback: String,
-    /// The payload kind that replaces the rejected kind; `None` if the rules declare no fallback
-    /// for the rejected kind.
+    /// The kind of payload to propose in place of the rejected one. `None` if the rules declare no
+    /// `fallback` for the rejected kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
 
 impl Rejected {
-    /// Returns all violations of the rules by the payload. Empty if the payload was not validated.
+    /// Returns the rules that the payload violates, with the paths of the wrong values. Empty if
+    /// the payload was not validated.
     pub fn violations(&self) -> &[Violation] {
         self.judgement.as_ref().map_or(&[], |judgement| judgement.violations())
     }
@@ -207,7 +209,7 @@ pub struct NodeFailure {
 }
 
 impl NodeFailure {
-    /// Creates a failure without an error code and without an execution context.
+    /// Creates a failure of a node. It has no error code and no facts about the run.
     #[must_use]
     pub fn new(
         workflow_id: impl Into<String>,
@@ -223,21 +225,23 @@ impl NodeFailure {
     }
 }
 
-/// Validators of payloads: one [`Judge`] for each payload kind of a rule set. Cheap to clone.
+/// The validators of payloads: one [`Judge`] for each `payload` statement of a rule set. Cheap to
+/// clone.
 #[derive(Clone, Debug)]
 pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
-    /// The value of the rules' input `context`, such as the known workflows. All judges share this
-    /// value.
+    /// The value of the rules' input `context`, such as the known workflows; `None` if it is not
+    /// set. All judges share this value.
     context: Option<Arc<Json>>,
-    /// Counts of the HTTP requests and costs of a coordinator's plan runs. The counts are added to
-    /// the context of each decision. `None` outside a coordinator.
+    /// The numbers of HTTP requests and the costs of all plans (workflows that a language model
+    /// writes) that the coordinator ran. They are added to the context of each validation. `None`
+    /// outside a coordinator.
     usage: Option<Arc<Usage>>,
 }
 
 impl Judges {
-    /// Creates a judge (validator) for each payload kind of the rules. The rules' inputs `context`
+    /// Creates a validator for each `payload` statement of the rules. The rules' inputs `context`
     /// and `options` have no value yet.
     #[must_use]
     pub fn new(rules: &Rules) -> Judges {
@@ -246,7 +250,8 @@ impl Judges {
         Judges { rules: rules.clone(), judges, context: None, usage: None }
     }
 
-    /// Sets the value of the rules' input `context` for all judges; see [`Judge::context`].
+    /// Sets the value of the rules' input `context` for the judges (validators) of all kinds; see
+    /// [`Judge::context`].
     ///
     /// # Errors
     /// As [`Judge::context`].
@@ -255,13 +260,13 @@ impl Judges {
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
     }
 
-    /// Returns the rule set that declares the payload kinds.
+    /// Returns the rule set against whose `payload` statements payloads are validated.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Returns judges whose context also contains this workflow, in the field `workflows`. Returns
-    /// unchanged judges if the rules declare no `workflows` in their input `context`.
+    /// Returns validators whose context also contains this workflow, in the field `workflows`.
+    /// Returns unchanged validators if the rules declare no `workflows` in their input `context`.
     pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
         let mut context = self
             .context
@@ -275,15 +280,16 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes all judges strict: they treat a violation of a warning rule as an error. See
-    /// [`Judge::strict`].
+    /// Makes the judges (validators) of all kinds strict: they treat a violation of a warning rule
+    /// as an error. See [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
         let make_strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
         Judges { judges: Arc::new(self.judges.iter().map(make_strict).collect()), ..self }
     }
 
-    /// Sets the value of the rules' input `options` for all judges; see [`Judge::options`].
+    /// Sets the value of the rules' input `options` for the judges (validators) of all kinds; see
+    /// [`Judge::options`].
     ///
     /// # Errors
     /// As [`Judge::options`].
@@ -297,13 +303,14 @@ impl Judges {
         Ok(Judges { judges: Arc::new(judges), ..self })
     }
 
-    /// Returns the judge (validator) of a payload kind; `None` if the kind is unknown.
+    /// Returns the validator of payloads of this kind. `None` if the rules have no `payload`
+    /// statement of this name.
     pub fn get(&self, kind: &str) -> Option<&Judge> {
         self.judges.get(kind)
     }
 
-    /// True if payloads of this kind are internal: events about them are never published on the
-    /// bus.
+    /// True if the rules declare payloads of this kind as `internal`: events about them are never
+    /// published on the bus.
     pub fn is_internal(&self, kind: &str) -> bool {
         self.get(kind).is_some_and(|judge| judge.payload().internal)
     }
@@ -323,9 +330,9 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Returns the judge (validator) with the coordinator's usage counts in the judge's context.
-    /// Returns the unchanged judge if there are no counts to add, or if the context declared by the
-    /// rules does not accept the counts.
+    /// Returns the validator with the current request counts and costs in its context. Returns the
+    /// validator unchanged if nothing is counted, or if the rules do not declare a context with
+    /// these counts.
     fn with_current_usage<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let context = self.usage.as_ref().and_then(|usage| usage.add_to(self.context.as_deref()));
         let with_usage = context.and_then(|context| judge.clone().context(context).ok());

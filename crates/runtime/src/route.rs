@@ -101,7 +101,8 @@ struct RouterShared {
     /// lock-free, so swaps and messages never wait for each other. A panic cannot poison the
     /// `ArcSwap`.
     active: ArcSwap<ActiveRules>,
-    /// The shadow rules, if any: they also decide every message, for comparison only.
+    /// Rules that also decide every message, only to compare the decisions (shadow rules); `None`
+    /// if they are not set.
     shadow: ArcSwapOption<ShadowRules>,
     /// The rule sets that were active earlier. A change of `active` or `shadow` also holds this
     /// lock, so that two changes never overlap.
@@ -110,7 +111,8 @@ struct RouterShared {
     /// Function that refuses an edit of the rules if the edit targets an unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
-    /// Function that returns the permissions of a message's sender.
+    /// Function that returns the permissions of a message's sender. `None`: senders have no
+    /// permissions.
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     hooks: Hooks,
@@ -125,12 +127,13 @@ struct ActiveRules {
     warnings: Vec<Warning>,
 }
 
-/// The result of replacing the active rules.
+/// The result of replacing a router's active rules: the old rules, and the version and warnings of
+/// the new rules.
 #[derive(Clone, Debug)]
 pub struct Swapped {
     /// The rules that were active before this change; swapping them in again undoes the change.
     pub previous: LiveRules,
-    /// Generation of the new active rules: a version number, which is greater for later rules.
+    /// Version number (generation) of the new active rules; later rules have greater numbers.
     pub generation: u64,
     /// Warnings about the new rules. The rules are active nevertheless.
     pub warnings: Vec<Warning>,
@@ -290,8 +293,8 @@ impl Router {
     /// decided it. Messages that arrive after this call returns are decided by the new rules.
     ///
     /// # Errors
-    /// If the new rules lack the entry table of the router, or one of their targets has no handler.
-    /// The old rules stay active.
+    /// If the new rules lack the router's entry table (where decisions start), or one of their
+    /// targets has no handler. The old rules stay active.
     pub fn swap(&self, rules: impl Into<LiveRules>) -> Result<Swapped, RouterError> {
         let next = self.validate(rules.into())?;
         Ok(self.activate(next, &mut self.lock_switching()))
@@ -399,15 +402,16 @@ impl MessageSender<'_> {
     }
 }
 
-/// Builds the outcome of a message that cannot be decided, because the entry table is missing. Only
-/// an edit can remove the entry table: building and swapping check that the table exists.
+/// Builds the outcome of a message that cannot be decided, because the entry table (where decisions
+/// start) is missing. Only an edit can remove this table: building and swapping check that it
+/// exists.
 fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome {
     let result = HandlerOutcome::Failed { route: String::new(), error: unknown_entry.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
-/// A decision whose handler has not finished. The decision is counted and logged exactly once, even
-/// if the caller stops waiting.
+/// A decision whose handler has not finished. It is counted and logged exactly once: at the latest
+/// when this value is dropped, because the caller stopped waiting.
 struct PendingDecision<'r> {
     shared: &'r RouterShared,
     record: Option<DecisionRecord>,

@@ -22,7 +22,8 @@ pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
-/// Boxes a user function. `into_result` converts the output of the function's future to a `Result`.
+/// Converts a user's async function to a [`UserFunction`]. `into_result` converts the output of the
+/// function's future to a `Result`.
 pub(super) fn box_function<I, O, F, Fut>(
     function: F,
     into_result: fn(Fut::Output) -> Result<O, BoxError>,

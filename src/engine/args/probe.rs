@@ -14,7 +14,7 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// The check of the arguments of one handler.
+/// The context of a check whether a Rust type accepts the arguments of one handler.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments<'a> {
     pub handler: &'a str,
@@ -24,9 +24,9 @@ pub(super) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Checks that `T` accepts the arguments `given`, which are pairs of name and type. If the
-    /// check gives no result for an argument, that argument is left out, and the others are checked
-    /// again.
+    /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
+    /// type. If the check gives no result for an argument, that argument is left out, and the
+    /// others are checked again.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();
@@ -73,7 +73,7 @@ impl Arguments<'_> {
     }
 }
 
-/// The reason why the deserialization of the sample values stopped.
+/// The reason why a check, which deserializes a Rust type from sample values, stopped.
 #[derive(Debug)]
 enum ProbeError {
     /// The Rust type expects another kind of value, which the text names.
@@ -111,7 +111,7 @@ impl de::Error for ProbeError {
     }
 }
 
-/// Deserializer for the object that contains all arguments.
+/// Deserializer that provides all arguments of a handler as one object of sample values.
 struct ArgumentsProbe<'p> {
     given: &'p [(&'p str, &'p Ty)],
     strict: bool,
@@ -151,7 +151,7 @@ impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
     }
 }
 
-/// Deserializer for the fields of an object, each with its type.
+/// Deserializer that provides sample values for the fields of an object, each with its type.
 struct FieldsProbe<'p> {
     fields: Vec<(&'p str, Option<&'p Ty>)>,
     strict: bool,
@@ -198,8 +198,8 @@ const ANY: &Ty = &Ty::ANY;
 const TEXTS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
 
 impl<'p> TypeProbe<'p> {
-    /// Returns an error if the Rust type expects one of `kinds`, but the argument's type has other
-    /// kinds. `expected` names the kinds in the error.
+    /// Checks that the argument's type has one of the kinds of values that the Rust type expects.
+    /// If not, returns an error in which `expected` names those kinds.
     fn expect(self, kinds: KindSet, expected: impl fmt::Display) -> Result<(), ProbeError> {
         let found = self.ty.kinds;
         let fits =
@@ -361,7 +361,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct identifier }
 }
 
-/// Deserializer for a list with one element.
+/// Deserializer that provides a sample list with one element.
 struct OneElement<'p>(Option<TypeProbe<'p>>);
 
 impl<'de> SeqAccess<'de> for OneElement<'_> {
@@ -375,7 +375,7 @@ impl<'de> SeqAccess<'de> for OneElement<'_> {
     }
 }
 
-/// Deserializer for an enum variant without data.
+/// Deserializer that provides a sample enum variant without data.
 struct FirstVariant(&'static str);
 
 impl<'de> EnumAccess<'de> for FirstVariant {

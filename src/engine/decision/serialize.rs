@@ -25,7 +25,7 @@ impl Decision {
     }
 
     /// Appends the fields of [`Decision::write_json`] without the braces of the object, so that the
-    /// caller can write further fields. Unstable.
+    /// caller can write further fields. Not part of the stable API.
     #[doc(hidden)]
     pub fn write_json_fields(&self, out: &mut Vec<u8>) {
         let rules = &self.rules;
@@ -41,7 +41,8 @@ impl Decision {
         out.extend(self.serialized_fields());
     }
 
-    /// Serializes the fields into memory. This cannot fail, because all keys are strings.
+    /// Returns the fields as JSON text. Serialization cannot fail here, because all keys are
+    /// strings.
     fn serialized_fields(&self) -> Vec<u8> {
         let mut fields = JsonFields(Vec::new());
         let result = self.serialize_fields(&mut fields);

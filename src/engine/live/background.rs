@@ -21,14 +21,17 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// Minimum number of pending edits that starts a merge. It applies to small rule sets.
+/// Minimum number of pending edits that starts a merge (a recompilation of all rules). It applies
+/// to small rule sets.
 const MIN_MERGE_EDITS: usize = 1024;
-/// In a rule set with many routes, a merge starts at one pending edit per this number of routes.
+/// In a rule set with many routes, a merge (a recompilation of all rules) starts at one pending
+/// edit per this number of routes.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {
-    /// Starts a background compaction if too many segments exist, and a background merge if too
-    /// many edits are pending.
+    /// Starts a background compaction if too many segments (groups of routes compiled together)
+    /// exist. Starts a background merge (a recompilation of all rules) if too many edits are
+    /// pending.
     pub fn start_due_work(self: &Arc<Self>, writer: &mut Writer) {
         if writer.schedule_compaction() && !self.spawn("rulec-compact", LiveState::compact_all) {
             writer.abort_compaction();
@@ -40,7 +43,8 @@ impl LiveState {
         }
     }
 
-    /// Returns the number of pending edits that starts a merge.
+    /// Returns the number of pending edits that starts a background merge (a recompilation of all
+    /// rules).
     fn merge_threshold(&self, writer: &Writer) -> usize {
         match self.merge_after.load(Ordering::Relaxed) {
             0 => MIN_MERGE_EDITS.max(writer.base().rules.program().rules.len() / ROUTES_PER_EDIT),
@@ -48,14 +52,14 @@ impl LiveState {
         }
     }
 
-    /// Runs `work` on a new thread; false if no thread can be started.
+    /// Runs `work` on a new background thread. Returns false if no thread can be started.
     fn spawn(self: &Arc<Self>, name: &str, work: fn(&Arc<LiveState>)) -> bool {
         let shared = Arc::clone(self);
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Runs `work`. If `work` panics, calls `abort` with the writer, so that other threads do not
-    /// wait for a result that never comes.
+    /// Runs `work`. If `work` panics, calls `abort`, which ends the unfinished work in the writer's
+    /// state. Otherwise other threads would wait for a result that never comes.
     pub(super) fn run_or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
             abort(&mut self.lock_writer());
@@ -73,8 +77,9 @@ impl LiveState {
         self.idle.notify_all();
     }
 
-    /// Runs one compaction. Returns false if no compaction was needed, or if the compaction failed.
-    /// The compacting thread must then end.
+    /// Runs one compaction, which compiles several groups of inserted routes into one. Returns
+    /// false if no compaction was needed, or if the compaction failed. The compacting thread must
+    /// then end.
     fn compact_once(&self) -> bool {
         let Some(mut input) = self.lock_writer().next_compaction() else { return false };
         let compiled = self.compile_segment(&mut input);
@@ -88,7 +93,8 @@ impl LiveState {
         completion.is_ok()
     }
 
-    /// Compiles the routes of a compaction into one segment. The routes are moved out of `input`.
+    /// Compiles the routes of a compaction into one segment (a group of routes compiled together).
+    /// The routes are moved out of `input`.
     pub(super) fn compile_segment(&self, input: &mut CompactionInput) -> Result<Segment, Incompatible> {
         let (base, routes) = (&input.base, std::mem::take(&mut input.routes));
         text::with_parse_cache(|| {
@@ -98,8 +104,9 @@ impl LiveState {
         })
     }
 
-    /// Runs a merge: compiles the current texts into a new base. The writer is unlocked during
-    /// compilation.
+    /// Runs a merge: compiles all rules from the current texts and installs the result. `writer` is
+    /// the lock on the mutable state. It is released during compilation, so that edits can
+    /// continue.
     pub fn merge_now(self: &Arc<Self>, mut writer: MutexGuard<'_, Writer>) -> Result<(), CompileError> {
         let Some(input) = writer.begin_merge() else {
             self.idle.notify_all();
@@ -126,8 +133,8 @@ impl LiveState {
     }
 }
 
-/// Creates a segment from rules that were compiled together, with the routes in the order of the
-/// rules. `None` if a route is missing from the rules.
+/// Creates a segment (a group of routes compiled together) from compiled rules. `routes` are in the
+/// order of the rules. `None` if a route is missing from the rules.
 fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
     let program = rules.program();
     let mut routes_by_key: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
@@ -154,6 +161,7 @@ pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// Number of old bases that this thread freed as their only user. Tests read this counter.
+    /// Number of replaced rule sets (bases) that this thread freed as their only user. Tests read
+    /// this counter.
     pub(super) static SOLE_OWNER_DROPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -18,19 +18,19 @@ use std::sync::Arc;
 pub(super) struct Base {
     pub rules: Rules,
     pub segment: Arc<Segment>,
-    /// For each table, maps the name of each route to its id. Routes that are disabled in the rules
-    /// are included.
+    /// For each table, maps the name of each route to the id of the route. Routes that are disabled
+    /// in the rules are included.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
-    /// How each route of the base uses undeclared message fields; empty if the rules declare
-    /// `input`.
+    /// For each route of the last full compilation, how it uses undeclared message fields. Empty if
+    /// the rules declare `input`.
     pub uses: UsesByRoute,
     pub files: KeptFiles,
 }
 
 impl Base {
-    /// Creates a base from compiled rules that cannot be edited.
+    /// Wraps compiled rules as a base for live rules that refuse all edits.
     pub fn uneditable(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
         Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), KeptFiles::default())
@@ -59,9 +59,11 @@ impl Base {
     }
 }
 
-/// Compiles rules for editing. Also returns the declared input or, without a declaration, how often
-/// routes use each message field. Checks only the `test` blocks whose names satisfy
-/// `is_selected_test`, because older tests may expect decisions from before the edits.
+/// Compiles the rules of a main file for live rules. Also returns the declared input or, without a
+/// declaration, how often routes use each message field.
+///
+/// Checks only the `test` blocks whose names satisfy `is_selected_test`, because older tests may
+/// expect decisions from before the edits.
 pub(super) fn compile_base(
     compiler: &Compiler,
     loader: &dyn Loader,

@@ -18,7 +18,8 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Calls `work` with two arguments: one VM per segment, and the number of the current thread.
+/// Calls `work` with one VM for each segment (group of routes compiled together), and with the
+/// number of the current thread.
 fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,
@@ -42,15 +43,16 @@ fn with_segment_vms<T>(
 
 type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
-/// True if edits since the base was compiled may affect the entry, directly or in tables to which
-/// the entry can jump.
+/// True if edits since the last full compilation may affect the entry, directly or in tables to
+/// which the entry can jump.
 fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
 pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
-    // For a message that is not an object, the base returns the decision that refuses it.
+    // If the message is not an object, the rules as last compiled in full return the decision that
+    // refuses it.
     if !may_have_edits(snapshot, entry) || !message.is_object() {
         return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
     }
@@ -76,8 +78,8 @@ pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &
     })
 }
 
-/// Returns the message's violations of the declared `input`. Without a declaration, the types of
-/// fields are inferred from the routes. Inserted routes may then add violations.
+/// Returns the violations of the declared `input` in a message. Without a declaration, the types of
+/// fields are inferred from all routes, including the routes that edits inserted.
 fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let violations_of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;
@@ -115,9 +117,9 @@ pub(super) fn decide_line_in_snapshot(
     Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message)))
 }
 
-/// Returns the tables that jumps led through, from the table of the entry to the table of the
-/// chosen statement.
-fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<LiveHit>) -> TableTrail {
+/// Returns the tables through which jumps (`goto`) led: from the table of the entry, where the
+/// decision started, to the table of the chosen statement.
+fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<MatchedRoute>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last_table = choice.chosen.map(|chosen| match chosen {
         Chosen::Rule(hit) => hit.table,
@@ -145,32 +147,38 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
     matches.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// A route of a segment whose condition holds.
+/// A route whose condition holds, found in one segment (a group of routes compiled together).
 #[derive(Clone, Copy)]
-struct LiveHit {
+struct MatchedRoute {
     segment: usize,
-    /// The id of the route in the program of its segment.
+    /// The route's id in the program of its segment. A segment is a group of routes that were
+    /// compiled together.
     rule: RuleId,
-    /// The table that contains the route, by the id of the table in the base. `goto` is the table
-    /// to which the route jumps, also by its id in the base.
+    /// The table that contains the route. `goto` is the table to which the route jumps. Both are
+    /// ids in the base, the rule set as last compiled in full.
     table: TableId,
     goto: Option<TableId>,
 }
 
-/// The search through the tables of a snapshot, with one VM per segment.
+/// The search through the tables of a snapshot, which is an immutable state of the live rules.
+/// There is one VM for each segment (group of routes compiled together).
 struct LiveSearch<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut SegmentVms<'s>,
-    /// The tables that were searched without a match.
+    /// Tables that were searched without finding a match.
     exhausted: SmallVec<[TableId; 8]>,
 }
 
 impl LiveSearch<'_, '_, '_> {
-    /// Finds the first route of a table whose condition holds. Only routes after the sort key
-    /// `resume` are searched; `None` means all routes. Also returns the sort key of the found
-    /// route.
-    fn first_match(&mut self, table: TableId, resume: Option<RouteOrder>) -> Option<(RouteOrder, LiveHit)> {
-        let mut best_match: Option<(RouteOrder, LiveHit)> = None;
+    /// Finds the first route of a table whose condition holds, in the order of the sort keys
+    /// (priority, then order of insertion). Only routes after the sort key `resume` are searched;
+    /// `None` means all routes. Also returns the sort key of the found route.
+    fn first_match(
+        &mut self,
+        table: TableId,
+        resume: Option<RouteOrder>,
+    ) -> Option<(RouteOrder, MatchedRoute)> {
+        let mut best_match: Option<(RouteOrder, MatchedRoute)> = None;
         let snapshot = self.snapshot;
         for (number, segment) in snapshot.segments.iter().enumerate() {
             let Some(local) = segment.local_table(table) else { continue };
@@ -183,7 +191,7 @@ impl LiveSearch<'_, '_, '_> {
                 let goto = hit.goto.map(|inner| segment.base_table(inner));
                 best_match = Some((
                     segment.route_order(hit.route),
-                    LiveHit { segment: number, rule: hit.route, table, goto },
+                    MatchedRoute { segment: number, rule: hit.route, table, goto },
                 ));
             }
         }
@@ -191,19 +199,19 @@ impl LiveSearch<'_, '_, '_> {
     }
 }
 
-/// Searches the tables to which routes jump. A search position is a table and the sort key of a
+/// Follows jumps (`goto`) from table to table. A search position is a table and the sort key of a
 /// route; the search resumes after that route.
 impl Searcher for LiveSearch<'_, '_, '_> {
     type Position = (TableId, Option<RouteOrder>);
-    type Rule = LiveHit;
+    type Rule = MatchedRoute;
 
     fn start_position(&self, table: TableId) -> (TableId, Option<RouteOrder>) {
         (table, None)
     }
 
-    fn search_from(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, LiveHit> {
+    fn search_from(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, MatchedRoute> {
         match self.first_match(table, resume) {
-            Some((key, route @ LiveHit { goto: Some(inner), .. })) => {
+            Some((key, route @ MatchedRoute { goto: Some(inner), .. })) => {
                 SearchResult::Goto { route, table: inner, resume: (table, Some(key)) }
             }
             Some((_, route)) => SearchResult::Choose(route),

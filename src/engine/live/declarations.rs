@@ -22,12 +22,15 @@ use rulec_syntax::ast::{self, Expr, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loaded, ParsedFile};
 use std::sync::Arc;
 
-/// The parsed declarations of a rule set, with the lookup data to check a route alone.
+/// The parsed declarations of a rule set, with indexes that find the declarations that a single
+/// route needs.
 pub(super) struct Declarations {
-    /// The parsed files of the rule set. Their statements were moved to `statements`.
+    /// The parsed files of the rule set, without their statements, which were moved to
+    /// `statements`.
     units: Vec<ParsedFile>,
     statements: Vec<Declaration>,
-    /// Maps a name to the indexes of the statements of any kind that declare it.
+    /// Maps a name to the indexes of all statements that declare it. Several kinds of statement may
+    /// declare one name.
     indexes_by_name: HashMap<String, Vec<u32>>,
     /// Indexes of the statements that every check of a route includes: types, settings, and the
     /// first handler declaration. The handler declaration matters even for routes that do not use
@@ -38,7 +41,7 @@ pub(super) struct Declarations {
 struct Declaration {
     unit: usize,
     statement: Statement,
-    /// Indexes of the declarations that this statement mentions.
+    /// Indexes of the other declarations that this statement mentions.
     mentioned: Box<[u32]>,
 }
 
@@ -101,7 +104,8 @@ impl Declarations {
         names.iter().filter_map(|name| self.indexes_by_name.get(*name)).flatten().copied()
     }
 
-    /// Returns the indexes of the declarations that the routes need, directly or indirectly.
+    /// Returns the indexes of the declarations that the routes mention, directly or through other
+    /// declarations.
     fn needed_declarations<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
         let mut names = Vec::new();
         routes.for_each(|route| collect_route_names(route, &mut names));
@@ -120,7 +124,8 @@ impl Declarations {
         needed
     }
 
-    /// Returns the keyword and the name of a declaration of any kind that has this name.
+    /// Returns the keyword and the name of a declaration of any kind that has this name; `None` if
+    /// there is none.
     pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
         let index = self.indexes_by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*index as usize].statement.kind))
@@ -141,9 +146,9 @@ impl Declarations {
         }
     }
 
-    /// Checks routes of one file with the declarations in `needed`. `file` is the id of the text of
-    /// the routes. Also returns the statement of the last route, so that the caller need not clone
-    /// the statement.
+    /// Checks the names and types of routes in one file, with the declarations at the indexes in
+    /// `needed`. `file` is the id of the text of the routes. Also returns the statement of the last
+    /// route, so that the caller need not clone the statement.
     fn check_routes(
         &self,
         routes: TableStatements<'_>,
@@ -184,9 +189,9 @@ impl Declarations {
         (CheckedRoutes { program, diagnostics, uses }, last_statement)
     }
 
-    /// Returns the statements of a temporary source file in which the routes are checked: settings,
-    /// routes, and tables that contain routes. Also returns the indexes of the declarations of
-    /// those tables.
+    /// Returns the statements of a temporary source file in which routes are checked: settings,
+    /// routes, and tables that contain routes. Also returns the indexes of the statements that
+    /// declare these tables.
     fn build_statements(
         &self,
         routes: TableStatements<'_>,
@@ -217,8 +222,9 @@ impl Declarations {
         (table_indexes, top_level)
     }
 
-    /// Returns the `settings` statement at index `at`, if it is in the file `table_unit`, which
-    /// contains the table of the route. The spans of the result refer to the text of the route.
+    /// Returns the `settings` statement at index `at`, if it is in the file `table_unit`; otherwise
+    /// `None`. This file contains the table of a route that is checked, and `file` is the id of the
+    /// route's text. The spans of the result refer to that text.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
@@ -323,11 +329,12 @@ impl Declarations {
     }
 }
 
-/// Statements of routes to check together, each with the name of its table (`None` for the top
-/// level).
+/// Statements to check together, each with the name of the table that contains it (`None` for the
+/// top level).
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
-/// Returns the last statement inside a `table` statement; returns any other statement unchanged.
+/// Returns the last statement inside a `table` statement; `None` if the table is empty. Returns any
+/// other statement unchanged.
 fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),
@@ -350,7 +357,8 @@ pub(super) struct CheckedRoutes {
 }
 
 impl CheckedRoutes {
-    /// Compiles the checked routes into a rule set that decisions search together with the base.
+    /// Compiles the checked routes into a rule set of their own, which decisions search together
+    /// with `base`.
     pub fn compile(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let CheckedRoutes { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
@@ -361,8 +369,8 @@ impl CheckedRoutes {
     }
 }
 
-/// Returns the host functions that the routes call. Functions that the base already has are taken
-/// from the base.
+/// Returns the functions of the embedding program that the routes call. Functions that `base`
+/// already calls are taken from `base`.
 fn link_hosts(
     compiler: &Compiler,
     base: &Rules,

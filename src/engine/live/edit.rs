@@ -42,19 +42,20 @@ impl Edit {
         Edit { change, table: None, file: None }
     }
 
-    /// Inserts a statement, given as text, at the end of the main file.
+    /// Creates an edit that inserts a statement, given as text, at the end of the main file.
     pub fn insert(statement: impl Into<String>) -> Edit {
         Edit::new(EditKind::Insert(statement.into()))
     }
 
-    /// Replaces the statement that has the same keyword and name by a statement given as text.
+    /// Creates an edit that replaces the statement with the same keyword and name by a statement
+    /// given as text.
     pub fn replace(statement: impl Into<String>) -> Edit {
         Edit::new(EditKind::Replace(statement.into()))
     }
 
-    /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`,
-    /// `flow tool runner`, `import "words.rules"`, `test "files"`. The statements `input`,
-    /// `settings` and `default` have no name. A bare name means a route.
+    /// Creates an edit that removes a statement. `statement` is its keyword and name: `list words`,
+    /// `extern fn score`, `flow tool runner`, `import "words.rules"`, `test "files"`. The
+    /// statements `input`, `settings` and `default` have no name. A bare name means a route.
     pub fn remove(statement: impl Into<String>) -> Edit {
         Edit::new(EditKind::Remove(statement.into()))
     }
@@ -77,8 +78,8 @@ impl Edit {
         self
     }
 
-    /// Parses the edit. If parsing fails, the error treats the text of the edit as an additional
-    /// file after the files in `sources`.
+    /// Parses the text of the edit. A parse error shows this text as an additional file after the
+    /// files in `sources`.
     pub(super) fn parse_edit(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
             EditKind::Insert(text) => Action::Insert(parse_statement(text, sources)?),
@@ -89,7 +90,7 @@ impl Edit {
     }
 }
 
-/// A parsed edit of live rules.
+/// An edit of live rules whose statement is parsed, but not yet applied.
 pub(super) struct ParsedEdit<'e> {
     pub action: Action<'e>,
     pub table: Option<&'e str>,
@@ -119,8 +120,9 @@ impl ParsedEdit<'_> {
         }
     }
 
-    /// True for an edit of a route. If this is the only edit of a call of
-    /// [`LiveRules::edit`](super::LiveRules::edit), only the route is compiled.
+    /// True if the edit inserts, replaces or removes a route. A call of
+    /// [`LiveRules::edit`](super::LiveRules::edit) with a single such edit compiles only this
+    /// route.
     pub fn is_of_route(&self) -> bool {
         self.head().keyword == "route" && self.file.is_none()
     }

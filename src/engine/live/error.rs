@@ -19,7 +19,7 @@ pub enum EditError {
     /// The edit names a table that does not exist.
     #[error(transparent)]
     UnknownTable(#[from] UnknownEntry),
-    /// The edit names an entry that is not a table of routes, but for example a choice.
+    /// The edit names a table, but the rules have a choice, router or flow set of this name.
     NoRoutes(String),
     /// The statement to replace or remove does not exist.
     #[error(transparent)]
@@ -28,15 +28,16 @@ pub enum EditError {
     UnknownFile(String, String),
     /// Several statements match the edit; the message lists the files that contain them.
     Ambiguous(String, Message),
-    /// An earlier edit of the same call already changes this statement, or the table that contains
-    /// it.
+    /// Two edits of the same call change this statement, or one of them changes the table that
+    /// contains it.
     Twice(String),
-    /// The statement to edit does not exist in the current files. It may be in a file that an
-    /// earlier edit of the same call imports.
+    /// The statement to edit does not exist in the current files. An earlier edit of the same call
+    /// imports a file that may contain it. That file is not read yet.
     NotYet(Box<EditError>, String),
     /// The rules were made from compiled [`Rules`](crate::Rules) and cannot be edited.
     Fixed,
-    /// A guard refused the statement; see [`LiveRules::guard`](super::LiveRules::guard).
+    /// A guard (a check of the calling program) refused the statement; see
+    /// [`LiveRules::guard`](super::LiveRules::guard).
     Refused(Message),
     /// A statement with the keyword and name of the inserted statement already exists.
     Duplicate(String),

@@ -5,10 +5,11 @@ use rulec_base::diag::{Code, Message};
 use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
-/// A jump: the source table and the target table.
+/// A jump (`goto`) between tables: the table that contains the `goto`, and the table that it
+/// enters.
 pub(super) type Jump = (TableId, TableId);
 
-/// A multigraph of jumps: the number of jumps for each pair of tables.
+/// The number of jumps (`goto`) from one table to another, for each pair of tables.
 #[derive(Default)]
 pub(super) struct GotoGraph {
     counts: HashMap<Jump, u32>,
@@ -44,8 +45,8 @@ impl GotoGraph {
         *count -= 1;
     }
 
-    /// Checks that a jump may be added. The jump `without`, which the new jump replaces, is
-    /// ignored.
+    /// Checks that a jump may be added to the graph. If the new jump replaces another one, that
+    /// jump is `without`, and it is ignored.
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.

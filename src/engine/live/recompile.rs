@@ -19,13 +19,13 @@ use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of logged edits that are applied to the new rules while the writer is locked.
-/// Other edits wait while the writer is locked. The number is a guess, not the result of a
-/// measurement.
+/// Maximum number of logged edits that are applied to the recompiled rules while the writer (the
+/// mutable state) is locked. Other edits wait during that time. The number is a guess, not the
+/// result of a measurement.
 const MAX_LOCKED_REPLAYS: usize = 16;
-/// Maximum number of rounds that apply logged edits while the writer is unlocked. Edits may arrive
-/// during a round, so without this limit a recompilation might never end. The number is a guess,
-/// not the result of a measurement.
+/// Maximum number of rounds that apply logged edits to the recompiled rules without the lock on the
+/// writer (the mutable state). Edits may arrive during a round, so without this limit a
+/// recompilation might never end. The number is a guess, not the result of a measurement.
 const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl LiveState {
@@ -70,7 +70,8 @@ impl LiveState {
     }
 }
 
-/// Returns the name of the test that an edit inserts or replaces.
+/// Returns the name of the test that an edit inserts or replaces; `None` if the edit is about
+/// another statement.
 fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     match &edit.new_statement()?.statement.kind {
         StatementKind::Test(test) => Some(&test.name.node),
@@ -78,8 +79,8 @@ fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     }
 }
 
-/// Applies logged edits to the recompiled rules. They are edits of routes that other threads made
-/// during the recompilation.
+/// Applies edits of routes to the recompiled rules. Other threads made these edits during the
+/// recompilation, and they were logged.
 fn replay_edits(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
         let edit = edit.parse_edit(writer.base().rules.sources())?;

@@ -17,22 +17,25 @@ use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::parse;
 use std::sync::Arc;
 
-/// A route that was inserted after the base was compiled.
+/// A route that an edit inserted after the last full compilation.
 pub(super) struct Route {
     pub name: Arc<str>,
-    /// The table of the route, by its id in the base.
+    /// The table of the route, as an id in the base (the rule set as last compiled in full).
     pub table: TableId,
-    /// The table that the route jumps to, by its id in the base, and the span of the jump.
+    /// The table that the route jumps to, and the span of the jump. `None` if the route does not
+    /// jump. The id is valid in the base (the rule set as last compiled in full).
     pub goto: Option<(TableId, Span)>,
     /// How the route uses undeclared message fields. Routes with equal uses share one allocation.
     pub uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }
 
-/// The table of a route, by its id in the base, and the name of the route.
+/// Identifies a route: the id of its table in the base (the rule set as last compiled in full), and
+/// its name.
 pub(super) type RouteKey = (TableId, Arc<str>);
 
-/// A borrowed [`RouteKey`] for lookups.
+/// A [`RouteKey`] (table and name of a route) that borrows the name, for look-ups without
+/// allocation.
 #[derive(Hash)]
 pub(super) struct RouteKeyRef<'n>(pub TableId, pub &'n str);
 
@@ -52,7 +55,8 @@ impl Route {
 pub(super) struct ParsedStatement {
     pub statement: Statement,
     pub text: Arc<str>,
-    /// The file id that the spans of the statement refer to.
+    /// The file id in the spans of the statement. It means the text of the edit, not a file of the
+    /// rules.
     pub file: FileId,
 }
 
@@ -69,8 +73,8 @@ impl ParsedStatement {
     }
 }
 
-/// Parses the text of an edit as a statement. The statement gets the file id that follows the ids
-/// of the files in `sources`.
+/// Parses the text of an edit as a statement. The spans of the statement get a new file id, which
+/// follows the ids of the files in `sources`.
 pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedStatement, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
@@ -86,7 +90,7 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
     }
 }
 
-/// Creates the error for a refused statement. The source map of the error holds the files of the
+/// Creates the error for a statement that is refused. The error contains the source texts of the
 /// rules, followed by the statement's own text.
 pub(super) fn parse_error(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
     errors.retain(Diagnostic::is_error);

@@ -11,30 +11,35 @@ use rulec_vm::index::tombstones::Tombstones;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// The number that orders routes of equal priority. For a route of the base, it is the rule id. For
-/// an inserted route, it is at least [`FIRST_INSERTED`].
+/// A number that orders routes of equal priority. For a route of the base (the rule set as last
+/// compiled in full), it is the rule id. For an inserted route, it is at least [`FIRST_INSERTED`].
 pub(super) type SequenceNumber = u64;
-/// The sequence number of the first route that is inserted after the base was compiled.
+/// The sequence number of the first route that is inserted after a full compilation. It is greater
+/// than every rule id, so inserted routes come after the other routes of their priority.
 pub(super) const FIRST_INSERTED: SequenceNumber = 1 << 32;
 
-/// The sort key of a route in its table: priority, then sequence number.
+/// The sort key of a route in its table: its priority, then its sequence number, which orders
+/// routes of equal priority.
 pub(super) type RouteOrder = (Reverse<i64>, SequenceNumber);
 
-/// A group of routes compiled together: the base, or routes that edits inserted.
+/// A group of routes compiled together: all rules as last compiled in full (the base), or routes
+/// that edits inserted later.
 #[derive(Clone)]
 pub(super) struct Segment {
     pub rules: Rules,
-    /// Maps each table of this segment to its id in the base.
+    /// Maps the id of each table in this segment to its id in the base (the rule set as last
+    /// compiled in full).
     tables: Arc<[TableId]>,
-    /// The routes of each table in evaluation order, without routes whose conditions can never
-    /// hold.
+    /// For each table, its routes in evaluation order. Routes whose conditions can never hold are
+    /// left out.
     orders: Arc<[Vec<RuleId>]>,
-    /// The sequence number of each route. `None` in the base, where the id of a route is its
-    /// sequence number.
+    /// The numbers that order routes of equal priority, by rule id. `None` in the base (the rule
+    /// set as last compiled in full), where the rule id is this number.
     sequences: Option<Box<[SequenceNumber]>>,
-    /// The routes that were removed since the segment was compiled.
+    /// Marks of the routes that were removed since this segment was compiled.
     pub tombstones: Arc<Tombstones>,
-    /// The parsed routes, if this segment contains inserted routes; empty for the base.
+    /// The parsed routes, if edits inserted the routes of this segment. Empty for the segment of
+    /// the last full compilation.
     pub routes: Arc<[Arc<Route>]>,
 }
 
@@ -44,8 +49,8 @@ impl Segment {
         Segment::new(rules, tables, None, Arc::new([]))
     }
 
-    /// Creates a segment of routes that edits inserted. `routes` are in the same order as in
-    /// `rules`.
+    /// Creates a segment of routes that edits inserted. Precondition: `routes` are in the same
+    /// order as in `rules`, because a rule id is used as an index of `routes`.
     pub fn from_inserted_routes(
         rules: Rules,
         base: &Rules,
@@ -70,14 +75,14 @@ impl Segment {
         Segment { rules, tables, orders, sequences, tombstones, routes }
     }
 
-    /// Returns a copy in which the routes have the sequence numbers `sequences`. The new numbers
-    /// must order the routes as before.
+    /// Returns a copy whose routes have the sequence numbers `sequences` (numbers that order routes
+    /// of equal priority). Precondition: the new numbers order the routes as before.
     pub fn with_sequences(&self, sequences: Box<[SequenceNumber]>) -> Segment {
         Segment { sequences: Some(sequences), ..self.clone() }
     }
 
-    /// Maps a table id of the base to the id in this segment; `None` if the segment has no such
-    /// table.
+    /// Returns the id in this segment of a table of the base (the rule set as last compiled in
+    /// full). `None` if this segment does not contain the table.
     pub fn local_table(&self, table: TableId) -> Option<TableId> {
         match self.sequences {
             None => Some(table),
@@ -85,12 +90,13 @@ impl Segment {
         }
     }
 
-    /// Maps a table id of this segment to the id in the base.
+    /// Returns the id in the base (the rule set as last compiled in full) of a table of this
+    /// segment.
     pub fn base_table(&self, table: TableId) -> TableId {
         self.tables.get(table.index()).copied().unwrap_or(table)
     }
 
-    /// Returns the sequence number of a route.
+    /// Returns the sequence number of a route, which orders routes of equal priority.
     pub fn sequence(&self, rule: RuleId) -> SequenceNumber {
         match &self.sequences {
             None => SequenceNumber::from(rule.0),
@@ -98,12 +104,13 @@ impl Segment {
         }
     }
 
-    /// Returns the sort key of a route.
+    /// Returns the sort key of a route: its priority, then its sequence number.
     pub fn route_order(&self, rule: RuleId) -> RouteOrder {
         (Reverse(self.rules.program().rules[rule.index()].priority), self.sequence(rule))
     }
 
-    /// Returns the table that a route jumps to, by its id in the base.
+    /// Returns the table that a route jumps to, as an id in the base (the rule set as last compiled
+    /// in full). `None` if the route does not jump.
     pub fn goto_target(&self, rule: RuleId) -> Option<TableId> {
         match self.rules.program().rules[rule.index()].outcome {
             Outcome::Goto(to) => Some(self.base_table(to)),
@@ -111,13 +118,12 @@ impl Segment {
         }
     }
 
-    /// Returns the number of routes of a table that come before a sort key.
+    /// Returns the number of routes of a table whose sort keys are less than `key`.
     pub fn count_before(&self, table: TableId, key: RouteOrder) -> u32 {
         self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) < key) as u32
     }
 
-    /// Returns the number of routes of a table that come before a sort key, plus the route with
-    /// this key, if any.
+    /// Returns the number of routes of a table whose sort keys are less than or equal to `key`.
     pub fn count_through(&self, table: TableId, key: RouteOrder) -> u32 {
         self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) <= key) as u32
     }
@@ -126,9 +132,9 @@ impl Segment {
         self.orders.get(table.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Marks a route as removed, for snapshots of `version` and later versions. Does nothing for a
-    /// route whose condition can never hold, because the evaluation order does not contain such
-    /// routes.
+    /// Marks a route as removed in snapshots (states that decisions read) of `version` and later.
+    /// Does nothing for a route whose condition can never hold, because decisions do not search
+    /// such routes.
     pub fn mark_removed(&self, rule: RuleId, version: u64) {
         let Some(info) = self.rules.program().rules.get(rule.index()) else {
             return broken_invariant!("the removed route {rule:?} is in its segment");

@@ -15,8 +15,9 @@ pub(super) struct Snapshot {
     /// Version of the snapshot. A tombstone (mark of a removed route) counts if its version is not
     /// greater than this version.
     pub version: u64,
-    /// Generation of the last edit; without edits, the generation of the compiled rules.
+    /// Generation (version number) of the rules after the last edit. Without edits, the generation
+    /// of the compiled rules.
     pub generation: u64,
-    /// Whether anything was edited since the base was compiled.
+    /// Whether anything was edited since the last full compilation.
     pub edited: bool,
 }

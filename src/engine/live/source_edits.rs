@@ -15,14 +15,15 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The name of the main file, and the contents of all loaded files that are not current rule files.
-/// These are word lists, and rule files that are no longer imported. A file keeps the content of
-/// its first load.
+/// The name of the main file, and the content of each loaded file that is not a current rule file.
+/// Such a file is a word list, or a rule file that is no longer imported. Its content is kept as it
+/// was first loaded.
 #[derive(Clone, Default)]
 pub(super) struct KeptFiles {
     pub main: String,
     contents: Arc<HashMap<String, Vec<u8>>>,
-    /// The folder of the rules. If an edit imports a new file, that file is read from this folder.
+    /// The folder of the rules, from which a file is read that an edit newly imports. `None` if the
+    /// rules were not read from disk.
     disk: Option<DiskLoader>,
 }
 
@@ -37,7 +38,7 @@ impl<'l> RecordingLoader<'l> {
         RecordingLoader { loader, files: RefCell::default() }
     }
 
-    /// Returns the recorded files, together with the files of `before`. Rule files in `sources` are
+    /// Returns the files that were loaded, and the files of `before`. Rule files in `sources` are
     /// left out, because their current texts are kept elsewhere.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
         let mut contents = HashMap::clone(&before.contents);
@@ -55,10 +56,11 @@ impl Loader for RecordingLoader<'_> {
     }
 }
 
-/// Byte offsets of routes in the source texts, and positions where statements can be added.
+/// Byte offsets in the source texts at which edits of routes take place: the ends of statements,
+/// and the closing braces of tables.
 #[derive(Default)]
 pub(super) struct EditPoints {
-    /// For each route, the end offset of the previous statement.
+    /// For each route, the byte offset at which the previous statement ends.
     previous_ends: Vec<u32>,
     /// For each table, the span of its closing brace; `None` for the first table, which is the top
     /// level.
@@ -96,7 +98,7 @@ impl EditPoints {
     }
 }
 
-/// Changes to the routes of a base since it was compiled, as rule ids and texts.
+/// The edits of routes since the rules were last compiled in full, as rule ids and texts.
 #[derive(Clone, Default)]
 pub(super) struct RouteChanges {
     /// The ids of the removed routes.
@@ -107,12 +109,12 @@ pub(super) struct RouteChanges {
     pub appended: Vec<(TableId, Arc<str>)>,
 }
 
-/// A text edit: a byte range and the text that replaces it.
+/// A replacement in a text: a byte range, and the text that replaces it.
 pub(super) type Splice = (Range<usize>, String);
 
 impl RouteChanges {
-    /// Returns the files with the changes applied, as pairs of name and text, in the order of the
-    /// files in the base.
+    /// Applies the changes to the source texts of `base` (the rule set as last compiled in full).
+    /// Returns the new files as pairs of name and text, in the order of the files in `base`.
     pub fn apply_to_texts(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
         let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
@@ -158,8 +160,8 @@ impl RouteChanges {
 }
 
 impl KeptFiles {
-    /// Creates a set of files with only the name of the main file. Other files are read from
-    /// `disk`, if given.
+    /// Creates a set of files that contains no file yet. `main` is the name of the main file. Files
+    /// are read from `disk`, if given.
     pub fn new(main: &str, disk: Option<DiskLoader>) -> KeptFiles {
         KeptFiles { main: main.to_owned(), disk, ..KeptFiles::default() }
     }
@@ -173,7 +175,7 @@ impl KeptFiles {
     }
 }
 
-/// Loads a kept file; a file that is not kept is read from the folder of the rules.
+/// Loads a file from the kept files, otherwise from the folder of the rules.
 impl Loader for KeptFiles {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.contents.get(path), &self.disk) {
@@ -206,8 +208,8 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
     })
 }
 
-/// Formats a new statement for the position of the statement that it replaces. Adds line breaks if
-/// other text is on the same lines.
+/// Formats a new statement for the place of the statement `old` in `source`. Adds line breaks if
+/// other text is on the lines of `old`.
 fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let line_before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let line_after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
@@ -222,13 +224,14 @@ fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     formatted
 }
 
-/// Formats the text of a statement for a table (indented) or for the top level.
+/// Formats the text of a statement: indented for a table, unindented for the top level.
 fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
     if in_table { indent_statement(text).into() } else { text.trim().into() }
 }
 
-/// Returns the text edits that replace a statement and its documentation comments by `text`, or
-/// that remove both if `text` is `None`. `previous_end` is the end of the previous statement.
+/// Returns the replacements in a source text that replace a statement and its documentation
+/// comments by `text`. If `text` is `None`, they remove both. `previous_end` is the end of the
+/// previous statement.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,
@@ -243,8 +246,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns the text edit that adds a statement at `at`: the end of a file, or the closing brace of
-/// a table.
+/// Returns the insertion of a statement at the byte offset `at`: the end of a file, or the closing
+/// brace of a table.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }
@@ -263,7 +266,7 @@ fn indent_statement(text: &str) -> String {
     out
 }
 
-/// Applies text edits to a text.
+/// Applies the replacements in `edits` to a text, and returns the new text.
 pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
     // The sort must be stable, to keep the order of texts that are appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);

@@ -17,7 +17,8 @@ impl<'n> StatementHead<'n> {
         StatementHead { keyword, name }
     }
 
-    /// Parses a caller's text such as `list words`; a bare name means a route.
+    /// Parses a reference to a statement, such as `list words`. A name without a keyword means a
+    /// route.
     pub fn parse(text: &'n str) -> StatementHead<'n> {
         let text = text.trim();
         let unquoted_name = |name: &'n str| {

@@ -49,7 +49,7 @@ impl ParsedFile {
     }
 }
 
-/// A statement in a file, with its position.
+/// A statement and its position in a file.
 #[derive(Clone, Copy)]
 struct LocatedStatement<'f> {
     /// The index of the file that contains the statement.
@@ -70,7 +70,7 @@ impl LocatedStatement<'_> {
 struct StatementEditor<'f> {
     files: &'f [ParsedFile],
     main: &'f str,
-    /// The text changes of each file.
+    /// The replacements of text to apply to each file, by the index of the file.
     splices: Vec<Vec<Splice>>,
     /// The statements that edits replaced or removed, as file index and byte range.
     changed: Vec<(usize, Range<usize>)>,
@@ -118,16 +118,17 @@ impl<'f> StatementEditor<'f> {
         Ok(())
     }
 
-    /// True if an earlier edit replaced or removed the statement, the table that contains it, or a
-    /// statement in it.
+    /// True if an earlier edit replaced or removed the statement `found`, the table around it, or a
+    /// statement inside it.
     fn is_already_changed(&self, found: &LocatedStatement<'_>) -> bool {
         let range = found.range();
         let overlaps_range = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps_range(other))
     }
 
-    /// Returns the statements that an edit can refer to. If the edit names a file or a table, these
-    /// are only the statements in it. Without a table, they are the statements at the top level.
+    /// Returns the statements among which an edit searches: the statements in the edit's table,
+    /// otherwise the statements at the top level. If the edit names a file, only those in that
+    /// file.
     fn statements_in_scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
@@ -144,7 +145,8 @@ impl<'f> StatementEditor<'f> {
         })
     }
 
-    /// Returns the statements with this keyword and name to which an edit can refer.
+    /// Returns the statements with this keyword and name, among the statements that the edit may
+    /// refer to.
     fn matching_statements<'h>(
         &self,
         edit: &ParsedEdit<'_>,
@@ -157,7 +159,8 @@ impl<'f> StatementEditor<'f> {
         statements.into_iter()
     }
 
-    /// Returns the single statement that an edit replaces or removes.
+    /// Returns the only statement with the keyword and name that an edit names. No such statement,
+    /// or several of them, is an error.
     fn single_matching_statement(
         &self,
         edit: &ParsedEdit<'_>,
@@ -187,8 +190,8 @@ impl<'f> StatementEditor<'f> {
         }
     }
 
-    /// Adds a note to an error about an unknown statement: the statement may be in a file that an
-    /// earlier edit imports.
+    /// Adds a note to an error about an unknown statement, if an earlier edit imports a file: the
+    /// statement may be in that file.
     fn add_import_note(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (

@@ -32,11 +32,12 @@ use rulec_sema::check::{CountedFields, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// The mutable state of live rules. Snapshots for decisions are created from this state.
+/// The mutable state of live rules, which edits change. Decisions read immutable snapshots of it.
 pub(super) struct Writer {
     catalog: Catalog,
-    /// The segments of inserted routes, oldest first. Segments that a running merge compiles into
-    /// the new base are not included.
+    /// The segments (groups of routes compiled together) of inserted routes, oldest first. Segments
+    /// that a running merge compiles into a new base are not included, because the merge keeps
+    /// them.
     added_segments: Vec<Arc<Segment>>,
     constraints: Constraints,
     revision: Revision,
@@ -48,39 +49,45 @@ pub(super) struct Writer {
 /// How all current routes use message fields and jump (`goto`) between tables. A new route must be
 /// compatible with them: equal field types, no cycle of jumps.
 struct Constraints {
-    /// The declared input. Without a declaration, the number of current routes that use a field,
-    /// for each field and each kind of use.
+    /// The declared `input`. Without a declaration, the types of message fields are inferred: the
+    /// number of current routes that use a field, for each field and each kind of use.
     counted: CountedFields,
     jumps: GotoGraph,
 }
 
-/// Counters that each edit of a route advances.
+/// Counters of edits, which each edit of a route advances.
 struct Revision {
-    /// The number of the last edit. The mark of a removed route (tombstone) has such a number.
+    /// The number of the last edit. It is also written into the marks of removed routes
+    /// (tombstones).
     version: u64,
-    /// The generation of the rules with all edits. Merges and compactions keep it, because they
-    /// change no decision.
+    /// The version number (generation) of the rules with all edits. Full recompilations in the
+    /// background (merges) and compactions keep it, because they change no decision.
     generation: u64,
-    /// Number of edits that are not merged.
+    /// Number of edits since the last full compilation.
     pending: usize,
 }
 
-/// The state of the background work. A compaction may run during a merge: a merge takes seconds for
-/// large rule sets, and decisions would be slow without compaction.
+/// The state of the background merge (full recompilation) and of the background compaction. Both
+/// may run at the same time: a merge takes seconds for large rule sets, and decisions would be slow
+/// without compaction.
 #[derive(Default)]
 struct Background {
     compaction: CompactionState,
     merge: MergeState,
-    /// The failure of the last merge; `None` if the merge succeeded.
+    /// The failure of the last merge (full recompilation in the background); `None` if it
+    /// succeeded.
     last_failure: Option<MergeFailure>,
 }
 
-/// How a background merge or compaction ended.
+/// How the background work ended: a merge (full recompilation) or a compaction (which compiles
+/// several groups of inserted routes into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
-    /// The result was installed in the writer. The caller must publish a snapshot.
+    /// The result is part of the mutable state. The caller must publish a snapshot, so that
+    /// decisions use the result.
     Installed,
-    /// The base was replaced after the work began, so the result was discarded.
+    /// The rules were compiled in full by another thread after the work began, so the result was
+    /// discarded.
     Superseded,
 }
 
@@ -94,14 +101,14 @@ impl Constraints {
         }
     }
 
-    /// Removes the counted uses of message fields of a route. Returns false if the removal changes
+    /// Subtracts the field uses of a removed route from the counts. Returns false if this changes
     /// the inferred type of a field that other routes read.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
-    /// Adds the uses of message fields of a route to the counts. If another route has equal uses,
-    /// returns the value of that route, so that both share it.
+    /// Adds the field uses of a new route to the counts. If another route has equal uses, returns
+    /// the value of that route, so that both share it. Otherwise returns `used`.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
             Some(uses) => uses.add_route(used),
@@ -109,8 +116,9 @@ impl Constraints {
         }
     }
 
-    /// After a merge, replaces the declared input by the input of the new base, whose spans refer
-    /// to the edited texts. Counted field uses are kept, because they already include all edits.
+    /// Called after a full compilation: replaces the declared input by the newly compiled input,
+    /// whose spans refer to the edited texts. Counted field uses are kept, because they already
+    /// include all edits.
     fn install(&mut self, counted: CountedFields) {
         if let CountedFields::Input(_) = counted {
             self.counted = counted;
@@ -119,7 +127,8 @@ impl Constraints {
 }
 
 impl Revision {
-    /// Advances the counters for one more edit.
+    /// Increments the number of the last edit and the number of pending edits, and creates a new
+    /// generation.
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();
@@ -129,8 +138,8 @@ impl Revision {
 
 impl Background {
     /// Marks a running merge and a running compaction as superseded, so that their results are
-    /// discarded. Called when a recompilation replaces the base. Returns the segments that the
-    /// merge was compiling, for the caller to free.
+    /// discarded. Called when a recompilation replaces all rules. Returns the groups of routes that
+    /// the merge was compiling, for the caller to free.
     fn supersede(&mut self) -> Vec<Arc<Segment>> {
         self.compaction.supersede();
         self.last_failure = None;
@@ -154,7 +163,8 @@ impl Writer {
         &self.catalog.base
     }
 
-    /// Returns the base for a test that changes it; `None` if a snapshot shares the base.
+    /// Returns the rules of the last full compilation, for a test that changes them. `None` if a
+    /// snapshot shares them.
     #[cfg(test)]
     pub fn base_mut(&mut self) -> Option<&mut Base> {
         Arc::get_mut(&mut self.catalog.base)
@@ -165,27 +175,27 @@ impl Writer {
         self.catalog.find(table, name).is_some()
     }
 
-    /// Returns the text changes since the base was compiled.
+    /// Returns the edits of routes since the last full compilation, as changes of the source texts.
     pub fn changes(&self) -> RouteChanges {
         self.catalog.changes()
     }
 
-    /// Returns the number of edits that are not merged.
+    /// Returns the number of edits since the last full compilation.
     pub fn pending(&self) -> usize {
         self.revision.pending
     }
 
-    /// Returns the error of the last merge, if it failed.
+    /// Returns the error of the last merge (full recompilation in the background), if it failed.
     pub fn merge_error(&self) -> Option<&CompileError> {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
 
-    /// True if no merge and no compaction is scheduled or running.
+    /// True if no background work (merge or compaction) is scheduled or running.
     pub fn is_idle(&self) -> bool {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }
 
-    /// Creates a snapshot of the current state.
+    /// Returns the current state as an immutable snapshot, which decisions read.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let base = Arc::clone(self.base());
         let merging_segments = self.background.merge.segments();
@@ -197,7 +207,8 @@ impl Writer {
         Arc::new(Snapshot { base, segments, version, generation, edited: is_edited })
     }
 
-    /// Applies an edit of a route. The next snapshot shows the edit.
+    /// Applies an edit of a route. Decisions see the edit only after the next snapshot is
+    /// published.
     ///
     /// # Errors
     /// If the edit cannot be applied. The state is then unchanged.
@@ -214,7 +225,8 @@ impl Writer {
         }
     }
 
-    /// Compiles a new base with these changes. Other edits wait until the new base is compiled.
+    /// Compiles all rules with these changes and installs the result. Other edits wait until the
+    /// compilation ends.
     fn rebuild(&mut self, compiler: &Compiler, changes: &RouteChanges) -> Result<(), CompileError> {
         let base = self.base();
         let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
@@ -223,8 +235,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Replaces the state by recompiled rules, and returns the old state for the caller to free.
-    /// The result of a running merge or compaction will be discarded.
+    /// Replaces the whole state by the state after a recompilation, and returns the old state for
+    /// the caller to free. The result of a running merge or compaction will be discarded.
     pub fn replace_state(&mut self, recompiled: Writer) -> Writer {
         let mut background = std::mem::take(&mut self.background);
         self.added_segments.extend(background.supersede());
@@ -233,9 +245,10 @@ impl Writer {
         std::mem::replace(self, Writer { revision, background, edit_log, ..recompiled })
     }
 
-    /// Applies an edit of a route and returns `None`. If the edit changes the inferred type of a
-    /// field that other routes read, nothing is applied. The result then contains all text changes,
-    /// including the edit, and the caller must recompile everything with them.
+    /// Tries to apply an edit of a route without compiling other routes; returns `None` if that
+    /// worked. If the edit changes the inferred type of a field that other routes read, nothing is
+    /// applied. The result then contains all text changes, including the edit. The caller must
+    /// recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,
@@ -294,7 +307,8 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// Installs the result of an edit that compiled.
+    /// Applies an edit of a route that was compiled: removes the route `old` and adds the route
+    /// `new`. If both are given, the new route takes the position of the old one.
     fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
         self.revision.advance();
         let old_sequence = old.as_ref().map(RouteLocation::sequence);
@@ -302,7 +316,7 @@ impl Writer {
             self.remove_route(table, old);
         }
         let Some((mut route, rules)) = new else { return };
-        let sequence = old_sequence.unwrap_or_else(|| self.catalog.take_sequence());
+        let sequence = old_sequence.unwrap_or_else(|| self.catalog.reserve_sequence());
         route.goto.into_iter().for_each(|(to, _)| self.constraints.jumps.add((table, to)));
         route.uses = self.constraints.add_uses(route.uses);
         let routes = vec![(Arc::new(route), sequence)];
@@ -311,9 +325,8 @@ impl Writer {
         self.added_segments.push(segment);
     }
 
-    /// Removes a current route. The removal takes effect in snapshots of the current version and
-    /// later versions. The caller must already have removed the field uses of the route from the
-    /// constraints.
+    /// Removes a current route. Decisions still use the route until the next snapshot is published.
+    /// Precondition: the field uses of the route were already removed from the constraints.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;
@@ -325,30 +338,31 @@ impl Writer {
         self.background.merge.record_removal(key);
     }
 
-    /// Removes the segments in `old` from the lists of current segments. The caller ensures that
-    /// these segments have no current route.
+    /// Removes the segments in `old` from the lists of current segments. Precondition: these
+    /// segments have no current route.
     fn drop_segments(&mut self, old: &[Arc<Segment>]) {
         for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added_segments]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
         }
     }
 
-    /// Begins a recompilation: edits of routes are logged from now on. Returns the base and the
-    /// text changes since the base was compiled.
+    /// Begins a recompilation of all rules: edits of routes are logged from now on. Returns the
+    /// rules as last compiled in full, and the edits of routes since then.
     pub fn begin_recompilation(&mut self) -> (Arc<Base>, RouteChanges) {
         debug_assert!(self.edit_log.is_none(), "two recompilations at a time");
         self.edit_log = Some(Vec::new());
         (Arc::clone(self.base()), self.changes())
     }
 
-    /// Logs an edit of a route that was just applied. Does nothing if no recompilation runs.
+    /// Adds an edit of a route that was just applied to the log. Does nothing if no recompilation
+    /// runs, because only a recompilation needs the log.
     pub fn log_edit(&mut self, edit: &Edit) {
         if let Some(log) = &mut self.edit_log {
             log.push(edit.clone());
         }
     }
 
-    /// Returns the edits that were logged since the last call.
+    /// Removes all edits from the log and returns them.
     pub fn take_logged_edits(&mut self) -> Vec<Edit> {
         debug_assert!(self.edit_log.is_some(), "no recompilation runs");
         self.edit_log.as_mut().map(std::mem::take).unwrap_or_default()

@@ -7,7 +7,7 @@
 //! missing fields violates the rule. So at least one of the missing fields is required.
 
 use super::super::reads::{FieldRead, FieldReads};
-use super::super::run::{self, CorrectedViolation};
+use super::super::run::{self, FoundViolation};
 use super::super::{Judge, path::PathStep};
 use crate::engine::Rules;
 use rulec_base::broken_invariant;
@@ -17,31 +17,34 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Adds the conditional requirements to the schema of a payload kind and of its nested objects.
+/// Adds requirements to the JSON Schema of a payload kind (one `payload` statement) and of its
+/// nested objects. These requirements depend on the value of another field.
 pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) {
     let Ok(judge) = Judge::new(rules, &payload.name) else {
         return broken_invariant!("a payload of the rules has a judge");
     };
     let reads = FieldReads::per_object(rules.program(), payload);
-    let site = ObjectSite { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
+    let site =
+        ObjectPosition { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
     VariantBuilder { judge: &judge, reads: &reads }.add_object_variants(schema, &payload.object, &site);
 }
 
-/// The position of an object in a payload, and the rules that apply to the object.
-struct ObjectSite<'p> {
-    /// The binding (variable) that contains the object.
+/// The position of an object in a payload, with the keys and rules that apply at this position.
+struct ObjectPosition<'p> {
+    /// The variable that contains the object or an object around it: the payload itself, or the
+    /// element of an `each` block.
     root: BindingId,
-    /// The keys that lead from the binding to the object.
+    /// The keys that lead from the variable's value to the object.
     keys: Vec<Arc<str>>,
-    /// The path of the object in a probe payload.
+    /// The path from the root of a probe payload (a payload built to test the rules) to the object.
     steps: Vec<PathStep<String>>,
     /// The rules of the `each` block or payload that contains the object.
     block: &'p Block,
 }
 
-impl ObjectSite<'_> {
-    /// Builds a probe payload: it contains `object` at this position, and no other values.
-    /// Validation of the probe shows which fields the rules require.
+impl ObjectPosition<'_> {
+    /// Builds a probe payload, which contains `object` at this position and no other values. Its
+    /// violations show which fields the rules require.
     fn build_payload(&self, object: Map<String, Json>) -> Json {
         self.steps.iter().rev().fold(Json::Object(object), |inner, step| match step {
             PathStep::Key(key) => json!({ key: inner }),
@@ -56,9 +59,9 @@ struct VariantBuilder<'w, 'p> {
 }
 
 impl VariantBuilder<'_, '_> {
-    fn add_object_variants(&self, schema: &mut Json, object: &Object, site: &ObjectSite<'_>) {
+    fn add_object_variants(&self, schema: &mut Json, object: &Object, site: &ObjectPosition<'_>) {
         for field in &object.fields {
-            let add_inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectSite<'_>| {
+            let add_inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectPosition<'_>| {
                 let property = &mut schema["properties"][&*field.name];
                 self.add_object_variants(if items { &mut property["items"] } else { property }, inner, site);
             };
@@ -73,7 +76,7 @@ impl VariantBuilder<'_, '_> {
                         false,
                         schema,
                         object,
-                        &ObjectSite { root: site.root, keys, steps, block: site.block },
+                        &ObjectPosition { root: site.root, keys, steps, block: site.block },
                     );
                 }
                 Shape::Objects(object) => {
@@ -85,7 +88,8 @@ impl VariantBuilder<'_, '_> {
                     });
                     let Some(each) = each else { continue };
                     steps.push(PathStep::Index(0));
-                    let site = ObjectSite { root: each.element, keys: Vec::new(), steps, block: &each.block };
+                    let site =
+                        ObjectPosition { root: each.element, keys: Vec::new(), steps, block: &each.block };
                     add_inner(true, schema, object, &site);
                 }
             }
@@ -97,9 +101,9 @@ impl VariantBuilder<'_, '_> {
         }
     }
 
-    /// Returns a schema with `if` and `then` for each allowed value of `field` that requires other
-    /// fields.
-    fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectSite<'_>) -> Vec<Json> {
+    /// Returns one schema with `if` and `then` for each allowed value of `field` that makes other
+    /// fields required.
+    fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectPosition<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
             |field: &&PayloadField| matches!(&field.shape, Shape::Plain(ty) if ty.kinds == KindSet::DICT);
@@ -130,15 +134,16 @@ impl VariantBuilder<'_, '_> {
         values.iter().filter_map(build_variant).collect()
     }
 
-    /// Returns the fields of which a violated rule requires at least one. Also returns the dict
-    /// that contains these fields, or `None` if the object itself contains them. `dicts` are the
-    /// dicts in the probe. The result is `None` if the violation may depend on other fields.
+    /// Given a violated rule, returns the fields of which the rule requires at least one. Also
+    /// returns the dict that contains these fields, or `None` if the object itself contains them.
+    /// `dicts` are the dicts in the probe payload. The result is `None` if the violation may depend
+    /// on other fields.
     fn required_fields(
         &self,
-        found: &CorrectedViolation,
+        found: &FoundViolation,
         field: &PayloadField,
         dicts: &[&PayloadField],
-        site: &ObjectSite<'_>,
+        site: &ObjectPosition<'_>,
     ) -> Option<(Option<&str>, BTreeSet<&str>)> {
         let rule = found.id.filter(|_| found.effect == Effect::Violation)?;
         let depth = site.keys.len();
@@ -150,7 +155,8 @@ impl VariantBuilder<'_, '_> {
                 && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
             match (keys.next().filter(|_| is_same_object)?, keys.next()) {
                 (name, None) if name == &*field.name => reads_field = true,
-                (name, None) if usage.presence_only && dicts.iter().any(|dict| *dict.name == *name) => {}
+                (name, None) if usage.only_tests_presence && dicts.iter().any(|dict| *dict.name == *name) => {
+                }
                 (name, None) => drop(required_places.insert((None, name))),
                 (name, Some(key)) => drop(required_places.insert((Some(name), key))),
             }

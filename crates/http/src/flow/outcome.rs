@@ -8,23 +8,25 @@ use rulec::flow::IntentHit;
 use std::fmt;
 use std::time::Duration;
 
-/// The outcome of finding and executing the flow of a message. Displays as one line.
+/// The outcome of finding and executing the flow (a conversation) that a message starts. Displays
+/// as one line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowOutcome {
     /// Id of the flow that was found; `None` if no flow was found.
     pub flow: Option<String>,
-    /// The name that the rules give to the flow that was found.
+    /// The name that the rules give to the flow that was found; `None` if no flow was found.
     pub name: Option<String>,
     /// How the flow was found; `None` if no flow was found.
     pub found_by: Option<FoundBy>,
-    /// The intent flows most similar to the message, best first. Empty if a flow was found, if no
-    /// flow is similar, or if the classifier did not run.
+    /// The intent flows (flows that are found by the meaning of a text) most similar to the
+    /// message, best first. Empty if a flow was found, if no flow is similar, or if the classifier
+    /// did not run.
     pub nearest: Vec<IntentHit>,
     /// The size limits that the message exceeded in the search, each listed once. Text beyond a
     /// limit is not searched.
     pub exceeded: Vec<Exceeded>,
-    /// How finding and executing the flow ended.
+    /// How the search ended, or how the execution of the found flow ended.
     pub result: FlowEnding,
     /// Duration of finding and executing the flow, including calls.
     pub elapsed: Duration,
@@ -36,10 +38,10 @@ pub struct FlowOutcome {
 pub enum FoundBy {
     /// A pattern of a keyword flow matched the message.
     Keyword {
-        /// The pattern as written in the rules.
+        /// The pattern that matched, as written in the rules.
         pattern: String,
     },
-    /// The built-in classifier selected the flow.
+    /// The built-in classifier selected the flow by the meaning of the message.
     Classifier {
         /// The classifier's score, from 0 to 1.
         score: f64,
@@ -52,7 +54,7 @@ pub enum FoundBy {
     },
 }
 
-/// How finding and executing the flow of a message ended.
+/// How finding and executing the flow (a conversation) that a message starts ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FlowEnding {
@@ -61,14 +63,15 @@ pub enum FlowEnding {
     /// The flow was found, but its execution failed.
     Failed(FlowError),
     /// The language model, or the caller of [`FlowRunner::execute`](super::FlowRunner::execute),
-    /// named an id that is not an intent flow. No flow was executed.
+    /// named an id that belongs to no intent flow (a flow that is selected by meaning). No flow was
+    /// executed.
     Refused {
-        /// The id that is not an intent flow.
+        /// The id that the model or the caller named.
         id: String,
     },
     /// The call of the language model failed, or its response was not usable.
     ModelFailed(ModelError),
-    /// No flow fits the message.
+    /// The search ended without an error, but no flow fits the message.
     NoFlow {
         /// The model's text if it called no tool, truncated after 2000 characters. `None` if no
         /// model was called.

@@ -44,13 +44,14 @@ pub struct FlowRunner {
 }
 
 /// The result of a search: id and name of the flow, and how the flow was found. The error is the
-/// final outcome of the message, if there is no flow to execute.
+/// ending to report if the search found no flow to execute.
 type SearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
-/// Further facts about a search: its start time, the similar flows, and the exceeded limits.
+/// Facts about a search that the outcome reports whether or not a flow was found: the start time,
+/// the similar flows, and the exceeded limits.
 struct SearchFacts {
     start: Instant,
-    /// The intent flows most similar to the message, best first.
+    /// The intent flows (flows that are found by meaning) most similar to the message, best first.
     nearest: Vec<IntentHit>,
     /// The size limits that the message exceeded in the search.
     exceeded: Vec<Exceeded>,
@@ -63,7 +64,7 @@ impl SearchFacts {
 }
 
 impl FlowRunner {
-    /// Creates a runner without a language model.
+    /// Creates a runner that calls no language model if no flow is found.
     pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
         FlowRunner { matcher, model: None, executor }
     }
@@ -118,9 +119,9 @@ impl FlowRunner {
         self.execute_found(search, facts, arguments, context).await
     }
 
-    /// Executes an intent flow that an agent of the calling program picked with the tool of
-    /// [`FlowMatcher::tool`]. An id that is not an intent flow is refused, even if it is a keyword
-    /// flow.
+    /// Executes an intent flow (a flow that is selected by meaning). `flow_id` comes from an agent
+    /// of the calling program, which picked it with the tool of [`FlowMatcher::tool`]. An id that
+    /// belongs to no intent flow is refused, even if it is the id of a keyword flow.
     pub async fn execute(
         &self,
         flow_id: &str,
@@ -131,7 +132,8 @@ impl FlowRunner {
         self.execute_found(search, SearchFacts::starting_at(Instant::now()), arguments, context).await
     }
 
-    /// Calls the model to select a flow, if there is a model and the rules have intent flows.
+    /// Calls the language model to select an intent flow. Without a model or without intent flows,
+    /// the result is the error [`FlowEnding::NoFlow`].
     async fn ask_model(&self, text: &str, history: &[Turn<'_>]) -> SearchResult {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
             return Err(Box::new(FlowEnding::NoFlow { said: None }));

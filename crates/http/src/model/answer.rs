@@ -30,7 +30,7 @@ pub enum ModelError {
         /// The picked id.
         id: String,
     },
-    /// The model called an unknown tool.
+    /// The model called another tool than the one in the request.
     WrongTool {
         /// The name of the tool.
         name: String,
@@ -129,8 +129,8 @@ pub(super) fn picked_reason(response: &Value) -> Option<String> {
         .filter(|reason| !reason.is_empty())
 }
 
-/// Returns a string argument of a tool call. Most servers send the arguments as JSON text; some
-/// send an object.
+/// Returns a string argument of a tool call; `None` if it is missing or not a string. Most servers
+/// send the arguments as JSON text; some send an object.
 fn string_argument(call: &Value, name: &str) -> Option<String> {
     let arguments = match call.pointer("/function/arguments")? {
         Value::String(text) => Cow::Owned(serde_json::from_str::<Value>(text).ok()?),

@@ -21,7 +21,8 @@ pub(super) struct StreamedResponse {
     calls: Vec<(String, String)>,
     /// Number of bytes of the model's reason that were already passed to the caller.
     passed_reason_bytes: usize,
-    /// The first event that is not part of a model's response, such as an error of the endpoint.
+    /// The first event that is not part of a model's response, such as an error of the endpoint;
+    /// `None` if there is none so far.
     other_event: Option<Value>,
 }
 

@@ -5,16 +5,17 @@ use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use thiserror::Error;
 
-/// Why an endpoint is not a valid template. Each message names the field of the endpoint.
+/// Why an endpoint (a JSON object that describes a request) is not a valid template. Each message
+/// names the field of the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum TemplateError {
     /// A field is missing or has the wrong type.
     Type {
-        /// The field, such as `headers.X-Token`.
+        /// The path of the field, such as `headers.X-Token`.
         place: String,
-        /// The required type.
+        /// The type that the field must have.
         wanted: Message,
     },
     /// The endpoint has an unknown field.
@@ -39,7 +40,7 @@ pub enum TemplateError {
     },
     /// A header of the endpoint cannot be sent.
     Header {
-        /// The header, as in `headers.X-Token`.
+        /// The path of the header, such as `headers.X-Token`.
         place: String,
         /// Why the header is invalid.
         why: Message,
@@ -110,7 +111,8 @@ impl FillError {
 pub enum FillReason {
     /// There is no value with this name.
     Unfilled {
-        /// Where the value was looked up: in the arguments or in the context.
+        /// The source in which the value was looked up: the arguments of the call, or the context
+        /// of the conversation.
         wanted_from: Source,
         /// The names that have a value.
         known: Vec<String>,

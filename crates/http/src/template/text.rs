@@ -42,7 +42,7 @@ impl fmt::Display for Placeholder {
     }
 }
 
-/// The values for the placeholders.
+/// The values with which the placeholders of a request template are filled.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
     /// The arguments of the call.
@@ -66,14 +66,15 @@ pub(super) enum TextPiece {
     Placeholder(Placeholder),
 }
 
-/// A text split at its placeholders. There are no two adjacent literals.
+/// A text that is split into literals and placeholders. Two literals are never adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TemplateText {
     pub(super) pieces: Vec<TextPiece>,
 }
 
 impl TemplateText {
-    /// Splits a text at its placeholders. A brace or `#` that does not enclose a name is literal.
+    /// Splits a text at its placeholders `{name}` and `#name#`. A brace or `#` that does not
+    /// enclose a name is literal text.
     pub(super) fn parse(text: &str) -> TemplateText {
         let mut pieces = Vec::new();
         let mut literal = String::new();
@@ -135,8 +136,9 @@ fn parse_placeholder(text: &str) -> Option<(Placeholder, usize)> {
 }
 
 /// Returns the name between two delimiters at the start of the text, and the length including the
-/// delimiters. A name starts with a letter or `_`, followed by letters, digits and `_`. So `{2}` in
-/// a regex and `#1#` in a ticket number are not placeholders.
+/// delimiters. `None` if the text does not start with such a name. A name starts with a letter or
+/// `_`, followed by letters, digits and `_`. So `{2}` in a regex and `#1#` in a ticket number are
+/// not placeholders.
 fn parse_enclosed_name<'a>(text: &'a str, opening: &str, closing: &str) -> Option<(&'a str, usize)> {
     let inner = text.strip_prefix(opening)?;
     let end = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());

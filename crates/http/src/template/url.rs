@@ -85,9 +85,9 @@ impl UrlTemplate {
 /// dots count as dots.
 #[derive(Default)]
 struct PathGuard<'a> {
-    /// The filled text of the current segment.
+    /// The text of the current path segment, with filled placeholders.
     segment: String,
-    /// The last placeholder in the current segment.
+    /// The last placeholder in the current path segment; `None` if it has no placeholder.
     placeholder_in_segment: Option<&'a Placeholder>,
     /// Whether the path has ended, so that the query or fragment follows.
     is_past_path: bool,

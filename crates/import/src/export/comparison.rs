@@ -10,7 +10,7 @@ use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program};
 use serde_json::{Value as Json, json};
 
-/// One side of a condition: its JSON and its type.
+/// One side of a JSON condition: the JSON value that describes it, and its type.
 type Side = (Json, ValueType);
 
 pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
@@ -18,7 +18,8 @@ pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
     write_test(program, test).unwrap_or_else(|| Err(unknown_condition()))
 }
 
-/// Returns the JSON of a predicate; `None` if the JSON format has no such condition.
+/// Writes a predicate of the rules as a JSON condition; `None` if the JSON format has no such
+/// condition.
 fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     if let (None, false) = (test.op, test.negated) {
         let (left, ty) = step(program, &test.left)?;
@@ -103,8 +104,9 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
     }
 }
 
-/// Returns the JSON side for `join(["^(?:", steps.s.x as string, ")"], "")`. The importer writes
-/// this form for a regular expression that is the output of a step.
+/// If `expr` is `join(["^(?:", steps.s.x as string, ")"], "")`, returns the side of a JSON
+/// condition that it was imported from. Otherwise `None`. The importer writes this form for a
+/// regular expression that is the output of a step.
 fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     let ExprKind::Call(Function::Join, arguments) = &expr.kind else { return None };
     let [list, separator] = arguments.as_slice() else { return None };
@@ -117,13 +119,14 @@ fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     (is_form && ty == ValueType::String).then_some(side)
 }
 
-/// Returns the JSON side for a step's output that is not a text. Such an output never matches as a
-/// regular expression.
+/// If `expr` is a step's output that is not a text, returns it as a side of a JSON condition;
+/// otherwise `None`. Such an output never matches as a regular expression.
 fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
     step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
-/// Returns the JSON condition that compares the length of a step's output.
+/// Returns the JSON condition that compares the length of a step's output. `None` if the JSON
+/// format has no such condition.
 fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
     let (left, family) = step(program, inner)?;
     let right = match length_of(right) {
@@ -166,8 +169,8 @@ fn literal(ty: ValueType, value: Json) -> Json {
     json!({"type": ty.name(), "value": value})
 }
 
-/// Returns the text, written as a Python literal if Python would otherwise read a value of another
-/// type or another text.
+/// Returns `text` in the form in which Python reads it as this text. If Python would read the plain
+/// text as another value, the form is a Python literal.
 fn python_string(text: &str) -> String {
     match crate::literal::parse_literal(text) {
         Some(crate::literal::Literal::Json(Json::String(_))) => Json::from(text).to_string(),
@@ -195,8 +198,8 @@ fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
     Some((literal(ty, json.clone()), ty))
 }
 
-/// Returns the JSON side for a read of a step's output with a type, such as `steps.parse.amount as
-/// number`.
+/// If `expr` reads a step's output with a type, such as `steps.parse.amount as number`, returns it
+/// as a side of a JSON condition. Otherwise `None`.
 fn step(program: &Program, expr: &Expr) -> Option<Side> {
     let ExprKind::Read(inner, kinds) = &expr.kind else { return None };
     let ExprKind::Slot(slot) = &inner.kind else { return None };

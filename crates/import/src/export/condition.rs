@@ -9,8 +9,8 @@ use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Pre
 use serde_json::{Value as Json, json};
 use time::format_description::well_known::Rfc3339;
 
-/// The operators of conditions on the context. In JSON, the suffix follows the name of the field:
-/// `n__gt`.
+/// The operators of conditions on `ctx`, and their suffixes in JSON. The suffix follows the name of
+/// the field: `n__gt`.
 const SUFFIXES: [(Op, &str); 6] =
     [(Op::Gt, "gt"), (Op::Lt, "lt"), (Op::Ge, "gte"), (Op::Le, "lte"), (Op::Eq, "eq"), (Op::Ne, "ne")];
 
@@ -39,7 +39,7 @@ impl<'p> ConditionWriter<'p> {
         self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
     }
 
-    /// Returns the JSON of a condition; `None` if the JSON format has no such condition.
+    /// Writes a condition as JSON; `None` if the JSON format has no such condition.
     fn write_part(&self, cond: &Cond) -> Option<Written<Json>> {
         match &cond.kind {
             CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
@@ -58,8 +58,8 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Writes a conjunction. In JSON, an `ErrorCondition` has both the type of the last error and
-    /// the number of errors of this type. The two conditions of the rules are therefore merged.
+    /// Writes a conjunction as JSON. In JSON, one `ErrorCondition` has both the type of the last
+    /// error and the number of errors of this type. So the two conditions of the rules become one.
     fn write_all(&self, parts: &[Cond]) -> Written<Json> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
@@ -142,7 +142,8 @@ impl<'p> ConditionWriter<'p> {
         self.write_context(op, test, right)
     }
 
-    /// Writes a predicate over the context.
+    /// Writes a predicate that reads a field of `ctx` as a JSON condition. `None` if the JSON
+    /// format has no such condition.
     fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
         if let Some((kind, key, count)) = self.error_count(test) {
             return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));
@@ -175,7 +176,8 @@ impl<'p> ConditionWriter<'p> {
         (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
     }
 
-    /// Returns the JSON name of the value that the importer's `let` derives from the message.
+    /// Returns the JSON name of the value that a `let` of the importer derives from the message:
+    /// its length or urgency. `None` for any other `let`.
     fn derived_fact(&self, id: LetId) -> Option<&'static str> {
         match &*self.program.lets[id.index()].name {
             "message_length" if self.derives_length => Some("message_length"),
@@ -219,8 +221,9 @@ fn negate(condition: Json) -> Json {
     json!({"type": "NotCondition", "condition": condition})
 }
 
-/// Returns the JSON key for a comparison with a field of the context, such as `n__gt`. For
-/// equality, the key is the plain name, unless this name itself looks like a comparison.
+/// Returns the JSON key for a comparison with a field of `ctx`, such as `n__gt`. For equality, the
+/// key is the plain name, unless this name itself looks like a comparison. `None` if JSON has no
+/// key for the comparison.
 fn context_key(field: &str, op: Op) -> Option<String> {
     let suffix = suffix(op)?;
     let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
@@ -232,7 +235,7 @@ fn suffix(op: Op) -> Option<&'static str> {
     SUFFIXES.iter().find(|(known, _)| *known == op).map(|(_, suffix)| *suffix)
 }
 
-/// Writes a predicate on the message text as JSON.
+/// Writes a predicate on the message text as JSON; `None` if the JSON format has no such condition.
 fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
     let value = constant(right)?;
     match (op, value, test.mode.quantity) {

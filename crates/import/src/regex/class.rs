@@ -6,7 +6,7 @@ use rulec::Message;
 use rulec_base::message;
 
 impl RegexTranslator<'_> {
-    /// Reads the rest of a class after `[`.
+    /// Translates the rest of a character class, such as `[a-z_]`, after its `[`.
     pub(super) fn translate_class(&mut self) -> TranslateResult<LastItem> {
         const UNCLOSED_CLASS: Message = message!("a character class is not closed");
         self.out.push('[');

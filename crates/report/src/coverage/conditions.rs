@@ -11,18 +11,18 @@ use rulec_sema::hir::{
 use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The element of a program that uses a condition, directly or through a `let`. This is a rule, the
-/// outcome of a rule, a table's default, or a payload kind.
+/// The element of a program that uses a condition, directly or through a `let`: a rule, the outcome
+/// of a rule, a table's default, or a `payload` statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionOwner {
-    /// The condition is the condition of this rule, or a part of it.
+    /// The owner is this rule, whose condition is or contains the condition.
     Rule(RuleId),
-    /// The condition is in the outcome of a rule, such as an argument, and is evaluated if the rule
-    /// is chosen.
+    /// The owner is the outcome of this rule, such as its arguments. The condition is evaluated if
+    /// the rule is chosen.
     OutcomeOf(RuleId),
-    /// The condition is in the outcome of a table's default.
+    /// The owner is the outcome of this table's default.
     Default(TableId),
-    /// The condition is in the rules of the payload kind with this index.
+    /// The owner is the `payload` statement with this index, whose rules contain the condition.
     Payload(usize),
 }
 
@@ -34,7 +34,8 @@ pub struct ConditionIndex {
     pub truths: ConditionCoverage,
 }
 
-/// Traversal of one owner (such as a rule) that collects all conditions which the owner uses.
+/// A traversal that starts at one owner (such as a rule) and collects all conditions that the owner
+/// uses, also through `let`.
 struct OwnerWalk<'c, 'p> {
     conditions: &'c mut ConditionIndex,
     program: &'p Program,
@@ -81,7 +82,8 @@ impl ConditionIndex {
 
     /// Returns the conditions in source order. Each item is the condition's span, its text, its
     /// counts, and the reason why the condition is not fully covered. `reach_of_owner` returns how
-    /// often an owner was reached, and the reason to report if the owner was never reached.
+    /// often an owner (the rule or other element that uses the condition) was reached. For an owner
+    /// that was never reached, it also returns the reason to report.
     pub fn covered_conditions<'s>(
         &'s self,
         sources: &'s SourceMap,
@@ -142,9 +144,9 @@ impl OwnerWalk<'_, '_> {
         part.parts().into_iter().for_each(|inner| self.visit_part(inner));
     }
 
-    /// True for a condition that has counts: a predicate, a quantifier, or a `let` that names a
-    /// value. Other conditions, such as `and`, are combinations of such conditions and have no
-    /// counts.
+    /// True for a condition that is counted: a predicate, a quantifier, or a `let` that names a
+    /// value. Other conditions, such as `and`, combine counted conditions and have no counts of
+    /// their own.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } => true,

@@ -36,7 +36,7 @@ impl<E, X: Into<MiddlewareError>> MiddlewareResult<E> for Result<Flow<E>, X> {
     }
 }
 
-/// The middleware that stopped an event, and the reason.
+/// Reports that a middleware stopped an event: the name of the middleware, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     /// Name of the middleware.

@@ -33,7 +33,8 @@ pub enum RecvError {
     /// Events were dropped at this position of the stream; contains the number of dropped events.
     /// The next receive call returns the event after the gap.
     Lagged(u64),
-    /// The queue is empty; only returned by [`Subscription::try_recv`].
+    /// No event is queued now, but more events may arrive; only returned by
+    /// [`Subscription::try_recv`].
     Empty,
     /// The bus was dropped and all queued events were received.
     Closed,
@@ -66,7 +67,8 @@ pub(super) struct Queue<E> {
     capacity: usize,
     policy: Policy,
     state: Mutex<QueueState<E>>,
-    /// Semaphore with one permit per free slot of the queue; used only under [`Policy::Wait`].
+    /// Semaphore with one permit for each event that still fits in the queue. Used only under
+    /// [`Policy::Wait`].
     free_slots: Semaphore,
     /// Wakes the subscriber when an event arrives or the bus is dropped.
     subscriber_wakeup: Notify,
@@ -76,12 +78,12 @@ struct QueueState<E> {
     /// The queued events. Each event is paired with the number of events that were dropped directly
     /// before it.
     events: VecDeque<(u64, E)>,
-    /// Number of events dropped after the last event in `events`.
+    /// Number of events dropped since the last event in `events` was queued.
     dropped_after_last: u64,
     dropped: u64,
     /// Whether the bus was dropped.
     bus_dropped: bool,
-    /// Whether the subscription was dropped.
+    /// Whether the subscriber dropped its [`Subscription`].
     subscription_dropped: bool,
 }
 

@@ -13,8 +13,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program's recovery strategy, and the payload kind of the decisions that the strategy
-/// returns.
+/// The program's function that returns a recovery decision for a failed node, and the payload kind
+/// of these decisions.
 struct RecoveryStrategy {
     kind: String,
     strategy: UserFunction<NodeFailure, Json>,
@@ -40,7 +40,7 @@ pub(super) struct CoordinatorInner {
     pub(super) tries: u32,
     pub(super) handlers: HashMap<String, UserFunction<Validated, Json>>,
     pub(super) run_settings: Arc<RunSettings>,
-    /// The workflows that were created from plans of the language model, by workflow id.
+    /// The workflows that were created from decisions of the language model, by workflow id.
     pub(super) workflows: Mutex<HashMap<String, Arc<PlanRun>>>,
 }
 
@@ -51,18 +51,19 @@ pub(super) struct CoordinatorInner {
 pub struct RetryRequest {
     /// The rejected decision. Its `feedback` explains the rejection to a language model.
     pub rejected: Rejected,
-    /// Number of requests so far to replace the same decision, including this one.
+    /// Number of times that the agent was called to replace this decision, including this call.
     pub attempt: u32,
 }
 
-/// Builds a [`Coordinator`].
+/// The settings from which a [`Coordinator`] is built: event bus, validators, agent, recovery and
+/// handlers.
 #[must_use]
 pub struct CoordinatorBuilder {
     inner: CoordinatorInner,
 }
 
-/// The result of processing one event. The event was passed to [`Coordinator::publish`], or the
-/// coordinator created it in response to such an event.
+/// The result of processing one event: an event that the caller published, or an event that the
+/// coordinator created in response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Handled {
@@ -93,10 +94,13 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the recovery strategy: a function that returns the payload of a recovery decision for a
-    /// failed node. The decision has the given kind, such as `error_recovery`. If the payload's
-    /// `action_type` names a payload kind, the decision has that kind instead. If the strategy
-    /// fails or panics, the fallback of the given kind is proposed.
+    /// Sets the recovery strategy: a function that is called for a failed node and returns the
+    /// payload of a recovery decision. `kind` is the payload kind of the decision, such as
+    /// `error_recovery`. If the payload's `action_type` names a payload kind, the decision has that
+    /// kind instead.
+    ///
+    /// If the strategy fails or panics, the coordinator proposes the fallback that the rules
+    /// declare for `kind`.
     pub fn recovery<F, Fut, E>(mut self, kind: impl Into<String>, strategy: F) -> Self
     where
         F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
@@ -108,18 +112,19 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of the recovery strategy. Default: no limit.
+    /// Sets the time limit of the function that was set by [`CoordinatorBuilder::recovery`].
+    /// Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
         self.inner.recovery_limit = Some(limit);
         self
     }
 
-    /// Sets the function that makes the payload of a fallback decision. If the function returns
-    /// `None`, no fallback is proposed.
+    /// Sets the function that makes the payload of a fallback decision, which is proposed in place
+    /// of a rejected one. If the function returns `None`, no fallback is proposed.
     ///
-    /// By default, the payload has the fields that the fallback kind declares. Their values are
-    /// copied from the node's failure and from the rejected payload. The field `reason` defaults to
-    /// a text that names the rejected kind.
+    /// By default, the payload has the fields that the rules declare for the fallback's kind. Their
+    /// values are copied from the node's failure and from the rejected payload. The field `reason`
+    /// defaults to a text that names the rejected kind.
     pub fn fallback(
         mut self,
         make_payload: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static,
@@ -141,14 +146,14 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how often the agent may be called to replace the same decision. Default: 3.
+    /// Sets how often the agent may be called for a replacement of one decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
         self.inner.tries = tries;
         self
     }
 
-    /// Sets the handler that executes accepted decisions of a kind. The handler replaces the
-    /// built-in execution of that kind, if there is one.
+    /// Sets the handler that executes accepted decisions of the payload kind `kind`. The handler
+    /// replaces the built-in execution of that kind, if there is one.
     pub fn on<F, Fut, E>(mut self, kind: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Validated) -> Fut + Send + Sync + 'static,
@@ -188,8 +193,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets a value that plans may use in a placeholder, such as `${API_KEY}`. The author of a plan
-    /// can send the value wherever a node can send data.
+    /// Sets a value that plans (workflows that a language model writes) may use in a placeholder,
+    /// such as `${API_KEY}`. The author of a plan can send the value wherever a node can send data.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
         self.settings_mut().values.insert(name.into(), value.into());
         self
@@ -222,16 +227,16 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how many recovery decisions one run of a plan may request after failures of its nodes.
-    /// Default: 10.
+    /// Sets how many recovery decisions one run of a plan (a workflow that a language model writes)
+    /// may request after failures of its nodes. Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
         self.settings_mut().recoveries = max_requests;
         self
     }
 
-    /// Registers a callback that runs after each node of a plan. The callback receives the run as
-    /// the JSON value that [`Coordinator::restore`] takes. The run waits for the callback, so the
-    /// callback must be quick.
+    /// Registers a callback that runs after each node of a plan (a workflow that a language model
+    /// writes). The callback receives the run as the JSON value that [`Coordinator::restore`]
+    /// takes. The run waits for the callback, so the callback must be quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
         self.settings_mut().saving = Some(Arc::new(save));
         self
@@ -255,7 +260,7 @@ impl CoordinatorBuilder {
 }
 
 impl Coordinator {
-    /// Starts building a coordinator.
+    /// Starts building a coordinator, which validates decisions by `judges` and publishes them.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
         let pass_through: ProcessorFactory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
         let pass_through = NodeWork::Processor(pass_through);
@@ -298,8 +303,8 @@ impl Coordinator {
         self.inner.judges.load_full()
     }
 
-    /// Replaces the payload validators, for example because their context has changed. The
-    /// coordinator's workflows are added to the context of the new validators.
+    /// Replaces the payload validators, for example because their input `context` has changed. The
+    /// coordinator's workflows are added to the `context` of the new validators.
     pub fn replace(&self, judges: Judges) {
         let judges = Judges { usage: Some(self.inner.run_settings.usage.clone()), ..judges };
         self.inner.judges.store(Arc::new(self.with_all_workflows(judges)));
@@ -370,8 +375,8 @@ impl Coordinator {
         Some(DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback }))
     }
 
-    /// Returns the fallback decision that replaces a rejected decision. `None` if there is no
-    /// fallback, or if the fallback's kind was already rejected.
+    /// Returns the fallback decision to propose in place of a rejected decision. `None` if the
+    /// rules declare no fallback, or if a decision of the fallback's kind was already rejected.
     fn fallback_decision(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();
@@ -392,8 +397,8 @@ impl Coordinator {
     }
 }
 
-/// Builds a fallback's payload: the fields that `kind` declares, with values from the rejected
-/// decision and from the node's failure.
+/// Builds the payload of a fallback, which is proposed in place of a rejected decision. It has the
+/// fields that `kind` declares, with values from the rejected decision and from the node's failure.
 fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     let mut fields = Map::new();
     fields.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));

@@ -41,11 +41,11 @@ pub(super) enum NodeWork {
     Loop { max_rounds: u64 },
 }
 
-/// The settings shared by all runs of plans.
+/// The settings shared by all runs of plans (workflows that a language model writes).
 #[derive(Clone)]
 pub(super) struct RunSettings {
     pub kinds: HashMap<String, NodeWork>,
-    /// Values that placeholders in plans may name.
+    /// Named values that placeholders in plans may refer to, such as `${API_KEY}`.
     pub values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
@@ -55,11 +55,11 @@ pub(super) struct RunSettings {
     pub step_limit: u64,
     /// Maximum size of one output, in bytes of JSON.
     pub byte_limit: usize,
-    /// Maximum number of recovery requests per run.
+    /// Maximum number of recovery decisions that one run may request after failures of its nodes.
     pub recoveries: u64,
     /// Counts of the HTTP requests and costs of all runs.
     pub usage: Arc<Usage>,
-    /// Called after each node with the serialized run.
+    /// Called after each node with the serialized run; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
     /// Called after each attempt.
     pub on_attempt: Option<AttemptCallback>,
@@ -88,16 +88,16 @@ pub struct Attempt {
 /// A callback that receives a run as JSON, from which the run can be resumed.
 type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 
-/// How a run ended.
+/// How a run of a workflow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// Every node that was reached has an output or was skipped.
+    /// The run reached its end: each node that was reached has an output or was skipped.
     Completed,
     /// A node failed, and no recovery helped.
     Failed,
-    /// A recovery decision aborted the run.
+    /// A recovery decision (how to continue after a node's failure) ended the run.
     Aborted,
 }
 
@@ -112,7 +112,7 @@ impl RunStatus {
     }
 }
 
-/// The report of a plan's run.
+/// The report of one run of a plan (a workflow that a language model writes).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RunReport {
@@ -127,27 +127,29 @@ pub struct RunReport {
     pub outputs: BTreeMap<String, Json>,
     /// Number of failed attempts by node id, including nodes that recovered.
     pub failures: BTreeMap<String, u64>,
-    /// Nodes that were skipped after a failure.
+    /// Ids of the nodes that were skipped after a failure.
     pub skipped: Vec<String>,
-    /// Nodes that did not run, because no edge to them was taken.
+    /// Ids of the nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
 }
 
-/// The reason why a run stopped before all its nodes had run.
+/// The reason why a run ended before all its nodes had run.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
     Stopped(RunStatus, String),
     Replanned,
 }
 
-/// A plan and its latest run. Both outlive a cancelled call of [`PlanRun::run`].
+/// A plan (a workflow that a language model wrote) and the state of its latest run. If a call of
+/// [`PlanRun::run`] is cancelled, the state is kept, so that the run can be resumed.
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,
-    /// Name of the run's status in the context of the payload validators, such as `RUNNING`.
+    /// Name of the run's status, such as `RUNNING`. The rules can read it in the context of the
+    /// payload validators.
     status: Mutex<&'static str>,
-    /// Lock that a node holds while it requests a recovery, so that requests happen one after
-    /// another.
+    /// Lock that a failed node holds while it requests a recovery decision, so that requests happen
+    /// one after another.
     recovery_lock: tokio::sync::Mutex<()>,
 }
 
@@ -155,21 +157,21 @@ pub(super) struct RunState {
     pub plan: Plan,
     pub progress: RunProgress,
     early_end: Option<EarlyEnd>,
-    /// Number of recovery requests in this run.
+    /// Number of recovery decisions that the nodes of this run have requested.
     recovery_requests: u64,
     /// Number of attempts in this run.
     attempts: u64,
-    /// A failed node, and the recovery to apply to the node when the run resumes. The recovery
-    /// comes from a decision that was made outside the run.
+    /// A failed node, and how to recover from its failure when the run resumes. Set by a recovery
+    /// decision that arrived while the plan was not running; `None` otherwise.
     pub pending_recovery: Option<(String, RecoveryAction)>,
     deadline: Option<Instant>,
 }
 
-/// A function that requests a recovery for a node's failure. Returns `None` if there is no
-/// recovery.
+/// A function that is called when a node fails, and returns how to recover. `None` if there is no
+/// recovery, so that the run fails.
 pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
-/// A function that validates a plan by the rules, and returns the plan with the rules' corrections.
-/// The error is feedback for a language model.
+/// A function that validates a plan (a workflow that a language model writes) by the rules. Returns
+/// the plan with the rules' corrections. The error is feedback for the language model.
 pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
 impl PlanRun {
@@ -205,13 +207,13 @@ impl PlanRun {
         self.lock_state().progress = RunProgress { input, ..RunProgress::default() };
     }
 
-    /// Returns the run as JSON, to be resumed later.
+    /// Returns the state of the run as JSON, from which the run can be resumed later.
     pub fn to_json(&self) -> Json {
         let state = self.lock_state();
         json!({"workflow_id": self.id, "plan": state.plan.to_payload(), "progress": state.progress})
     }
 
-    /// Runs the plan to its end. Nodes that already have an output are not run again.
+    /// Runs the nodes of the plan that have no output yet, and returns the report.
     pub async fn run(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,
@@ -258,8 +260,8 @@ impl PlanRun {
     }
 
     /// Converts the plan to a workflow whose nodes run as soon as they are ready. The workflow
-    /// delivers each output along every edge, without conditions. The step of each node then
-    /// evaluates which of its incoming edges are taken.
+    /// delivers each output along every edge, without conditions. When a node runs, it evaluates
+    /// the conditions of its incoming edges itself.
     fn build_workflow(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,
@@ -324,8 +326,8 @@ fn unknown_kind_error(kind: &str, node: &str, run_settings: &RunSettings) -> Pla
 }
 
 impl RunState {
-    /// Returns the outputs of a node's predecessors. Outputs of other nodes are left out, because
-    /// their presence would depend on the timing of concurrent nodes.
+    /// Returns the outputs of a node's predecessors by id. Outputs of other nodes are left out,
+    /// because their presence would depend on the timing of concurrent nodes.
     fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
         let predecessors = self.plan.predecessors(id).into_iter();
         predecessors.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
@@ -342,7 +344,8 @@ impl RunState {
         Json::Object(fields)
     }
 
-    /// Computes the input of a node; `None` if none of the node's incoming edges is taken.
+    /// Computes the input of a node from the outputs of its predecessors. `None` if none of the
+    /// node's incoming edges is taken.
     fn node_input(&self, id: &str) -> Option<Json> {
         let mut arrivals: Vec<Arrival> = Vec::new();
         let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();
@@ -365,8 +368,8 @@ impl RunState {
         }
     }
 
-    /// Returns the node and its input, with the placeholders in the node's config and
-    /// `input_mapping` filled.
+    /// Returns a copy of the node and its input, in which the placeholders in the node's config and
+    /// `input_mapping` are filled.
     fn fill_placeholders(
         &self,
         node: &PlanNode,

@@ -13,12 +13,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// The payload kind of a whole plan.
+/// The payload kind of a plan, which is a workflow that a language model writes.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind that describes one node, which is executed as a plan of one node.
+/// The payload kind that describes a single node. It is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
-/// The error for an unknown workflow id.
+/// The error if no workflow has the given id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownWorkflow(pub String);
@@ -30,7 +30,7 @@ impl UnknownWorkflow {
     }
 }
 
-/// The result of executing a decision, and the report if the decision ran a plan.
+/// The result of executing a decision. If the decision ran a workflow, also the report of the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
     pub result: Option<Result<Json, String>>,
@@ -38,8 +38,8 @@ pub(super) struct ExecutionResult {
 }
 
 impl Coordinator {
-    /// Executes an accepted decision: by the registered handler of its kind, or by the built-in
-    /// execution of plans.
+    /// Executes an accepted decision. Calls the registered handler of its kind; without a handler,
+    /// decisions about plans (workflows that a language model writes) are executed here.
     pub(super) async fn execute(self, decision: Validated) -> ExecutionResult {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {
@@ -68,8 +68,8 @@ impl Coordinator {
         }
     }
 
-    /// Checks that an accepted plan can run. Returns an error if a node type is not registered or a
-    /// condition does not compile.
+    /// Checks that an accepted plan (a workflow that a language model writes) can run. Returns an
+    /// error if a node type is not registered or a condition does not compile.
     pub(super) fn can_run(&self, decision: &Validated) -> Result<(), PlanError> {
         let plan = match &*decision.decision.kind {
             kind if self.inner.handlers.contains_key(kind) => return Ok(()),
@@ -121,8 +121,8 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Applies a recovery decision to a stopped run. Resumes the run, unless the decision aborts
-    /// the run. The decision was made outside the run.
+    /// Applies a recovery decision that arrives while the plan is not running. Resumes the run,
+    /// unless the decision aborts it.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;
@@ -152,8 +152,8 @@ impl Coordinator {
         run.ok_or_else(|| format!("the workflow `{id}` was not made here; register a handler for this kind"))
     }
 
-    /// Runs a workflow from where its latest run stopped. Updates the workflow's status in the
-    /// payload validators' context.
+    /// Runs the nodes of a workflow that have no output yet. Updates the workflow's status in the
+    /// context of the payload validators.
     async fn run_workflow(&self, run: &Arc<PlanRun>) -> RunReport {
         self.set_run_status(run, "RUNNING");
         // The status that is reported if the future is dropped. At the end of the run, another
@@ -188,19 +188,21 @@ impl Coordinator {
         )
     }
 
-    /// Sets a workflow's status, both in the run and in the payload validators' context.
+    /// Sets a workflow's status in the run, and in the input `context` of the payload validators.
     fn set_run_status(&self, run: &PlanRun, status: &'static str) {
         run.set_status(status);
         let description = run.lock_state().plan.to_context(status);
         self.add_to_context(&run.id, description);
     }
 
-    /// Adds a workflow to the payload validators' context, or updates the workflow in the context.
+    /// Adds the description of a workflow to the context of the payload validators, or replaces the
+    /// description if the workflow is already there.
     fn add_to_context(&self, id: &str, description: Json) {
         self.inner.judges.rcu(|judges| judges.with_workflow(id, description.clone()));
     }
 
-    /// Returns the payload validators; their context contains every workflow of the coordinator.
+    /// Returns `judges`, the payload validators, with a description of each of the coordinator's
+    /// workflows added to their context.
     pub(super) fn with_all_workflows(&self, judges: Judges) -> Judges {
         let workflows = self.lock_workflows();
         workflows.values().fold(judges, |judges, run| {
@@ -250,8 +252,8 @@ impl Coordinator {
     }
 }
 
-/// A guard that writes a run's status to the payload validators' context when the guard is dropped.
-/// So the status is correct even if the run is cancelled.
+/// A guard for a run: on drop, it writes the status of the run to the input `context` of the
+/// payload validators. So the status is correct even if the run is cancelled.
 struct FinalReport<'r> {
     coordinator: &'r Coordinator,
     run: &'r PlanRun,
@@ -270,10 +272,12 @@ impl Judges {
     }
 }
 
-/// Validates a changed plan by the rules, and returns the plan with the rules' corrections. The
-/// error is feedback for a language model. If the rules declare no payload kind for plans, every
-/// plan is accepted. The counts of HTTP requests and costs are left out of this validation, because
-/// the plan contains the nodes that already ran.
+/// Validates a plan (a workflow as a payload) that a recovery decision has changed. Returns the
+/// plan with the rules' corrections. The error is a text from which a language model can correct
+/// the plan. If the rules declare no payload kind for plans, the plan is accepted unchanged.
+///
+/// The validation leaves out the counts of HTTP requests and costs, because they include the nodes
+/// of this plan that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());
@@ -291,8 +295,8 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Returns the recovery that an accepted decision requests. `None` if the event is not an accepted
-/// recovery.
+/// Returns the recovery that an accepted decision requests. `None` if the event is no accepted
+/// decision, or if the decision requests no recovery.
 fn accepted_recovery(handled: Handled) -> Option<RecoveryAction> {
     match handled.event? {
         DecisionEvent::Validated(validated) => {

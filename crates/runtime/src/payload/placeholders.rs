@@ -5,13 +5,14 @@
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// The values that placeholders can refer to.
+/// The values that the placeholders in a node's config can refer to.
 pub(super) struct PlaceholderScope<'s> {
     /// Function that returns the output of an earlier node by the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
-    /// Ids of all nodes of the plan.
+    /// Ids of all nodes of the workflow that contains the placeholders.
     pub ids: Vec<&'s str>,
-    /// Maps of named values; earlier maps take precedence.
+    /// Maps from the names of placeholders to values. If several maps contain a name, the first one
+    /// applies.
     pub values: Vec<&'s Map<String, Json>>,
 }
 
@@ -143,7 +144,8 @@ mod tests {
         }
     }
 
-    /// A value filled into code would be executed; a value in a URL could redirect the request.
+    /// Regression test: a value filled into code would be executed, and a value in a URL could
+    /// redirect the request.
     #[test]
     fn code_is_left_alone_and_addresses_are_encoded() {
         let code = json!({"code": "`${city}`"});

@@ -14,17 +14,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A plan whose node ids are unique and whose edges connect existing nodes.
+/// A workflow that a language model wrote. Node ids are unique, and edges connect existing nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "PlanPayload", into = "PlanPayload")]
 pub(super) struct Plan {
-    /// The payload that the plan was read from.
+    /// The payload (JSON object) from which this plan was read.
     plan_payload: PlanPayload,
     pub nodes: Vec<PlanNode>,
     pub edges: Vec<PlanEdge>,
 }
 
-/// The fields of a plan's payload that this module uses; other fields are preserved.
+/// The fields of a plan's JSON object that this module uses. All other fields are kept, so that
+/// writing the plan preserves them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct PlanPayload {
     #[serde(default)]
@@ -35,7 +36,7 @@ struct PlanPayload {
     other_fields: Map<String, Json>,
 }
 
-/// A node of a plan, with the fields of the node's JSON object.
+/// A node of a workflow that a language model wrote, with the fields of the node's JSON object.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PlanNode {
     #[serde(rename = "node_id")]
@@ -60,7 +61,7 @@ struct PlanPayloadEdge {
     condition: Option<String>,
 }
 
-/// An edge of a plan, with its compiled condition.
+/// An edge between two nodes of a plan, with its compiled condition.
 #[derive(Clone, Debug)]
 pub(super) struct PlanEdge {
     pub from: String,
@@ -68,7 +69,7 @@ pub(super) struct PlanEdge {
     pub condition: Option<Condition>,
 }
 
-/// The reason why a plan cannot be read, changed or run.
+/// The reason why a plan (a workflow that a language model writes) cannot be read, changed or run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct PlanError(pub(super) Message);
@@ -122,7 +123,7 @@ impl From<Plan> for PlanPayload {
 }
 
 impl Plan {
-    /// Reads a plan from a payload that was validated.
+    /// Reads a plan (a workflow) from a payload that was validated.
     pub fn from_payload(payload: &Json) -> Result<Plan, PlanError> {
         let to_error = |why: Message| PlanError(message!("this is no plan: {why}"));
         let plan_payload: PlanPayload = serde_json::from_value(payload.clone())
@@ -130,7 +131,7 @@ impl Plan {
         Plan::try_from(plan_payload).map_err(|error| to_error(error.to_message()))
     }
 
-    /// Makes a plan of one node from a `create_node` payload.
+    /// Makes a workflow of one node from a `create_node` payload.
     pub fn from_node_payload(payload: &Json) -> Result<Plan, PlanError> {
         let name = &payload["node_name"];
         let mut node = json!({
@@ -142,8 +143,8 @@ impl Plan {
         Plan::from_payload(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
     }
 
-    /// Copies the retry settings of the nodes of `other` to the nodes with the same ids. This is
-    /// needed because validation by the rules removes the retry settings.
+    /// Copies the retry settings of each node of `other` to the node with the same id. Needed after
+    /// validation, because the rules' corrections remove these settings.
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
@@ -154,13 +155,14 @@ impl Plan {
         self
     }
 
-    /// Returns the plan as a payload. The payload includes the changes since the plan was read.
+    /// Returns the plan as a payload (JSON object). The payload includes the changes since the plan
+    /// was read.
     pub fn to_payload(&self) -> Json {
         serde_json::to_value(self).unwrap_or(Json::Null)
     }
 
-    /// Returns the description of the plan for the payload validators' context: the status, the
-    /// inputs and the nodes.
+    /// Returns a description of the plan for the input `context` of the payload validators: the
+    /// status, the inputs and the nodes.
     pub fn to_context(&self, status: &str) -> Json {
         let nodes: Map<String, Json> = self
             .nodes
@@ -170,8 +172,8 @@ impl Plan {
         json!({"status": status, "inputs": self.required_inputs(), "nodes": nodes})
     }
 
-    /// Returns the inputs that a run accepts: names used in placeholders that the plan itself does
-    /// not define.
+    /// Returns the inputs that a run needs: the names in placeholders that the plan itself does not
+    /// define. Each name is mapped to the description of the input.
     fn required_inputs(&self) -> Map<String, Json> {
         let mut inputs = Map::new();
         for node in &self.nodes {
@@ -213,7 +215,8 @@ impl Plan {
         parse_seconds(&self.plan_payload.other_fields.get("global_config")?["timeout"])
     }
 
-    /// Returns the named values for placeholders that the plan sets in `global_config.env`.
+    /// Returns the named values for placeholders that the plan sets in `global_config.env`; `None`
+    /// if it sets none.
     pub fn placeholder_values(&self) -> Option<&Map<String, Json>> {
         self.plan_payload.other_fields.get("global_config")?["env"].as_object()
     }
@@ -279,8 +282,8 @@ impl PlanNode {
         parse_seconds(self.config.get("timeout")?)
     }
 
-    /// Returns the number of retries before a recovery is requested, and the pause between two
-    /// retries.
+    /// Returns how often a failed node runs again before a recovery decision is requested, and the
+    /// pause between two attempts.
     pub fn retries(&self) -> (u64, Duration) {
         let retry = self.other_fields.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
@@ -288,9 +291,9 @@ impl PlanNode {
     }
 }
 
-/// Name of the field with a node's retry settings.
+/// Name of the node field that contains the retry settings.
 const RETRY_FIELD: &str = "retry_config";
-/// Maximum number of attempts that a plan or a recovery can request at once.
+/// Maximum number of attempts to run a node that a plan or a recovery decision can request at once.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
@@ -302,7 +305,7 @@ fn parse_seconds(value: &Json) -> Option<Duration> {
     Some(Duration::from_secs_f64(seconds.min(MAX_SECONDS)))
 }
 
-/// How to recover from a node's failure.
+/// How a run continues or ends after a node's failure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RecoveryAction {
     /// Runs the node again after a pause, with changes to the node. `alternative_node` names
@@ -312,12 +315,12 @@ pub(super) enum RecoveryAction {
     Skip,
     /// Ends the run.
     Abort,
-    /// Continues the run with a changed plan. Contains the payload that describes the changes.
+    /// Continues the run with a changed workflow. Contains the payload that describes the changes.
     Replan(Json),
 }
 
 impl RecoveryAction {
-    /// Reads the recovery from the payload of a validated decision; `None` if decisions of this
+    /// Reads how to recover from the payload of a validated decision. `None` if decisions of this
     /// kind request no recovery.
     pub fn from_payload(kind: &str, payload: &Json) -> Option<RecoveryAction> {
         if kind == REPLAN_KIND {
@@ -340,11 +343,11 @@ impl RecoveryAction {
     }
 }
 
-/// The payload kind of a decision that changes a plan during its run.
+/// The payload kind of a decision that changes a workflow during its run.
 pub(super) const REPLAN_KIND: &str = "replan_workflow";
 
-/// The state of a run that is saved: its input, the nodes' outputs, and the nodes that failed, were
-/// skipped or were not reached.
+/// The state of a run that is saved and resumed: its input, the nodes' outputs, and the nodes that
+/// failed, were skipped or were not reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RunProgress {
@@ -352,11 +355,11 @@ pub(super) struct RunProgress {
     pub input: Json,
     /// Outputs by node id; an empty object for each node skipped after a failure.
     pub outputs: BTreeMap<String, Json>,
-    /// Nodes that did not run, because no edge to them was taken.
+    /// Ids of the nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
     /// Number of failed attempts and the last error, by node id.
     pub failures: BTreeMap<String, (u64, String)>,
-    /// Nodes that were skipped after a failure.
+    /// Ids of the nodes that were skipped after a failure.
     pub skipped: Vec<String>,
 }
 

@@ -18,13 +18,14 @@ use std::pin::pin;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// One conversation with an agent and its decisions; see [`Coordinator::session`].
+/// One conversation with an agent (the program's function that asks a language model), and its
+/// decisions; see [`Coordinator::session`].
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
-    /// Accepted decisions that are not yet executed, in order of arrival.
+    /// Decisions that were accepted but not yet executed, in order of arrival.
     waiting: Vec<Validated>,
-    /// The decision that waits for the user's answer.
+    /// The decision that waits for the user's answer; `None` if no decision does.
     question: Option<Validated>,
     sender: UnboundedSender<Proposal>,
     inbox: UnboundedReceiver<Proposal>,
@@ -46,13 +47,14 @@ pub struct Turn {
     /// The decisions that were dropped because another decision interrupted them, possibly during
     /// their execution.
     pub interrupted: Vec<Proposal>,
-    /// The decision that waits for the user's answer; see [`Session::answer`].
+    /// The decision that waits for the user's answer; see [`Session::answer`]. `None` if no
+    /// decision does.
     pub question: Option<Validated>,
-    /// Number of accepted decisions that are executed only after the user's answer.
+    /// Number of accepted decisions that wait until the user has answered.
     pub waiting: usize,
 }
 
-/// An executed decision.
+/// A decision that was executed, and the result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Done {
@@ -61,7 +63,7 @@ pub struct Done {
     /// The result of the execution; null if decisions of this kind are only published, not
     /// executed. The error is the reason why the execution failed.
     pub result: Result<Json, String>,
-    /// The report of the plan's run; `None` if the decision did not run a plan.
+    /// The report of the workflow's run; `None` if the decision did not run a workflow.
     pub report: Option<RunReport>,
 }
 
@@ -87,14 +89,15 @@ impl Inbox {
 }
 
 impl Coordinator {
-    /// Starts a conversation.
+    /// Starts a session: a conversation in which decisions are validated and executed one after
+    /// another.
     pub fn session(&self) -> Session {
         let (sender, inbox) = unbounded_channel();
         Session { coordinator: self.clone(), waiting: Vec::new(), question: None, sender, inbox }
     }
 }
 
-/// The next step of a session.
+/// The next action of a session, which executes accepted decisions one after another.
 enum NextStep {
     Execute(Validated),
     /// No decision can be executed now: there is none, or all decisions wait for the user's answer.
@@ -108,8 +111,9 @@ impl Session {
         Inbox(self.sender.clone())
     }
 
-    /// Validates decisions and executes those that can run. The decision of the lowest rank runs
-    /// first; decisions of one kind run in order of arrival.
+    /// Validates decisions and executes those that can run. The decision of the lowest rank (a
+    /// number that the rules declare for each payload kind) runs first. Decisions of one kind run
+    /// in order of arrival.
     pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Proposal>) -> Turn {
         let mut turn = Turn::default();
         for decision in decisions {
@@ -160,8 +164,9 @@ impl Session {
         }
     }
 
-    /// Returns the decision that an event accepts or rejects; `None` for any other event. A valid
-    /// plan that cannot run is also rejected, so that the agent can correct the plan.
+    /// Returns the accepted (`Ok`) or rejected (`Err`) decision of an event; `None` for any other
+    /// event. A valid plan that cannot run is returned as rejected, so that the agent can correct
+    /// the plan.
     fn judgement_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
         match event {
             DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
@@ -192,8 +197,9 @@ impl Session {
         turn
     }
 
-    /// Selects the next decision to execute. The candidates are the waiting decisions and the
-    /// decision that waits for the user. Drops the decisions that the selected decision interrupts.
+    /// Selects the decision to execute next, from the waiting decisions and the decision that waits
+    /// for the user's answer. Removes the decisions that the selected decision interrupts, and adds
+    /// them to `turn`.
     fn select_next(&mut self, turn: &mut Turn) -> NextStep {
         let waiting_count = self.waiting.len();
         let candidates = self.waiting.iter().chain(&self.question);

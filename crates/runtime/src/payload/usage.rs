@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The type of the nodes that make HTTP requests.
+/// The type name of the workflow nodes whose attempts are counted as HTTP requests.
 const HTTP_NODE_KIND: &str = "HTTP";
 
 /// How long a request is counted in the context field `requests_last_minute`.
@@ -28,7 +28,8 @@ struct Counts {
 }
 
 impl Usage {
-    /// Counts one attempt to run a node of this type, if nodes of this type make HTTP requests.
+    /// Counts one attempt to run a node of the type `kind`, if nodes of this type make HTTP
+    /// requests.
     pub fn count_attempt(&self, kind: &str) {
         if kind == HTTP_NODE_KIND {
             let mut counts = self.lock();

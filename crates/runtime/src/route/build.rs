@@ -24,12 +24,14 @@ use std::time::Duration;
 #[derive(Default)]
 pub(super) struct HandlerMap {
     by_name: HashMap<String, RegisteredHandler>,
-    /// The handler of all targets that have no handler of their own.
+    /// The handler of all targets that have no handler of their own; `None` if there is no such
+    /// handler.
     default_handler: Option<RegisteredHandler>,
 }
 
 impl HandlerMap {
-    /// Returns the handler of a target.
+    /// Returns the handler that is registered for a target, otherwise the default handler. `None`
+    /// if there is neither.
     pub fn get(&self, target: &str) -> Option<&RegisteredHandler> {
         self.by_name.get(target).or(self.default_handler.as_ref())
     }
@@ -48,7 +50,8 @@ pub(super) struct RegisteredHandler {
     pub function: UserFunction<Request, Json>,
     pub policy: Policy,
     pub circuit: Option<Circuit>,
-    /// Checks the arguments that rules give to the handler of this name against the handler's type.
+    /// Checks that the arguments in the rules fit the type of the handler's arguments. `None` if
+    /// the handler takes any arguments.
     check_args: Option<ArgsCheck>,
 }
 
@@ -60,7 +63,7 @@ impl RegisteredHandler {
     }
 }
 
-/// Builds a [`Router`].
+/// The rules, handlers and settings from which a [`Router`] is built.
 #[must_use]
 pub struct RouterBuilder {
     rules: LiveRules,
@@ -155,9 +158,9 @@ impl RouterBuilder {
         self
     }
 
-    /// Registers the handler of all targets that have no handler of their own.
-    /// [`Request::handler`] is the target's name. A policy for such a target applies to its calls.
-    /// A fallback must be registered by name.
+    /// Registers the handler of all targets that have no handler of their own. [`Request::handler`]
+    /// is the target's name. A policy for such a target applies to its calls. This handler cannot
+    /// be a fallback, because fallbacks are found by their registered names.
     pub fn otherwise<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -295,7 +298,8 @@ fn similar_handler(name: &str, handlers: &HandlerMap) -> Option<String> {
     nearest(name, handlers.by_name.keys().map(String::as_str)).map(str::to_owned)
 }
 
-/// Returns a guard that refuses edits that target an unregistered handler.
+/// Returns a guard (a check before each edit) that refuses edits that target an unregistered
+/// handler.
 fn edit_guard(handlers: &Arc<HandlerMap>) -> Arc<Guard> {
     let handlers = handlers.clone();
     Arc::new(move |target| match handlers.get(target) {
@@ -358,7 +362,7 @@ pub struct RouterError {
 }
 
 impl RouterError {
-    /// Returns all problems.
+    /// Returns all problems that were found.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -374,7 +378,8 @@ impl RouterError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum Problem {
-    /// The rules do not contain the entry table that was set in the builder.
+    /// The rules do not contain the table in which decisions should start; see
+    /// [`RouterBuilder::entry`].
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
     /// A route targets an unregistered handler.
@@ -469,7 +474,7 @@ pub enum Warning {
     },
     /// The entry table has no route and no default, so every message ends without a route.
     EmptyEntry {
-        /// Name of the entry table.
+        /// Name of the table where decisions start.
         name: String,
     },
 }

@@ -4,10 +4,11 @@
 use rulec::Decision;
 use serde::Serialize;
 
-/// The route that was selected for a message, and the route's table.
+/// The position of a selected route: its table and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RoutePosition {
-    /// Name of the route's table. If no route matched, name of the entry table.
+    /// Name of the route's table. If no route matched, name of the table where the decision
+    /// started.
     pub table: String,
     /// Name of the route, or `default`; `None` if no route matched.
     pub route: Option<String>,
@@ -32,8 +33,8 @@ pub(super) enum DecisionPart {
     Metadata,
 }
 
-/// How the shadow rules' decision of a message differs from the active rules' decision. The
-/// decision log writes the difference as the field `shadow`.
+/// How the decision of the shadow rules (which decide for comparison only) differs from the
+/// decision of the active rules. The decision log writes the difference as the field `shadow`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Difference {
     #[serde(skip)]
@@ -46,8 +47,9 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Compares the decisions of the active and the shadow rules. `shadow_decision` is `None` if
-    /// the shadow rules could not decide. Returns `None` if the decisions are equal.
+    /// Compares the decisions of the active and the shadow rules about one message.
+    /// `shadow_decision` is `None` if the shadow rules could not decide, which counts as choosing
+    /// no route. Returns `None` if the decisions are equal.
     pub fn between(
         active_decision: &Decision,
         shadow_decision: Option<&Decision>,
@@ -73,7 +75,7 @@ impl Difference {
         (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
     }
 
-    /// True if the decisions differ in this part.
+    /// True if the decisions differ in this part, such as the handler or the arguments.
     pub fn differs_in(&self, part: DecisionPart) -> bool {
         self.differs.contains(&part)
     }

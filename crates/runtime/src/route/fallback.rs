@@ -108,7 +108,8 @@ impl Deadline {
         self.remaining() == Some(Duration::ZERO)
     }
 
-    /// Returns the time limit of one call: the smaller of `limit` and the remaining time.
+    /// Returns the time limit of one call: the smaller of `limit` and the remaining time. `None` if
+    /// there is neither.
     fn limit_for_call(self, limit: Option<Duration>) -> Option<Duration> {
         limit.into_iter().chain(self.remaining()).min()
     }

@@ -17,7 +17,7 @@ pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 pub struct Request {
     /// The message as the caller passed it, before hooks and the router changed it.
     pub original: Arc<Json>,
-    /// The whole message that was decided.
+    /// The whole message that was decided and routed to this handler.
     pub message: Arc<Json>,
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.
@@ -26,7 +26,7 @@ pub struct Request {
     /// part of the stable API.
     #[doc(hidden)]
     pub exact_args: DecimalPaths,
-    /// The constant metadata from the route.
+    /// The constants that the rules give after the route's target, such as `{ type: "listing" }`.
     pub metadata: Arc<Map<String, Json>>,
     /// Name of the selected route, or `default`.
     pub route: String,

@@ -27,12 +27,12 @@ impl PreviousRules {
         self.rules.iter().find(|rules| rules.generation() == generation).cloned()
     }
 
-    /// Removes the rule set of this generation.
+    /// Removes the rule set of this generation (version number), if it is kept.
     pub fn forget(&mut self, generation: u64) {
         self.rules.retain(|rules| rules.generation() != generation);
     }
 
-    /// Returns the generations of the kept rule sets, the latest first.
+    /// Returns the generations (version numbers) of the kept rule sets, the latest first.
     pub fn generations(&self) -> Vec<u64> {
         self.rules.iter().rev().map(LiveRules::generation).collect()
     }

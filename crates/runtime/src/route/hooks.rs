@@ -76,10 +76,10 @@ impl RouterBuilder {
     /// Sets the function that returns the scope in which failures of handlers are counted, such as
     /// the conversation of a message. Without the function, all messages have one scope.
     ///
-    /// If a handler fails, the next messages of the scope have `ctx.last_error` (a record of
-    /// `type`, `handler`, `route` and `count`), `ctx.last_error_type` and `ctx.error_counts` (a
-    /// count for each type). A field that the caller sets is kept. A reply ends the count.
-    /// [`TypedError`](super::TypedError) sets the type of an error.
+    /// If a handler fails, the next messages of the scope have three more fields. They are
+    /// `ctx.last_error` (a record of `type`, `handler`, `route` and `count`), `ctx.last_error_type`
+    /// and `ctx.error_counts` (a count for each type). A field that the caller sets is kept. A
+    /// reply ends the count. [`TypedError`](super::TypedError) sets the type of an error.
     pub fn error_scope(mut self, scope: impl Fn(&Json) -> String + Send + Sync + 'static) -> Self {
         self.error_scope = Some(Box::new(scope));
         self

@@ -64,7 +64,8 @@ struct LogInner {
     /// dropped.
     queue: Option<mpsc::Sender<LogTask>>,
     counters: Arc<LogCounters>,
-    /// Channel that disconnects when the writer's thread ends.
+    /// Channel that disconnects when the writer's thread ends, so that the last log handle can wait
+    /// for the end.
     writer_ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
@@ -78,7 +79,7 @@ enum LogTask {
     },
 }
 
-/// Counts of log lines so far.
+/// Counts of log lines since the log was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
     /// Number of lines written.
@@ -87,7 +88,7 @@ pub struct LogStats {
     pub dropped: u64,
     /// Number of lines that could not be written completely or flushed.
     pub failed: u64,
-    /// The message of the latest write error.
+    /// The message of the latest write error; `None` if there was none.
     pub last_error: Option<String>,
 }
 
@@ -102,7 +103,7 @@ struct LogCounters {
     dropping: AtomicBool,
 }
 
-/// Builds a [`DecisionLog`].
+/// The settings from which a [`DecisionLog`] is built.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct DecisionLogBuilder {

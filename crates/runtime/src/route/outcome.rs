@@ -20,9 +20,10 @@ pub struct Outcome {
     pub entry: String,
     /// Name of the selected route, or `default`; `None` if no route was selected.
     pub route: Option<String>,
-    /// Name of the handler that the route selects.
+    /// Name of the handler that the route selects; `None` if no route was selected.
     pub handler: Option<String>,
-    /// The tables from the entry table to the table of the selected route, both included.
+    /// The tables through which the decision jumped, from the first table to the table of the
+    /// selected route, both included.
     pub path: Vec<String>,
     /// Generation (version number) of the rules that decided.
     pub generation: u64,
@@ -43,7 +44,7 @@ pub struct Outcome {
     /// The other handlers that were tried and did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Attempt>,
-    /// The result of handling the message.
+    /// How the handling of the message ended, with the reply or the error.
     pub result: HandlerOutcome,
     /// The time from the arrival of the message until its handler or last fallback ended. In JSON:
     /// microseconds.
@@ -124,7 +125,7 @@ pub enum HandlerOutcome {
     },
     /// The message was not decided, because it is not an object or JSON cannot represent it.
     Invalid {
-        /// The reason, as text.
+        /// The reason why the message was not decided.
         error: String,
     },
     /// No route matched and there is no default.
@@ -141,7 +142,7 @@ fn whole_microseconds(duration: Duration) -> u64 {
 }
 
 impl Outcome {
-    /// Creates the outcome of a decision before its handler has run.
+    /// Creates the outcome of a decision whose handler has not run yet.
     pub(super) fn from_decision(decision: &Decision) -> Outcome {
         Outcome {
             entry: decision.entry().to_owned(),
@@ -190,6 +191,7 @@ impl HandlerOutcome {
     }
 
     /// Returns the handler's error or panic message, or the reason why the message was not decided.
+    /// Otherwise `None`.
     pub fn error(&self) -> Option<&str> {
         match self {
             HandlerOutcome::Failed { error, .. } | HandlerOutcome::Invalid { error } => Some(error),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-/// Maximum pause between attempts.
+/// Maximum pause between two attempts to call a handler.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Maximum duration in a policy. This duration has no practical effect, but is small enough that
 /// the current time plus this duration cannot overflow.
@@ -39,7 +39,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns a policy without any setting.
+    /// Returns a policy that sets no limit, retry, circuit breaker or fallback.
     pub fn new() -> Policy {
         Policy::default()
     }
@@ -109,7 +109,7 @@ pub enum CircuitState {
     HalfOpen,
 }
 
-/// A handler's circuit breaker.
+/// The circuit breaker of a handler, which stops calls of the handler after repeated failures.
 pub(super) struct Circuit {
     machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
     state: Arc<AtomicU8>,

@@ -13,7 +13,8 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of route pairs whose differences are counted separately.
+/// Maximum number of pairs of routes (chosen by the active and by the shadow rules) whose
+/// differences are counted separately.
 const MAX_COUNTED_PAIRS: usize = 10_000;
 
 /// Rules that decide every message for comparison only.
@@ -30,11 +31,11 @@ struct ShadowCounts {
 }
 
 /// Counts for one pair of routes: the route that the active rules selected, and the route that the
-/// shadow rules selected. Each count is the number of messages whose two decisions differ in one
-/// part. One message may differ in several parts.
+/// shadow rules selected. Each count is the number of messages whose decisions differ in one
+/// respect, such as the handler. One message may count several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Differences {
-    /// Number of messages whose two decisions differ in any part.
+    /// Number of messages whose two decisions differ in any respect.
     pub messages: u64,
     /// Number of messages for which the two decisions select different handlers.
     pub handler: u64,
@@ -52,14 +53,15 @@ pub struct PairStats {
     pub from: RoutePosition,
     /// The route that the shadow rules selected.
     pub to: RoutePosition,
-    /// Counts of the messages whose two decisions differ, by the part that differs.
+    /// Counts of the messages whose two decisions differ, in total, by handler, by arguments and by
+    /// metadata.
     pub differences: Differences,
 }
 
 /// Counts of the messages that the shadow rules would have decided differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShadowStats {
-    /// Generation of the shadow rules.
+    /// Version number (generation) of the shadow rules.
     pub generation: u64,
     /// Number of messages that both rule sets decided.
     pub messages: u64,
@@ -74,38 +76,39 @@ pub struct ShadowStats {
 /// active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
-    /// The active generation.
+    /// Generation of the active rules.
     pub in_force: u64,
-    /// The shadow generation, if any.
+    /// Generation of the shadow rules, which decide for comparison only; `None` if there are none.
     pub shadow: Option<u64>,
     /// Generations that were active before and are kept for [`Router::roll_back`], the latest
     /// first.
     pub previous: Vec<u64>,
 }
 
-/// The reason why a generation was not made active. The active rules then stay unchanged.
+/// The reason why a rule set was not made active. The active rules then stay unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum SwitchError {
     /// There are no shadow rules.
     NoShadow,
-    /// The caller named a generation, but the current shadow rules have another generation.
+    /// The shadow rules have another generation than the caller named, for example because another
+    /// caller replaced them.
     OtherShadow {
-        /// The generation that the caller named.
+        /// The generation (version number) that the caller named.
         asked: u64,
-        /// The generation of the current shadow rules.
+        /// The generation (version number) of the current shadow rules.
         is: u64,
     },
     /// No kept rule set has this generation. The rule set was never active, is no longer kept, or
     /// was edited since.
     NotKept {
-        /// The generation that the caller named.
+        /// The generation (version number) that the caller named.
         asked: u64,
-        /// Generations that are kept, the latest first.
+        /// The generations (version numbers) that are kept, the latest first.
         kept: Vec<u64>,
     },
-    /// The rules lack the entry table, or one of their targets has no handler.
+    /// The rules lack the table where decisions start, or one of their targets has no handler.
     #[error(transparent)]
     Router(#[from] RouterError),
 }

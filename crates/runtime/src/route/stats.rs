@@ -110,7 +110,8 @@ impl Counts {
 /// until its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RouteStats {
-    /// Name of the route's table. For messages without a route, name of the entry table.
+    /// Name of the route's table. For messages without a route, name of the table where the
+    /// decision started.
     pub table: String,
     /// Name of the route, or `default`; `None` for messages without a route.
     pub route: Option<String>,

@@ -34,7 +34,8 @@ pub enum WatchError {
     Compile(#[from] CompileError),
     /// The main file has no statement. Such a file is probably still being written.
     Empty(PathBuf),
-    /// The rules lack the router's entry table, or one of their targets has no handler.
+    /// The rules lack the table where the router's decisions start, or one of their targets has no
+    /// handler.
     #[error(transparent)]
     Router(#[from] RouterError),
     /// The operating system cannot watch the files.
@@ -65,9 +66,9 @@ impl WatchError {
 pub struct WatchStatus {
     /// Generation (version number) of the rules that became active last.
     pub generation: u64,
-    /// Number of versions that became active, including the first.
+    /// Number of versions of the files that became active, including the first.
     pub loaded: u64,
-    /// Number of versions that were refused.
+    /// Number of versions of the files that were refused, because they could not become active.
     pub refused: u64,
     /// The reason why the current version of the files is not active; `None` if this version is
     /// active.
@@ -83,7 +84,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Returns the current state of the files.
+    /// Returns the current state of the watched files.
     pub fn status(&self) -> WatchStatus {
         self.status.borrow().clone()
     }
@@ -141,7 +142,7 @@ impl Router {
 pub(super) trait WatchTarget: Send + 'static {
     /// Makes a new version of the rules active. Returns the version's generation (version number).
     fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError>;
-    /// Returns the generation of the active rules.
+    /// Returns the generation (version number) of the active rules.
     fn active_generation(&self) -> u64;
 }
 
@@ -155,7 +156,8 @@ impl WatchTarget for Router {
     }
 }
 
-/// The version of watched files that is loaded before the files are watched.
+/// The first version of the watched files: its compiled rules and its file digests. It is loaded
+/// before the watching starts.
 pub(super) struct FirstVersion {
     pub rules: LiveRules,
     files: WatchedFiles,
@@ -169,7 +171,8 @@ impl FirstVersion {
         Ok(FirstVersion { rules: rules?, files, file_digests })
     }
 
-    /// Watches the files. `generation` is the generation of this version in the target.
+    /// Starts to watch the files. `generation` is the version number that `target` gave to the
+    /// rules of this first version.
     pub fn watch(self, target: impl WatchTarget, generation: u64) -> Result<Watch, WatchError> {
         let change_notify = Arc::new(Notify::new());
         let mut folders = FolderWatcher::new(&change_notify)?;
@@ -188,7 +191,8 @@ impl FirstVersion {
     }
 }
 
-/// The rule files to watch.
+/// The rule files to watch: the path of the main file, and the compiler that reads it with its
+/// imports.
 #[derive(Clone)]
 struct WatchedFiles {
     compiler: Compiler,
@@ -202,7 +206,7 @@ struct RulesVersion {
 }
 
 impl WatchedFiles {
-    /// Reads and compiles the files on a blocking thread.
+    /// Reads and compiles the files on a separate thread, because this work blocks.
     async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
@@ -216,7 +220,7 @@ impl WatchedFiles {
         .await
     }
 
-    /// Compiles the main file, or loads it if it is an artifact.
+    /// Compiles the main file, or loads it if it is an artifact (a file of compiled rules).
     fn compile(&self, loader: &DigestingLoader<'_>, name: &str) -> Result<LiveRules, WatchError> {
         let content = loader.load(name);
         if let Ok(bytes) = &content
@@ -328,7 +332,7 @@ impl FolderWatcher {
     }
 }
 
-/// The state of the watching task.
+/// The background task that watches rule files and loads each new version into `target`.
 struct WatchTask<T> {
     target: T,
     files: WatchedFiles,
@@ -360,7 +364,8 @@ impl<T: WatchTarget> WatchTask<T> {
         }
     }
 
-    /// Loads the current files into the target, or records why they are refused.
+    /// Compiles the current files and makes them active in the target. If they are refused, records
+    /// the reason in the status.
     async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
         let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
         self.file_digests = file_digests;

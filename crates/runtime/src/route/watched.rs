@@ -40,8 +40,8 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct WatchedRules {
     shared: Arc<WatchedShared>,
-    /// The watch of the rule files. The files are watched until all clones are dropped, because the
-    /// watching task itself holds only `shared`.
+    /// The watch of the rule files. It ends when all clones are dropped, because the watching task
+    /// holds only `shared`, not this value.
     watch: Arc<Watch>,
     statuses: watch::Receiver<WatchStatus>,
 }
@@ -64,7 +64,8 @@ impl WatchTarget for Arc<WatchedShared> {
     }
 }
 
-/// Builds [`WatchedRules`].
+/// The settings from which [`WatchedRules`] are opened: the compiler, the path and the decision
+/// log.
 #[must_use]
 pub struct WatchedRulesBuilder {
     compiler: Compiler,
@@ -135,8 +136,8 @@ impl WatchedRules {
         self.record(rules, message, decision, time, start)
     }
 
-    /// Decides a message by the entry (such as a table) of this name, in the active version of the
-    /// rules. Counts and logs the decision.
+    /// Decides a message by the entry of this name (a table, choice, router or flow set) in the
+    /// active version of the rules. Counts and logs the decision.
     ///
     /// # Errors
     /// If the active version has no such entry.
@@ -159,7 +160,7 @@ impl WatchedRules {
         LiveRules::clone(&self.shared.rules.load())
     }
 
-    /// Returns the current state of the files.
+    /// Returns the current state of the watched files.
     pub fn status(&self) -> WatchStatus {
         self.watch.status()
     }
@@ -181,7 +182,8 @@ impl WatchedRules {
         self.shared.log.as_ref()
     }
 
-    /// Counts and logs a decision. If a route was chosen, the result is `decided`.
+    /// Counts and logs a decision with the result `decided` if a route was chosen, otherwise
+    /// `no_route` or `invalid`.
     fn record(
         &self,
         rules: LiveRules,

@@ -48,8 +48,8 @@ impl Workflow {
         }
     }
 
-    /// Returns the warnings about the workflow's graph. If the workflow was built by
-    /// [`build_unchecked`](WorkflowBuilder::build_unchecked), the list includes errors too.
+    /// Returns the warnings that the check of the workflow's graph found. If the workflow was built
+    /// by [`build_unchecked`](WorkflowBuilder::build_unchecked), the list includes errors too.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
@@ -61,7 +61,7 @@ impl fmt::Debug for Workflow {
     }
 }
 
-/// Builds a [`Workflow`].
+/// The nodes, processors, routers and limits from which a [`Workflow`] is built.
 pub struct WorkflowBuilder {
     start: NodeId,
     nodes: Vec<Node>,
@@ -78,21 +78,22 @@ pub struct WorkflowBuilder {
 }
 
 impl WorkflowBuilder {
-    /// Adds a node.
+    /// Adds a node to the workflow.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.nodes.push(node);
         self
     }
 
-    /// Adds nodes.
+    /// Adds several nodes to the workflow.
     #[must_use]
     pub fn nodes(mut self, nodes: impl IntoIterator<Item = Node>) -> Self {
         self.nodes.extend(nodes);
         self
     }
 
-    /// Registers the factory of a node kind's processors. The factory is called once per node.
+    /// Registers a node kind: a name, and the factory that creates the processor of a node of this
+    /// kind. The factory is called once per node.
     #[must_use]
     pub fn kind(
         mut self,
@@ -138,7 +139,7 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Names fields that every node passes on, for example a session. If a node's output is an
+    /// Names fields that every node passes on, for example a session id. If a node's output is an
     /// object without such a field, the field is copied from the node's input.
     #[must_use]
     pub fn passthrough(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -146,7 +147,8 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Sets the maximum number of processor calls in one run of the workflow. Default: 10,000.
+    /// Sets the maximum number of processor calls in one run of the workflow, after which the run
+    /// ends. Default: 10,000.
     #[must_use]
     pub fn step_limit(mut self, steps: usize) -> Self {
         self.step_limit = steps;

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const FORMAT_VERSION: u32 = 1;
 
-/// A run between two of its nodes, as plain data. The data contains inputs and outputs of nodes,
-/// which may be confidential, so store the data safely.
+/// The state of a run between two of its nodes, as plain data. The data contains inputs and outputs
+/// of nodes, which may be confidential, so store the data safely.
 ///
 /// Nodes that ran after the save run again on resume. A processor whose work must not be repeated
 /// has to detect the repetition itself.
@@ -22,10 +22,10 @@ const FORMAT_VERSION: u32 = 1;
 pub struct SavedRun {
     format: u32,
     start: NodeId,
-    /// Kind, next nodes and routes of each node, as text. The text is compared with the workflow's
-    /// graph when the run is resumed.
+    /// The kind, next nodes and routes of each node as text, by node id. On resume, the text is
+    /// compared with the workflow's current graph.
     graph: BTreeMap<NodeId, String>,
-    /// The value that each node's processor keeps between calls.
+    /// The value that each node's processor keeps between its calls, by node id.
     memory: BTreeMap<NodeId, Value>,
     state: RunState,
 }
@@ -35,7 +35,7 @@ pub struct SavedRun {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ResumeError {
-    /// Another version of the library saved the run.
+    /// The run was saved in a format that this version of the library cannot read.
     Format {
         /// Number of the format in which the run was saved.
         found: u32,

@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 pub struct Arrival {
     /// The node that delivered the input.
     pub from: NodeId,
-    /// The delivered value.
+    /// The value that was delivered.
     pub value: Value,
 }
 
-/// A strategy that merges the inputs of a join. Called only for two or more inputs: a single input
-/// is passed on unchanged.
+/// A strategy that merges the inputs of a node with several incoming edges. Called only for two or
+/// more inputs: a single input is passed on unchanged.
 pub trait MergeStrategy: Send + Sync {
     /// Merges the inputs of `node` into one input. `inputs` are in order of arrival.
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
@@ -33,10 +33,10 @@ pub struct FirstValues;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LatestValues;
 
-/// A merge strategy: every key has the list of its values, in order of arrival. A list in an input
-/// adds its elements.
+/// A merge strategy: every key has the list of its values, in order of arrival. If a value is
+/// itself a list, its elements are added.
 ///
-/// The lists of a join inside a loop grow by the values of each round.
+/// The lists of a node inside a loop grow by the values of each round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
@@ -103,8 +103,8 @@ fn branch_name(index: usize) -> String {
     format!("branch_{index}")
 }
 
-/// Removes the fields that an earlier merge added. A merge has at least two inputs, so it adds
-/// `branch_0` and `branch_1`.
+/// Removes the fields `branch_0`, `branch_1` and so on from `value`, if an earlier merge added
+/// them. A merge has at least two inputs, so it adds at least `branch_0` and `branch_1`.
 fn remove_earlier_branches(value: &mut Value) {
     let Value::Object(fields) = value else { return };
     if fields.contains_key(&branch_name(0)) && fields.contains_key(&branch_name(1)) {
@@ -137,8 +137,8 @@ mod tests {
         );
     }
 
-    /// Regression test: the branches of a join in a loop contained the branches of all earlier
-    /// rounds.
+    /// Regression test: a node in a loop merged its inputs, and the result contained the branches
+    /// of all earlier rounds.
     #[test]
     fn branches_of_an_earlier_merge_are_left_out() {
         let earlier = FirstValues.merge(&"j".into(), arrivals(vec![json!({"x": 1}), json!({"y": 2})]));

@@ -28,7 +28,7 @@ pub struct Node {
     /// The configuration for the processor's factory; the engine does not read it.
     #[serde(default)]
     pub config: Value,
-    /// Time limit of one processor call, in milliseconds.
+    /// Time limit of one processor call, in milliseconds; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit_ms: Option<u64>,
 }

@@ -34,8 +34,8 @@ pub(super) struct PlanStep {
     /// Merges the inputs, if several edges lead to the node.
     pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) time_limit: Option<Duration>,
-    /// Source nodes of the incoming edges, one entry per edge. The node runs when an input has
-    /// arrived along each of these edges.
+    /// Source nodes of the incoming edges; a node with two edges to this node is listed twice. The
+    /// node runs when an input has arrived along each of these edges.
     pub(super) incoming: Vec<NodeId>,
 }
 
@@ -51,8 +51,8 @@ impl PlanStep {
         self.builder_router.as_deref().or_else(|| processor.router())
     }
 
-    /// Returns the node as a vertex for the graph check. The vertex includes the router of a
-    /// parallel node, so that the check can report this mistake.
+    /// Converts the node to a vertex for the graph check. The vertex of a parallel node includes
+    /// its router, so that the check can report this mistake: parallel nodes have no router.
     pub(super) fn to_vertex(&self) -> Vertex {
         let router = if self.is_parallel() { self.builder_router.as_deref() } else { self.router() };
         let routes = router.map(|router| router.routes(&self.next).into());

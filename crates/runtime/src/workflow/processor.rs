@@ -32,8 +32,8 @@ pub trait Processor: Send + Sync {
     }
 
     /// Returns the name of the input field that contains the round number of a loop; `None` if the
-    /// processor counts no rounds. The engine increments the number when the node's output loops
-    /// back. The number restarts at 1 after the loop has ended.
+    /// processor counts no rounds. The engine increments the number when the node's output leads
+    /// back to an earlier node. The number restarts at 1 after the loop has ended.
     fn round_field(&self) -> Option<&str> {
         None
     }

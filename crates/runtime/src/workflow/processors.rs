@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Name of the input field that contains the round number of a loop.
+/// Name of the input field that contains the number of the loop's current round.
 const ROUND_FIELD: &str = "iteration";
 
 /// Name of the output field in which a loop says why it exits.
@@ -26,7 +26,8 @@ const EXIT_REASON_FIELD: &str = "exit_reason";
 /// Name of the field of a voter's output that contains its vote.
 const VOTE_FIELD: &str = "vote";
 
-/// Maximum drop of a score between two rounds of a loop. A larger drop is reported as a regression.
+/// Maximum drop of a score between two rounds of a loop. A larger drop is reported as
+/// [`LoopReason::RegressionDetected`].
 const MAX_SCORE_DROP: f64 = 10.0;
 
 /// A processor that decides after each round whether a loop exits. The exit conditions are read
@@ -37,7 +38,7 @@ pub struct Loop {
     /// Maximum number of rounds, at least 1. The loop exits in this round at the latest.
     pub max_rounds: i64,
     /// Minimum score at which the loop exits; 0 disables this condition. The score is read from the
-    /// input.
+    /// round's input.
     #[serde(default)]
     pub exit_on_score: f64,
 }
@@ -171,12 +172,12 @@ pub struct Vote {
     pub voters: Vec<String>,
 }
 
-/// The result of a vote.
+/// The result of a vote: the numbers of votes, and whether they suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct VoteDecision {
     /// Whether the fraction of votes in favour reaches the threshold.
     pub approved: bool,
-    /// Number of votes; 1 if the input has none and no voters are named.
+    /// Number of votes. If the input has no votes and no voters are named, 1.
     pub total_votes: usize,
     /// Number of votes in favour.
     pub yes_votes: usize,

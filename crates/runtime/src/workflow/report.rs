@@ -9,20 +9,20 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The report of one workflow run.
+/// The report of one workflow run: the nodes that ran, their outputs and the failures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
     /// The nodes whose processor was called, in order, including failed nodes. A parallel node has
     /// no processor and is not listed. Its children are listed in the order of its `next` list.
     pub executed: Vec<NodeId>,
-    /// All deliveries, in order. In JSON: `[from, to, ready, loop_back]`.
+    /// All deliveries of outputs to nodes, in order. In JSON: `[from, to, ready, loop_back]`.
     pub deliveries: Vec<Delivery>,
-    /// The nodes that still wait for inputs, sorted by name.
+    /// The nodes that still wait for inputs when the run ends, sorted by name.
     pub stalled: Vec<Stall>,
     /// Whether the step limit ended the run.
     pub limit_hit: bool,
-    /// The failures, in order.
+    /// The failures of nodes, in the order in which they happened.
     pub failures: Vec<Failure>,
     /// The last output of each node whose output was delivered to no other node.
     pub outputs: BTreeMap<NodeId, Value>,
@@ -43,10 +43,11 @@ pub struct Delivery {
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
-    /// Whether all inputs of the receiving node had arrived after this delivery. Always true for a
-    /// loop-back and for an unknown node.
+    /// Whether this was the last missing input, so that the receiving node can run. Always true for
+    /// a loop-back (an edge to an earlier node) and for an unknown node.
     pub ready: bool,
-    /// Whether the rule that selected the edge declares it a loop-back.
+    /// Whether the edge leads back to an earlier node (a loop-back), as declared by the rule that
+    /// selected the edge.
     pub loop_back: bool,
 }
 
@@ -126,7 +127,7 @@ pub enum FailureKind {
     TimeLimit,
     /// The node's output or merged input exceeded the byte limit.
     SizeLimit,
-    /// The node is a parallel child of a parallel node, which is not supported.
+    /// A child of a parallel node is itself a parallel node, which is not supported.
     NestedParallel,
     /// A child of a parallel node does not exist.
     UnknownNode,

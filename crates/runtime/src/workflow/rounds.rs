@@ -19,17 +19,18 @@ pub(super) fn read_round(input: &Value, field: &str) -> i64 {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RoundCounter {
-    /// The current round of each node whose loop is still running.
+    /// The number of the current round, by node, for each loop that is still running.
     current: BTreeMap<NodeId, i64>,
-    /// Names of the fields that this counter has written. The value of such a field no longer comes
-    /// from the caller of the workflow.
+    /// Names of the fields into which this counter has written round numbers. The value of such a
+    /// field no longer comes from the caller of the workflow.
     written: BTreeSet<String>,
 }
 
 impl RoundCounter {
-    /// Prepares the round number before a node runs. Inside a loop, writes the current round to the
-    /// input. At the start of a loop, the count starts at the number in the input. A number that
-    /// this counter wrote for an earlier loop is reset to 1 first.
+    /// Prepares the round number before a node runs. `field` names the input field that contains
+    /// it. Inside a loop, writes the current round to this field. At the start of a loop, the count
+    /// starts at the number in the input. A number that this counter wrote for an earlier loop is
+    /// reset to 1 first.
     pub(super) fn enter_node(&mut self, node: &NodeId, field: &str, input: &mut Value) {
         match self.current.get(node) {
             Some(round) => write_round(input, field, *round),
@@ -42,8 +43,8 @@ impl RoundCounter {
         }
     }
 
-    /// Updates the count after a node ran. A loop-back starts the next round and writes its number
-    /// to the output.
+    /// Updates the round count after a node ran. If the output loops back, the next round starts,
+    /// and its number is written to the output's field `field`.
     pub(super) fn leave_node(&mut self, node: &NodeId, field: &str, output: &mut Value, loop_back: bool) {
         if !loop_back {
             self.current.remove(node);

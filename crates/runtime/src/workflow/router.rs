@@ -20,8 +20,8 @@ pub trait ConditionalRouter: Send + Sync {
     }
 
     /// Returns every possible result of `route`, in order. Called when the workflow is built, to
-    /// find loop-back edges and mutually exclusive paths in the graph. A node with several incoming
-    /// edges does not wait for loop-back edges.
+    /// find mutually exclusive paths and loop-backs (edges to an earlier node) in the graph. A node
+    /// with several incoming edges does not wait for loop-backs.
     fn routes(&self, next: &[NodeId]) -> Vec<Route>;
 }
 
@@ -35,7 +35,7 @@ pub struct FirstMatch {
 }
 
 impl FirstMatch {
-    /// Creates a router without rules.
+    /// Creates a router without predicates; see [`FirstMatch::when`].
     pub fn new() -> Self {
         FirstMatch { rules: Vec::new(), otherwise: Route::to([Target::Every]) }
     }
@@ -47,7 +47,7 @@ impl FirstMatch {
         self
     }
 
-    /// Sends all other outputs to `route`.
+    /// Sends all outputs that no predicate matches to `route`.
     #[must_use]
     pub fn otherwise(mut self, route: Route) -> Self {
         self.otherwise = route;

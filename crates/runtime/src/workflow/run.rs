@@ -72,20 +72,21 @@ pub struct Run {
 /// The state of a run between two nodes, except the processors' memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunState {
-    /// The node that runs next.
+    /// The node that runs next; `None` if no node is ready.
     pending: Option<ReadyNode>,
-    /// The outputs still to be delivered. The last output is delivered next.
+    /// The outputs that are not yet delivered to all their receivers. The last one is delivered
+    /// next.
     stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     rounds: RoundCounter,
-    /// The failed nodes that run again when no other node is left to run.
+    /// Failed nodes to run again. They run when no other node is left to run.
     again: VecDeque<ReadyNode>,
-    /// The inputs of failed nodes, each with the index of its failure in the report.
+    /// The inputs of the failed nodes. Each number is the index of the failure in the report.
     failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
 }
 
-/// A node and the input that it will run on.
+/// A node whose inputs have arrived, and the merged input on which it will run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ReadyNode {
     node: NodeId,
@@ -144,7 +145,7 @@ impl Run {
         true
     }
 
-    /// Runs every node as soon as it is ready, concurrently with others.
+    /// Runs all remaining nodes, each as soon as its inputs have arrived, concurrently with others.
     async fn run_ready_nodes(&mut self) {
         let plan = self.plan.clone();
         let mut running = FuturesUnordered::new();
@@ -204,8 +205,9 @@ impl Run {
         count
     }
 
-    /// Returns the next delivery. An output is removed from the stack before its last delivery, so
-    /// that a chain or a loop needs only one stack entry.
+    /// Takes the next delivery from the stack; `None` if the stack is empty. An output is removed
+    /// from the stack before its last delivery, so that a chain or a loop needs only one stack
+    /// entry.
     fn next_delivery(&mut self) -> Option<PendingDelivery> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
@@ -218,8 +220,8 @@ impl Run {
         Some(PendingDelivery { from, to, value, loop_back })
     }
 
-    /// Delivers a value to its target node. Returns the target with its input if the target has all
-    /// its inputs after the delivery.
+    /// Delivers a value to its target node. If the target then has all its inputs, returns the
+    /// target with its input; otherwise `None`.
     fn deliver(&mut self, delivery: PendingDelivery) -> Option<ReadyNode> {
         let PendingDelivery { from, to, value, loop_back } = delivery;
         let plan = self.plan.clone();
@@ -324,7 +326,8 @@ impl Run {
         })
     }
 
-    /// Routes a node's output or records its failure. Returns the output to deliver, if any.
+    /// Handles the result of a processor call: selects the receivers of the output, or records the
+    /// failure. Returns the output to deliver, if any.
     fn finish_job(
         &mut self,
         plan: &ExecutionPlan,
@@ -438,7 +441,7 @@ struct NodeJob {
     limit: Option<Duration>,
 }
 
-/// A finished job: the node, its input as delivered, and its result.
+/// The result of a finished processor call, with the node and its input as delivered.
 struct JobResult {
     node: NodeId,
     delivered_input: Arc<Value>,

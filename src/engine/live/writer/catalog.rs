@@ -14,7 +14,8 @@ use rulec_sema::check::RouteUses;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// The location of a current route: its segment, and its rule id in the segment.
+/// The location of a current route: its segment (group of routes compiled together), and its rule
+/// id in the segment.
 #[derive(Clone)]
 pub(super) struct RouteLocation {
     pub segment: Arc<Segment>,
@@ -26,7 +27,8 @@ impl RouteLocation {
         self.segment.sequence(self.rule)
     }
 
-    /// Returns the parsed route. `None` for a route of the base, which has no parsed form.
+    /// Returns the parsed route. `None` for a route of the last full compilation, because only
+    /// inserted routes are kept in parsed form.
     pub fn route(&self) -> Option<&Arc<Route>> {
         self.segment.routes.get(self.rule.index())
     }
@@ -36,13 +38,15 @@ impl RouteLocation {
     }
 }
 
-/// The catalog of the current routes: the base, the inserted routes, and the removed base routes.
+/// Finds the current routes by name: the routes of the last full compilation that were not removed,
+/// and the inserted routes.
 pub(super) struct Catalog {
     pub base: Arc<Base>,
-    /// The current routes that were inserted after the base was compiled.
+    /// The routes that were inserted since the last full compilation and not removed since, by
+    /// table and name.
     inserted_by_key: HashMap<RouteKey, RouteLocation>,
     removed_base_routes: HashSet<RuleId>,
-    /// The sequence number for the next route to insert.
+    /// The number that the next inserted route gets; it orders routes of equal priority.
     next_sequence: SequenceNumber,
 }
 
@@ -56,7 +60,7 @@ impl Catalog {
         }
     }
 
-    /// True if a route of the base was removed or replaced.
+    /// True if an edit removed or replaced a route of the last full compilation.
     pub fn has_removed_base_routes(&self) -> bool {
         !self.removed_base_routes.is_empty()
     }
@@ -94,8 +98,8 @@ impl Catalog {
         })
     }
 
-    /// Returns how a route uses undeclared message fields. `None` for a route of the base if the
-    /// rules declare `input`.
+    /// Returns how a route uses undeclared message fields. `None` if the rules declare `input` and
+    /// the route belongs to the last full compilation.
     pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
         match location.route() {
             Some(route) => Some(Arc::clone(&route.uses)),
@@ -108,13 +112,14 @@ impl Catalog {
         self.inserted_by_key.get(&route.key()).is_some_and(|location| location.has_route(route))
     }
 
-    /// Adds a route of a segment of inserted routes to the catalog, under its name.
+    /// Adds a route to the catalog, under its name. `segment` is the group of inserted routes that
+    /// contains it.
     pub fn register(&mut self, segment: &Arc<Segment>, rule: RuleId) {
         let location = RouteLocation { segment: Arc::clone(segment), rule };
         self.inserted_by_key.insert(segment.routes[rule.index()].key(), location);
     }
 
-    /// Removes a current route from the catalog. Returns the table and name of the route.
+    /// Removes a current route from the catalog, and returns its table and name.
     pub fn remove(&mut self, table: TableId, location: &RouteLocation) -> RouteKey {
         let RouteLocation { segment, rule } = location;
         let key = (table, segment.rules.program().rules[rule.index()].name.clone());
@@ -129,26 +134,28 @@ impl Catalog {
         self.next_sequence
     }
 
-    /// Returns the sequence number for a new route.
-    pub fn take_sequence(&mut self) -> SequenceNumber {
+    /// Reserves the sequence number for a new route and returns it. The number is greater than all
+    /// earlier ones, so the route comes after all others of its priority.
+    pub fn reserve_sequence(&mut self) -> SequenceNumber {
         self.next_sequence += 1;
         self.next_sequence - 1
     }
 
-    /// Installs another base and empties the list of inserted routes. Returns the old catalog.
-    /// `removed_base_routes` are rule ids in the new base.
+    /// Installs another base (rule set compiled in full) and removes all inserted routes from the
+    /// catalog. Returns the old catalog. `removed_base_routes` are rule ids in the new base.
     pub fn replace_base(&mut self, base: Base, removed_base_routes: HashSet<RuleId>) -> Catalog {
         let next_sequence = self.next_sequence;
         let new_catalog = Catalog { removed_base_routes, next_sequence, ..Catalog::new(base) };
         std::mem::replace(self, new_catalog)
     }
 
-    /// Returns the current routes that were inserted after the base was compiled.
+    /// Returns the current routes that were inserted since the last full compilation.
     fn inserted_routes(&self) -> impl Iterator<Item = (&Arc<Route>, SequenceNumber)> {
         self.inserted_by_key.values().filter_map(|location| Some((location.route()?, location.sequence())))
     }
 
-    /// Returns the current routes of the given segments, ordered by their sequence numbers.
+    /// Returns the current routes of the given segments (groups of inserted routes), ordered by
+    /// their sequence numbers.
     pub fn inserted_routes_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
         let numbered_routes = |segment: &Segment| {
             let with_sequence = |(at, route)| (Arc::clone(route), segment.sequence(RuleId(at as u32)));
@@ -160,13 +167,13 @@ impl Catalog {
         routes
     }
 
-    /// Returns the text changes since the base was compiled.
+    /// Returns the edits of routes since the last full compilation, as changes of the source texts.
     pub fn changes(&self) -> RouteChanges {
         self.changes_with(TableId(0), None, None)
     }
 
-    /// Returns the text changes with one more edit: in `table`, the route `old` is removed and the
-    /// text `new` takes its position.
+    /// Returns the edits of routes since the last full compilation, and one more edit. In this
+    /// edit, the route `old` is removed from `table`, and the text `new` takes its position.
     pub fn changes_with(
         &self,
         table: TableId,

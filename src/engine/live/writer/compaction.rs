@@ -11,31 +11,35 @@ use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// No compaction is needed if a file has at most this number of segments, not counting the base.
+/// No compaction is needed if a file has at most this number of segments (groups of inserted routes
+/// compiled together).
 const FEW_SEGMENTS: usize = 3;
-/// Segments with at least this number of routes are not compacted; the next merge covers them.
+/// Segments (groups of inserted routes) with at least this number of routes are not compacted. The
+/// next full recompilation includes their routes.
 const MAX_COMPACTED_ROUTES: usize = 512;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CompactionState {
     #[default]
     Idle,
-    /// A compacting thread runs, or was just started.
+    /// A background thread that compiles inserted routes together runs, or was just started.
     Running,
-    /// A thread still compacts segments of an earlier base; its result will be discarded.
+    /// A thread still compacts inserted routes, but all rules were recompiled after it began. Its
+    /// result will be discarded.
     Superseded,
-    /// The segments of inserted routes do not compile together, so they stay separate until the
-    /// base is replaced.
+    /// The inserted routes do not compile together. They stay in separate segments until the next
+    /// full compilation.
     Failed,
 }
 
 impl CompactionState {
-    /// True if a compacting thread runs.
+    /// True if a background thread compiles several groups of inserted routes into one.
     pub fn is_running(self) -> bool {
         matches!(self, CompactionState::Running | CompactionState::Superseded)
     }
 
-    /// Records that the base is replaced, so that the result of a running compaction is discarded.
+    /// Records that all rules were recompiled, so that the result of a running compaction is
+    /// discarded.
     pub fn supersede(&mut self) {
         *self = match self.is_running() {
             true => CompactionState::Superseded,
@@ -44,23 +48,27 @@ impl CompactionState {
     }
 }
 
-/// The input of one compaction.
+/// The data for one compaction, which compiles several segments (groups of inserted routes) into
+/// one.
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
-    /// The types and uses of the message fields, which are needed to check the routes.
+    /// The types and uses of message fields in the current rules, against which the routes are
+    /// checked.
     pub known_fields: KnownFields,
     pub segments: Vec<Arc<Segment>>,
-    /// The current routes of the segments, ordered by their sequence numbers.
+    /// The current routes of the segments, in the order of their sequence numbers (which order
+    /// routes of equal priority).
     pub routes: Vec<(Arc<Route>, SequenceNumber)>,
 }
 
-/// Error: the routes of some segments do not compile together.
+/// Error: routes that edits inserted one by one do not compile together.
 #[derive(Debug)]
 pub(in super::super) struct Incompatible;
 
 impl Writer {
-    /// Schedules a compaction if one is needed and none runs. If the result is true, the caller
-    /// must start a thread that calls [`Writer::next_compaction`] until that method returns `None`.
+    /// Schedules a compaction (which compiles several groups of inserted routes into one) if one is
+    /// needed and none runs. If the result is true, the caller must start a thread that calls
+    /// [`Writer::next_compaction`] until that method returns `None`.
     pub fn schedule_compaction(&mut self) -> bool {
         let is_due =
             self.background.compaction == CompactionState::Idle && self.segments_to_compact().is_some();
@@ -70,8 +78,8 @@ impl Writer {
         is_due
     }
 
-    /// Returns the input of the next compaction. `None` if no compaction is needed; the compacting
-    /// thread must then end.
+    /// Returns the input of the next compaction (which compiles several groups of inserted routes
+    /// into one). `None` if no compaction is needed; the compacting thread must then end.
     pub fn next_compaction(&mut self) -> Option<CompactionInput> {
         debug_assert!(self.background.compaction.is_running(), "this compaction was not scheduled");
         while let Some(segments) = self.segments_to_compact() {
@@ -88,8 +96,8 @@ impl Writer {
         None
     }
 
-    /// Finishes a compaction: installs the compiled segment, unless the base was replaced since the
-    /// compaction began.
+    /// Finishes a compaction: installs the compiled segment, unless another full compilation
+    /// replaced the base since the compaction began.
     ///
     /// # Errors
     /// If the routes do not compile together. The segments then stay separate, and the compacting
@@ -124,10 +132,10 @@ impl Writer {
         self.background.compaction = CompactionState::Idle;
     }
 
-    /// Returns the segments of inserted routes to compact next; `None` if there are at most
-    /// [`FEW_SEGMENTS`]. The returned segments hold routes of one file, which is the file of the
-    /// newest segment. Segments of a running merge are left out, because the new base will replace
-    /// them.
+    /// Returns the segments (groups of inserted routes) to compact next; `None` if there are at
+    /// most [`FEW_SEGMENTS`]. The returned segments hold routes of one file, which is the file of
+    /// the newest segment. Segments of a running merge are left out, because the new base will
+    /// replace them.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
         let Base { rules, declarations, .. } = &**self.base();
         let file_of = |segment: &Segment| {
@@ -154,8 +162,8 @@ impl Writer {
         Some(selected)
     }
 
-    /// Replaces segments by the segment that was compiled from them. Routes removed during the
-    /// compilation are removed from the new segment too.
+    /// Replaces the segments `old` by `new`, which was compiled from their routes. Routes removed
+    /// during the compilation are removed from the new segment too.
     fn replace_segments(&mut self, old: &[Arc<Segment>], new: Segment) {
         let new = Arc::new(new);
         let is_old = |segment: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, segment));

@@ -17,19 +17,20 @@ use std::sync::Arc;
 pub(super) enum MergeState {
     #[default]
     Idle,
-    /// A thread was started, and will begin a merge.
+    /// A thread was started, and will begin a merge (a recompilation of all rules).
     Scheduled,
-    /// A thread compiles the edited texts.
+    /// A thread compiles all rules from the edited texts.
     Running(RunningMerge),
-    /// A thread still compiles texts of an earlier base; its result will be discarded.
+    /// A thread still compiles texts, but another full compilation ended after it began. Its result
+    /// will be discarded.
     Superseded,
 }
 
 pub(super) struct RunningMerge {
-    /// The segments that the merge compiles into the new base, oldest first. Decisions use them
-    /// until the merge is installed.
+    /// The segments (groups of inserted routes) whose routes the merge compiles into the new base,
+    /// oldest first. Decisions use them until the merge is installed.
     segments: Vec<Arc<Segment>>,
-    /// The routes that edits removed or replaced since the merge began.
+    /// The routes that edits removed or replaced since the merge began, as table and name.
     removed: Vec<RouteKey>,
 }
 
@@ -38,8 +39,8 @@ impl MergeState {
         matches!(self, MergeState::Idle)
     }
 
-    /// Returns the segments that a running merge compiles into the new base; empty if no merge
-    /// runs.
+    /// Returns the segments (groups of inserted routes) that a running merge compiles into the new
+    /// base. Empty if no merge runs.
     pub fn segments(&self) -> &[Arc<Segment>] {
         match self {
             MergeState::Running(merge) => &merge.segments,
@@ -54,15 +55,16 @@ impl MergeState {
         }
     }
 
-    /// Records that an edit removed or replaced a route.
+    /// Records for a running merge that an edit removed or replaced a route. Does nothing if no
+    /// merge runs.
     pub fn record_removal(&mut self, route: RouteKey) {
         if let MergeState::Running(merge) = self {
             merge.removed.push(route);
         }
     }
 
-    /// Records that a merge is scheduled. Returns false, without an effect, if a merge is already
-    /// scheduled or running.
+    /// Changes the state from idle to scheduled and returns true. Returns false, without an effect,
+    /// if a merge is already scheduled or running.
     fn schedule(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
@@ -71,8 +73,8 @@ impl MergeState {
         is_idle
     }
 
-    /// Begins a merge of the segments in `added_segments`, which are moved into the state. Returns
-    /// false if a merge already runs.
+    /// Begins a merge of all inserted routes. Moves their segments (groups of routes) from
+    /// `added_segments` into this state. Returns false if a merge already runs.
     fn begin(&mut self, added_segments: &mut Vec<Arc<Segment>>) -> bool {
         let can_begin = matches!(self, MergeState::Idle | MergeState::Scheduled);
         debug_assert!(can_begin, "two merges at a time");
@@ -85,8 +87,8 @@ impl MergeState {
         can_begin
     }
 
-    /// Records that the base is replaced, so that a running merge is discarded. Returns the
-    /// segments of that merge, for the caller to free.
+    /// Records that another base replaces the current one, so that the result of a running merge
+    /// will be discarded. Returns the segments of that merge, for the caller to free.
     pub fn supersede(&mut self) -> Vec<Arc<Segment>> {
         match std::mem::take(self) {
             MergeState::Running(merge) => {
@@ -98,8 +100,8 @@ impl MergeState {
         Vec::new()
     }
 
-    /// Ends the merge. Returns the merge if it was running; the caller must install its result or
-    /// restore its segments.
+    /// Ends the merge and resets the state to idle. Returns the merge if it was running, otherwise
+    /// `None`. The caller must install its result or restore its segments.
     fn end(&mut self) -> Option<RunningMerge> {
         match std::mem::take(self) {
             MergeState::Running(merge) => Some(merge),
@@ -108,33 +110,38 @@ impl MergeState {
     }
 }
 
-/// The input of a merge.
+/// The state from which a merge starts: the current base and the edits. The merge compiles both
+/// into a new base.
 pub(in super::super) struct MergeInput {
     pub base: Arc<Base>,
     pub changes: RouteChanges,
-    /// Number of edits that the merge includes.
+    /// Number of edits that the merge (a recompilation of all rules) includes.
     edits: usize,
-    /// The sequence number of the first route that the merge does not include.
+    /// Routes with this or a greater sequence number were inserted after the merge began, so the
+    /// merge does not include them.
     next_sequence: SequenceNumber,
 }
 
-/// The failure of the last merge, and when to retry.
+/// The error of the last merge (full recompilation in the background), and when to try again.
 pub(super) struct MergeFailure {
     pub error: CompileError,
-    /// Number of pending edits that starts the next automatic merge.
+    /// Number of pending edits at which the next merge (a recompilation of all rules) starts
+    /// automatically.
     retry_at: usize,
 }
 
 impl Writer {
-    /// Schedules a merge if there are at least `threshold` pending edits, and no merge is scheduled
-    /// or runs. After a failed merge, the number of pending edits must also have doubled. If the
-    /// result is true, the caller must start a thread that calls [`Writer::begin_merge`].
+    /// Schedules a merge (full recompilation in the background) if there are at least `threshold`
+    /// pending edits, and no merge is scheduled or runs. After a failed merge, the number of
+    /// pending edits must also have doubled. If the result is true, the caller must start a thread
+    /// that calls [`Writer::begin_merge`].
     pub fn schedule_merge(&mut self, threshold: usize) -> bool {
         let retry_at = self.background.last_failure.as_ref().map_or(0, |failure| failure.retry_at);
         self.revision.pending >= threshold.max(retry_at) && self.background.merge.schedule()
     }
 
-    /// Begins a merge and returns its input; `None` if there is nothing to merge.
+    /// Begins a merge (a recompilation of all rules) and returns its input. `None` if there is
+    /// nothing to merge.
     pub fn begin_merge(&mut self) -> Option<MergeInput> {
         if self.revision.pending == 0 {
             self.abort_merge();
@@ -149,8 +156,8 @@ impl Writer {
         self.background.merge.begin(&mut self.added_segments).then_some(input)
     }
 
-    /// Finishes a merge: installs the compiled base, unless a recompilation replaced the base since
-    /// the merge began.
+    /// Finishes a merge (a recompilation of all rules): installs the compiled rules, unless another
+    /// recompilation ended since the merge began.
     ///
     /// # Errors
     /// If the edited texts did not compile. The rules then continue unchanged.
@@ -177,22 +184,22 @@ impl Writer {
         }
     }
 
-    /// Ends the merge without a result, because no edit is pending, or because its thread could not
-    /// be started or panicked.
+    /// Ends a merge (a recompilation of all rules) without a result. Called if no edit is pending,
+    /// or if the thread of the merge could not be started or panicked.
     pub fn abort_merge(&mut self) {
         if let Some(merge) = self.background.merge.end() {
             self.restore_segments(merge);
         }
     }
 
-    /// Restores the segments of a merge that has no result. They come before the segments that were
-    /// added during the merge.
+    /// Puts the segments of a failed or aborted merge back into the list of current segments. They
+    /// come before the segments that were added during the merge.
     fn restore_segments(&mut self, merge: RunningMerge) {
         self.added_segments.splice(0..0, merge.segments);
     }
 
-    /// Installs a base that a merge compiled. Routes inserted during the merge stay in their
-    /// segments. `removed` are the routes removed or replaced during the merge.
+    /// Installs `base`, the rule set that a merge compiled. Routes inserted during the merge stay
+    /// in their segments. `removed` are the routes removed or replaced during the merge.
     fn install_merge(
         &mut self,
         input: &MergeInput,
@@ -221,9 +228,10 @@ impl Writer {
         self.background.last_failure = None;
     }
 
-    /// Returns a copy of a segment that was added during the merge, with sequence numbers for the
-    /// new base. A route that replaces a route of the new base takes the rule id of the replaced
-    /// route as its number. `next_sequence` is the first number after all merged routes.
+    /// Returns a copy of a segment (group of routes) that was added during the merge, with new
+    /// sequence numbers, which order routes of equal priority. A route that replaces a route of the
+    /// new base takes the rule id of the replaced route as its number. `next_sequence` is the first
+    /// number after all merged routes.
     fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// One node of a plan within a run: the processor that the workflow calls for this node.
+/// One node of a plan (a workflow that a language model writes), as the processor that the workflow
+/// engine calls for the node.
 pub(super) struct PlanStep {
     pub id: String,
     pub run: Arc<PlanRun>,
@@ -28,12 +29,13 @@ impl Processor for PlanStep {
     }
 }
 
-/// The error of a node that would start or continue after the run has ended.
+/// The error of a node that starts or continues although the run has ended.
 const RUN_ENDED_ERROR: &str = "the run has ended";
 
 /// A series of attempts to run a node: the number of attempts, and the pause between two attempts.
-/// The plan determines the first series. Each recovery decision determines another series.
-struct AttemptPlan {
+/// The plan determines the first series. After a failure, a recovery decision may determine another
+/// series.
+struct AttemptSeries {
     count: u64,
     pause: Duration,
     /// Whether the pause also precedes the first attempt.
@@ -87,9 +89,9 @@ impl PlanStep {
         Ok(input)
     }
 
-    /// Applies a recovery decision to the run. If there is no decision, the plan's retry settings
-    /// apply. Returns the attempts to make; `None` if the node is skipped.
-    fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptPlan>, String> {
+    /// Changes the run as a recovery decision requires. Without a decision, the plan's retry
+    /// settings apply. Returns the attempts to make; `None` if the node is skipped.
+    fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptSeries>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {
             return Err(RUN_ENDED_ERROR.to_owned());
@@ -98,7 +100,7 @@ impl PlanStep {
             None => {
                 let (retries, pause) =
                     state.plan.node(&self.id).map_or((0, Duration::ZERO), PlanNode::retries);
-                Ok(Some(AttemptPlan {
+                Ok(Some(AttemptSeries {
                     count: retries + 1,
                     pause,
                     pauses_first: false,
@@ -116,7 +118,12 @@ impl PlanStep {
                 {
                     return Err(format!("the plan has no node `{node_id}` to take its place"));
                 }
-                Ok(Some(AttemptPlan { count: attempts, pause: delay, pauses_first: true, alternative_node }))
+                Ok(Some(AttemptSeries {
+                    count: attempts,
+                    pause: delay,
+                    pauses_first: true,
+                    alternative_node,
+                }))
             }
             Some(RecoveryAction::Skip) => {
                 state.progress.skipped.push(self.id.clone());
@@ -157,7 +164,7 @@ impl PlanStep {
 
     /// Attempts to run the node until an attempt succeeds, no attempts are left, or the run has
     /// ended. Returns true if an attempt succeeded.
-    async fn make_attempts(&self, attempts: &AttemptPlan, input: &Json) -> bool {
+    async fn make_attempts(&self, attempts: &AttemptSeries, input: &Json) -> bool {
         for attempt in 0..attempts.count {
             if attempt > 0 || attempts.pauses_first {
                 sleep(attempts.pause).await;
@@ -326,8 +333,8 @@ impl PlanStep {
         }
     }
 
-    /// Requests a recovery for the node's failure. If there is no recovery, ends the run and
-    /// returns the reason as an error.
+    /// Requests a recovery decision for the node's failure. If no decision is accepted, ends the
+    /// run and returns the reason as an error.
     async fn request_recovery(&self) -> Result<RecoveryAction, String> {
         let _one_at_a_time = self.run.recovery_lock.lock().await;
         let failure = {

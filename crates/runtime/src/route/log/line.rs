@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
 
-/// Which optional parts a log line contains.
+/// Whether a log line contains the message, and whether it contains the explanation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineOptions {
     pub message: bool,
@@ -23,21 +23,21 @@ pub(super) struct LineOptions {
     pub analysis: bool,
 }
 
-/// The data for a log line, except the outcome. The writer's thread converts the data to JSON, so
-/// that a decision does not wait for this work.
+/// The data from which a log line is made, except the outcome. The thread that writes the log
+/// converts the data to JSON, so that a decision does not wait for this work.
 pub(in crate::route) struct DecisionRecord {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
     pub decision: Arc<Decision>,
     pub message: Arc<Json>,
-    /// How the shadow rules' decision differs from this decision; `None` if there is no difference
-    /// or there are no shadow rules.
+    /// How the decision of the shadow rules (which decide for comparison only) differs from this
+    /// decision. `None` if there is no difference or there are no shadow rules.
     pub shadow_difference: Option<Difference>,
 }
 
 pub(super) struct QueuedEntry {
     record: DecisionRecord,
-    /// The outcome without the handler's reply.
+    /// The outcome of the message, without the handler's reply.
     outcome: Outcome,
     result: &'static str,
     error: Option<String>,

@@ -93,7 +93,7 @@ impl<W: Write> LogWriter<W> {
         })
     }
 
-    /// Writes the rest of the current line.
+    /// Writes the bytes of the current line that are not written yet.
     fn finish_line(&mut self) -> io::Result<()> {
         if self.line.is_empty() {
             return Ok(());

@@ -17,10 +17,12 @@ use std::sync::Arc;
 pub struct Council(Vec<(String, Arc<dyn Processor>)>);
 
 impl Council {
-    /// Returns the factory of council nodes, for `WorkflowBuilder::kind`. In a node's `config`, the
-    /// field `members` maps each member's name to its answer or its configuration. A text is a
-    /// constant answer. From any other value, such as an endpoint, `member` creates the member's
-    /// processor.
+    /// Returns the factory of council nodes, for `WorkflowBuilder::kind`. A council passes its
+    /// input to several members and collects their answers. In a node's `config`, the field
+    /// `members` maps the name of each member to a JSON value:
+    /// - A text is the constant answer of the member.
+    /// - From any other value, such as an endpoint, the function `member` creates the member's
+    ///   processor.
     pub fn factory(
         member: impl Fn(&Value) -> Result<Arc<dyn Processor>, Message> + Send + Sync,
     ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
