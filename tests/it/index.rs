@@ -342,7 +342,7 @@ fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
     let first = |route: &dyn Fn(usize) -> String, routes: usize| {
         let source: String = (0..routes).map(route).collect();
         let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-        rules.index().tables[0].first
+        rules.index().tables[0].first_route_count
     };
     let firsts = first(&everyday, 1_500);
     assert!((20..=64).contains(&firsts), "{firsts}");

@@ -141,8 +141,8 @@ impl Rules {
     }
 
     /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot
-    /// be used is skipped; `report` names it. With `strict`, it is an error. With `literal`, patterns
-    /// match literally, as `==` and `in` of Python do.
+    /// be used is skipped; `report` names it. With `strict`, it is an error. With `literal`,
+    /// patterns match literally, as `==` and `in` of Python do.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false, literal = false))]
     fn from_flows(

@@ -6,6 +6,7 @@
 //! rules that decided it.
 
 mod build;
+mod build_hooks;
 mod difference;
 mod failures;
 mod fallback;

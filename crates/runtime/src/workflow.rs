@@ -50,8 +50,8 @@ mod router;
 mod rules;
 mod run;
 
-pub(crate) use build::{DEFAULT_BYTE_LIMIT, DEFAULT_STEP_LIMIT};
 pub use build::{BuildError, Workflow, WorkflowBuilder};
+pub(crate) use build::{DEFAULT_BYTE_LIMIT, DEFAULT_STEP_LIMIT};
 pub use checkpoint::{ResumeError, SavedRun};
 pub use merge::{AppendValues, Arrival, ByNode, FirstValues, LatestValues, MergeStrategy};
 pub use node::{Node, NodeId};

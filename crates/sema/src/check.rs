@@ -187,18 +187,15 @@ struct Checker<'a> {
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The remaining budget of name comparisons for suggestions.
     remaining_comparisons: Cell<usize>,
-    /// All `goto`s. Each has the index of the table that contains it, the index of its target
-    /// table, and its span.
+    /// All `goto`s: the index of the containing table, of the target table, and the span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
-    /// Only in a router: the name that the author gave to a node's output, and the message field
-    /// that contains this output.
+    /// Only in a router: the author's name of the node's output, and the field that contains it.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
-    /// Conditions that will be added to the current payload rule. Each tests that a name used in
-    /// the rule has a value of its declared type.
+    /// Conditions to add to the current payload rule: a used name has its declared type.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: the id of its slot (a field read as certain kinds), its

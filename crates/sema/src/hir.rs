@@ -75,8 +75,7 @@ define_ids! {
 /// A whole checked program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields that expressions read. Each is a field of the message or of a binding (a named
-    /// value in payload rules).
+    /// The fields that expressions read: of the message, or of a named value in payload rules.
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
@@ -86,13 +85,11 @@ pub struct Program {
     pub tables: Vec<Table>,
     /// The rules of all tables, in source order.
     pub rules: Vec<Rule>,
-    /// The values that statements compute outside their conditions: handler arguments, router
-    /// destinations, and the definitions, lists and corrections of payloads.
+    /// Values computed outside conditions, such as handler arguments and payload corrections.
     pub values: Vec<Expr>,
     /// The flows, in source order.
     pub flows: Vec<Flow>,
-    /// The tool (a function that a language model can call) that executes the flows; `None` if the
-    /// rules declare no tool.
+    /// The tool by which a language model starts flows; `None` if the rules declare none.
     pub flow_tool: Option<FlowTool>,
     /// The questions that a language model answers, one for each choice that the model makes.
     pub questions: Vec<Question>,
@@ -111,11 +108,10 @@ pub struct Program {
     pub payloads: Vec<Payload>,
     /// The requirements of all payloads, in the order of their rules.
     pub requirements: Vec<Requirement>,
-    /// Facts about each regular expression of the rules. The key is the pattern text and whether
-    /// case is ignored. Empty in a program that was read from an artifact.
+    /// Facts about each regular expression, by its text and whether case is ignored. Empty in a
+    /// program from an artifact.
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
-    /// The declarations of the main file that no rule uses. Empty in a program that was read from
-    /// an artifact.
+    /// The unused declarations of the main file. Empty in a program from an artifact.
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,

@@ -166,7 +166,7 @@ impl Python {
                 format!("the output is larger than {} bytes of JSON; return less", self.output).into()
             );
         }
-        // Ends the processes that the code left behind. Without an answer, the process is about to
+        // Ends the processes that the code left running. Without an answer, the process is about to
         // end by itself, and its status says why.
         if !answer.is_empty() {
             running.kill_group();

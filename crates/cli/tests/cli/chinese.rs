@@ -264,7 +264,7 @@ fn an_editor_is_answered_in_chinese() {
         (23, "左侧的数字或版本较大"),
         (35, "消息的字段；类型由它的用法得出"),
         (37, "值是列表的元素"),
-        (47, "处理器，由嵌入 rulec 的程序登记"),
+        (47, "处理器，由嵌入 rulec 的程序注册"),
     ] {
         let told = hover(character);
         assert!(told.contains(expected) && english_in(&told).is_empty(), "{character}: {told}");

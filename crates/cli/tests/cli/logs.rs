@@ -78,11 +78,11 @@ fn doctor_reads_the_output_of_run() {
     assert!(doctor.out.contains("1 line left out"), "{}", doctor.out);
     assert!(doctor.out.contains("`rare`: never chosen"), "{}", doctor.out);
     assert!(!doctor.out.contains("`refunds`"), "{}", doctor.out);
-    let router = Folder::with("router r { when x == 1 -> a  otherwise -> b }");
-    let ran = router.fed(&["run", "a.rules"], "{\"x\": 1}").expect(0);
+    let router = Folder::with("router r(output) { when output.n == 1 -> next[0]  otherwise -> next[1] }");
+    let ran = router.fed(&["run", "a.rules"], "{\"output\": {\"n\": 1}}").expect(0);
     let doctor = router.fed(&["doctor", "a.rules", "--log", "-"], &*ran.out).expect(1);
     assert!(doctor.err.contains("`rulec run --log`"), "{}", doctor.err);
-    router.fed(&["run", "a.rules", "--log", "log.jsonl"], "{\"x\": 1}").expect(0);
+    router.fed(&["run", "a.rules", "--log", "log.jsonl"], "{\"output\": {\"n\": 1}}").expect(0);
     let doctor = router.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]).expect(0);
     assert!(doctor.out.contains("1 decision from"), "{}", doctor.out);
 }

@@ -99,7 +99,7 @@ settings {
     assert_eq!(folder.rulec(&["prompt", "a.rulec", "--format", "json"]).expect(0).out, ran.out);
     // The text format begins each tool on a line of its own.
     let ran = folder.rulec(&["prompt", "a.rules", "--entry", "mood"]).expect(0);
-    assert!(ran.out.starts_with("问题：\"客户心情{如何}？\"（`choose_branch`）\n{"), "{}", ran.out);
+    assert!(ran.out.starts_with("问题：\"客户心情{如何}？\"（`choose_branch`）\n\n{"), "{}", ran.out);
 }
 
 #[test]

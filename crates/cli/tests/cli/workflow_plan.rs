@@ -16,7 +16,7 @@ fn chain(nodes: &[(&str, &str, Value)]) -> String {
 }
 
 fn run(plan: &str, args: &[&str]) -> Ran {
-    let folder = Folder::with("").file("plan.json", plan);
+    let folder = Folder::with("default -> h").file("plan.json", plan);
     folder.rulec(&[&["workflow", "run", "plan.json"], args].concat())
 }
 
@@ -176,6 +176,6 @@ fn the_next_nodes_are_those_of_the_router() {
     };
     assert_eq!(next("{\"done\": true}", "r").expect(0).out, "b\n");
     assert_eq!(next("7", "r").expect(0).out, "a\n");
-    assert!(next("{}", "q").expect(2).err.contains("`r`"));
+    assert!(next("{}", "q").expect(2).err.contains("the entries are r"));
     assert!(next("{", "r").expect(2).err.contains("not JSON"));
 }

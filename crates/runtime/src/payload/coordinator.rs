@@ -4,7 +4,7 @@ use super::execute::{Attempt, CONDITION_KIND, LOOP_KIND, NodeWork, PlanRun, Proc
 use super::{DecisionEvent, Judges, NodeFailure, Proposal, Rejected, Validated};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
 use crate::task::{self, UserFunction};
-use crate::workflow::{DEFAULT_BYTE_LIMIT, Node, ProcessError, Processor, DEFAULT_STEP_LIMIT, from_fn};
+use crate::workflow::{DEFAULT_BYTE_LIMIT, DEFAULT_STEP_LIMIT, Node, ProcessError, Processor, from_fn};
 use arc_swap::ArcSwap;
 use rulec_sema::hir::Payload;
 use serde_json::{Map, Value as Json, json};

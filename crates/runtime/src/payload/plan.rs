@@ -178,13 +178,14 @@ impl Plan {
         let mut inputs = Map::new();
         for node in &self.nodes {
             let mapping = node.input_mapping.as_ref();
-            let texts =
-                [Some(&node.config), mapping].into_iter().flatten().map(|fields| json!(fields).to_string());
-            for text in texts {
+            // The config reads the names that the mapping defines; the mapping itself does not.
+            let parts = [(Some(&node.config), mapping), (mapping, None)];
+            for (fields, defined) in parts {
+                let text = fields.map_or_else(String::new, |fields| json!(fields).to_string());
                 let names = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.trim()));
                 for name in names.map(|path| path.split('.').next().unwrap_or(path)) {
                     let known = self.node(name).is_some()
-                        || mapping.is_some_and(|mapping| mapping.contains_key(name))
+                        || defined.is_some_and(|defined| defined.contains_key(name))
                         || self.placeholder_values().is_some_and(|values| values.contains_key(name));
                     if !known {
                         inputs.insert(name.to_owned(), json!({"type": "any", "required": false}));

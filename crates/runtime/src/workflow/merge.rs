@@ -137,7 +137,7 @@ mod tests {
         );
     }
 
-    /// Regression test: a node in a loop merged its inputs, and the result contained the branches
+    /// Former bug: a node in a loop merged its inputs, and the result contained the branches
     /// of all earlier rounds.
     #[test]
     fn branches_of_an_earlier_merge_are_left_out() {

@@ -123,7 +123,9 @@ async fn every_decision_is_a_line() {
     let kept = SharedBuffer::default();
     let log = DecisionLog::builder().to_writer(kept.clone()).unwrap();
     let router = build_router(log.clone());
-    for message in [jump_message(1), json!({"text": "jump", "ctx": {}}), json!({"text": "nothing"})] {
+    for message in
+        [jump_message(1), json!({"text": "jump", "ctx": {}}), json!({"text": "nothing", "ctx": "none"})]
+    {
         router.route(message).await;
     }
     let stats = log.close().await;

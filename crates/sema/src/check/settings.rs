@@ -1,7 +1,6 @@
 //! Settings: the table of all settings except limits, and how `settings` blocks are read.
 
 use super::Checker;
-use super::file_settings::FileSettings;
 use crate::hir::{PromptTemplate, TemplatePart, template_parts};
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list, nearest};
@@ -206,7 +205,7 @@ impl<'a> Checker<'a> {
         if let Some(template) = PromptTemplate::ALL.iter().find(|template| template.name == setting.name) {
             return self.read_prompt_template(template, setting, value);
         }
-        let mut settings: FileSettings = self.settings_of(file);
+        let mut settings = self.settings_of(file);
         let number = match value.kind {
             ExprKind::Literal(Literal::Int(value)) => Some(value as f64),
             ExprKind::Literal(Literal::Float(value)) => Some(value),

@@ -3,7 +3,7 @@
 use rulec_base::codec::impl_codec;
 use std::sync::Arc;
 
-/// The templates that the rules set. `None` stands for the default of [`PromptTemplate`].
+/// The templates that the rules set. `None` selects the default of [`PromptTemplate`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompts {
     pub flow_prompt: Option<Arc<str>>,
@@ -101,7 +101,7 @@ pub enum TemplatePart<'t> {
     Unclosed,
 }
 
-/// Splits a template into its parts. `{{` and `}}` stand for braces.
+/// Splits a template into its parts. `{{` and `}}` are braces.
 pub fn template_parts(template: &str) -> impl Iterator<Item = TemplatePart<'_>> {
     let mut rest = template;
     std::iter::from_fn(move || {

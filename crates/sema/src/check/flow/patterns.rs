@@ -98,8 +98,8 @@ impl LiteralMatcher {
         LiteralMatcher { mode, exact, contained, contained_patterns }
     }
 
-    /// Returns the index of the first pattern that matches a text. `is_whole` is true if the text is
-    /// a whole message, and not only a part that the message contains.
+    /// Returns the index of the first pattern that matches a text. `is_whole` is true if the text
+    /// is a whole message, and not only a part that the message contains.
     fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
         let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
         let prepared = self.mode.text.prepare(text);

@@ -119,8 +119,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns if the settings of the file let texts be compared otherwise than the values of a field,
-    /// which are always compared exactly.
+    /// Warns if the settings of the file compare texts otherwise than the values of a field, which
+    /// are always compared exactly.
     pub(super) fn warn_exact_values(&mut self, limits: Option<&Limits>, span: Span) {
         let Some(Limits::OneOf(values)) = limits else { return };
         let settings = self.settings_of(span.file);
