@@ -230,12 +230,15 @@ fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError
     let (words, rest) = rest.split_first_chunk::<8>().ok_or(ArtifactError::Damaged)?;
     let (length, rest) = rest.split_first().ok_or(ArtifactError::Damaged)?;
     let (version, rest) = rest.split_at_checked(usize::from(*length)).ok_or(ArtifactError::Damaged)?;
-    if *format != FORMAT_VERSION.to_le_bytes() || *words != vocabulary_hash().to_le_bytes() {
+    let own_version = env!("CARGO_PKG_VERSION");
+    if *format != FORMAT_VERSION.to_le_bytes()
+        || *words != vocabulary_hash().to_le_bytes()
+        || version != own_version.as_bytes()
+    {
         // The version is shown to a person, so unprintable bytes are removed.
         let version: String =
             String::from_utf8_lossy(version).chars().filter(char::is_ascii_graphic).collect();
-        let version =
-            if version == env!("CARGO_PKG_VERSION") { version + " of another day" } else { version };
+        let version = if version == own_version { version + " of another day" } else { version };
         return Err(ArtifactError::Version(version));
     }
     let header = &artifact[..artifact.len() - rest.len()];

@@ -5,6 +5,11 @@
 use super::CliError;
 use rulec::{KeyError, SigningKey, VerifyingKey};
 use rulec_base::message;
+use std::fs::File;
+use std::io::Read;
+
+/// Maximum number of bytes of a key file. A key has less than 1 KiB.
+const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// The location of a key: a file path or `env:NAME`.
 #[derive(Clone, Debug)]
@@ -41,11 +46,25 @@ impl KeyLocation {
                     "the environment variable `{name}`, which should contain the key, is not set"
                 ))
             })?,
-            None => std::fs::read_to_string(place)
-                .map_err(|error| CliError::usage(message!("the key `{place}` cannot be read: {error}")))?,
+            None => read_key_file(place)?,
         };
         parse(&text).map_err(|error| {
             CliError::usage(message!("the key `{place}` cannot be used: {}", error.to_message()))
         })
     }
+}
+
+/// Reads a key from a file or a pipe, as in `--sign <(vault read KEY)`. The length is limited,
+/// because a device may have no end.
+fn read_key_file(place: &str) -> Result<String, CliError> {
+    let mut text = String::new();
+    File::open(place)
+        .and_then(|file| file.take(MAX_KEY_BYTES + 1).read_to_string(&mut text))
+        .map_err(|error| CliError::usage(message!("the key `{place}` cannot be read: {error}")))?;
+    if text.len() as u64 > MAX_KEY_BYTES {
+        return Err(CliError::usage(message!(
+            "the key `{place}` is longer than {MAX_KEY_BYTES} bytes; name a file that contains only a key"
+        )));
+    }
+    Ok(text)
 }

@@ -66,6 +66,8 @@ mod with {
     use rulec_studio::{Options, RulesFile, Server};
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
+    #[cfg(unix)]
+    use tokio::signal::unix::{SignalKind, signal};
 
     /// Returns studio options with the named rule files. A file that is imported by another file of
     /// the same folder is not listed, because it belongs to the other file's rule set.
@@ -113,14 +115,25 @@ mod with {
                 open_browser(&address);
             }
             term.print_note(&message!("the studio runs at this address; press ctrl-c to stop it"));
-            let ctrl_c_pressed = async {
-                let _ = tokio::signal::ctrl_c().await;
-            };
-            server.run(ctrl_c_pressed).await.map_err(CliError::system)
+            server.run(wait_for_end()).await.map_err(CliError::system)
         })?;
         // The program ends without waiting for a running replay.
         runtime.shutdown_background();
         Ok(Status::Success)
+    }
+
+    /// Waits for Ctrl-C or SIGTERM.
+    async fn wait_for_end() {
+        let ctrl_c_pressed = tokio::signal::ctrl_c();
+        #[cfg(unix)]
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = ctrl_c_pressed => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+        let _ = ctrl_c_pressed.await;
     }
 
     /// Opens a browser if possible. The address is printed in any case.

@@ -29,6 +29,19 @@ const MAX_ERROR_BODY_BYTES: usize = 16 << 10;
 /// A callback that receives the pieces of a response body as they arrive.
 pub(super) type BodySink<'s> = dyn FnMut(&[u8]) + Send + 's;
 
+/// Why one attempt of a call failed.
+struct AttemptFailure {
+    failure: HttpFailure,
+    /// False if the failure came before a part of the request was sent.
+    was_sent: bool,
+}
+
+impl From<HttpFailure> for AttemptFailure {
+    fn from(failure: HttpFailure) -> AttemptFailure {
+        AttemptFailure { failure, was_sent: true }
+    }
+}
+
 /// Makes calls to [`AllowedHosts`] within [`Limits`]. Cloning is cheap and shares the connections.
 ///
 /// Certificates are checked against the operating system's trusted certificates, which are read
@@ -114,19 +127,25 @@ impl HttpClient {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
             let timeout_failure = HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall };
-            let failure = match self
+            let AttemptFailure { failure, was_sent } = match self
                 .send_once(request, &url, Instant::now() + time, timeout_failure, &mut sink)
                 .await
             {
                 Ok((status, body)) => {
-                    let (call, secret) = (request.label(), request.secret.clone());
+                    let (call, secrets) = (request.label(), request.secrets());
                     let elapsed = started.elapsed();
-                    return Ok(Response { call, status, body, attempts, elapsed, secret });
+                    return Ok(Response { call, status, body, attempts, elapsed, secrets });
                 }
                 Err(failure) => failure,
             };
+            // With status 503, the server says that it has not processed the request.
+            let is_unprocessed = !was_sent || matches!(failure, HttpFailure::Status { status: 503, .. });
             match self.limits.pause_before_retry(attempts, started.elapsed()) {
-                Some(pause) if failure.is_retryable() && !piece_delivered.load(Ordering::Relaxed) => {
+                Some(pause)
+                    if failure.is_retryable()
+                        && (request.is_repeatable || is_unprocessed)
+                        && !piece_delivered.load(Ordering::Relaxed) =>
+                {
                     sleep(pause).await
                 }
                 _ => return Err(HttpError::new(request.label(), attempts, started.elapsed(), failure)),
@@ -143,14 +162,19 @@ impl HttpClient {
         deadline: Instant,
         timeout_failure: HttpFailure,
         sink: &mut BodySink<'_>,
-    ) -> Result<(u16, Body), HttpFailure> {
+    ) -> Result<(u16, Body), AttemptFailure> {
         let mut call =
             self.client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
-        let Ok(response) = timeout_at(deadline, call.send()).await else { return Err(timeout_failure) };
-        let mut response = response.map_err(to_failure)?;
+        let Ok(response) = timeout_at(deadline, call.send()).await else {
+            return Err(timeout_failure.into());
+        };
+        let mut response = response.map_err(|error| {
+            let was_sent = !error.is_connect();
+            AttemptFailure { failure: to_failure(error), was_sent }
+        })?;
         let status = response.status();
         let mut bytes = Vec::new();
         if !status.is_success() {
@@ -159,12 +183,12 @@ impl HttpClient {
                 timeout_at(deadline, read_body(&mut response, MAX_ERROR_BODY_BYTES, &mut bytes, &mut |_| {}))
                     .await;
             let text = request.mask_and_truncate(&String::from_utf8_lossy(&bytes));
-            return Err(HttpFailure::Status { status: status.as_u16(), text });
+            return Err(HttpFailure::Status { status: status.as_u16(), text }.into());
         }
         let limit = self.limits.body;
         let read_result = timeout_at(deadline, read_body(&mut response, limit, &mut bytes, sink)).await;
         if !read_result.map_err(|_| timeout_failure)?.map_err(to_failure)? {
-            return Err(HttpFailure::BodyTooLarge { limit });
+            return Err(HttpFailure::BodyTooLarge { limit }.into());
         }
         let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
         Ok((status.as_u16(), Body::parse_body(content_type, &bytes)))

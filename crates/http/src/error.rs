@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Maximum number of characters of a server's text that an error message shows.
+/// Maximum number of characters of a URL or of a server's text that an error message shows.
 const MAX_SHOWN_CHARS: usize = 200;
 /// Maximum number of characters of a server's text that an error value keeps.
 const MAX_KEPT_CHARS: usize = 2_000;
@@ -24,7 +24,8 @@ pub(super) struct CallLabel {
 impl CallLabel {
     pub(super) fn new(method: &str, url: &str) -> CallLabel {
         let end = url.find(['?', '#']).unwrap_or(url.len());
-        CallLabel { method: method.to_owned(), url: strip_user(&url[..end]) }
+        let url = truncate_chars(&strip_user(&url[..end]), MAX_SHOWN_CHARS);
+        CallLabel { method: method.to_owned(), url }
     }
 }
 
@@ -270,5 +271,7 @@ mod tests {
             format!(": `{}…`", "é".repeat(MAX_SHOWN_CHARS))
         );
         assert_eq!(truncate_for_error("x"), "x");
+        let url = CallLabel::new("GET", &format!("http://h/{}", "x".repeat(100_000))).url;
+        assert_eq!(url, format!("http://h/{}…", "x".repeat(MAX_SHOWN_CHARS - "http://h/".len())));
     }
 }

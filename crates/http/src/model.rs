@@ -162,7 +162,8 @@ impl ChatModel {
     }
 
     fn build_request(&self, body: Value) -> Result<Request, HeaderError> {
-        let request = Request::post(self.url(), &body);
+        // A model only answers, so asking it twice changes nothing.
+        let request = Request::post(self.url(), &body).repeatable();
         match &self.key {
             Some(key) => request.bearer(key),
             None => Ok(request),

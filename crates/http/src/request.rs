@@ -3,18 +3,22 @@
 use super::error::{CallLabel, HttpError, HttpFailure, truncate_for_error};
 use super::secret::Secret;
 use reqwest::Method;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
+use url::Url;
 
 /// Headers that control the connection. Setting one could redirect a call to another host or
 /// corrupt it.
 const RESERVED_HEADERS: [&str; 8] =
     ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/// Parts of the names of headers and query parameters whose values are masked in errors.
+const SECRET_NAMES: [&str; 6] = ["auth", "cookie", "key", "password", "secret", "token"];
 
 /// A request: method, URL, headers and a JSON body.
 #[derive(Clone)]
@@ -23,7 +27,8 @@ pub struct Request {
     pub(super) url: String,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
-    pub(super) secret: Option<Secret>,
+    /// True if the call may be sent again although the server may have processed it.
+    pub(super) is_repeatable: bool,
 }
 
 /// The error for a header that cannot be sent.
@@ -69,7 +74,17 @@ impl Request {
         if body.is_some() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        Request { method, url, headers, body: body.map(|body| body.to_string().into_bytes()), secret: None }
+        let is_repeatable = !matches!(method, Method::POST | Method::PATCH);
+        let body = body.map(|body| body.to_string().into_bytes());
+        Request { method, url, headers, body, is_repeatable }
+    }
+
+    /// Allows retries of a POST or PATCH that the server may have processed. Without it, such a
+    /// call is sent again only if the server has certainly not processed it.
+    #[must_use]
+    pub fn repeatable(mut self) -> Request {
+        self.is_repeatable = true;
+        self
     }
 
     /// Sets a header. It replaces an existing header with the same name.
@@ -83,7 +98,7 @@ impl Request {
     }
 
     /// Sets the header `Authorization: Bearer …`. If the server's response repeats the secret,
-    /// errors show the response with the secret masked.
+    /// errors show the response with the secret masked, as for every header that names a secret.
     ///
     /// # Errors
     /// If the secret contains a line break or another control character.
@@ -91,7 +106,6 @@ impl Request {
         let mut value = header_value(AUTHORIZATION.as_str(), &format!("Bearer {}", secret.expose()))?;
         value.set_sensitive(true);
         self.headers.insert(AUTHORIZATION, value);
-        self.secret = Some(secret.clone());
         Ok(self)
     }
 
@@ -99,15 +113,45 @@ impl Request {
         CallLabel::new(self.method.as_str(), &self.url)
     }
 
-    /// Masks the request's secret in a server's text, and truncates the text to the length that an
+    /// Returns the secrets that the headers and the query contain, the longest first.
+    pub(super) fn secrets(&self) -> Vec<Secret> {
+        let mut texts = Vec::new();
+        for (name, value) in self.headers.iter().filter(|(name, _)| names_secret(name.as_str())) {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            // A server may quote one cookie, or a key without its scheme, as in `Bearer KEY`.
+            let parts = if *name == COOKIE {
+                value.split(['=', ';']).skip(1).step_by(2).collect()
+            } else {
+                value.split_once(' ').map(|(_, key)| key).into_iter().collect::<Vec<_>>()
+            };
+            texts.extend(parts.into_iter().map(|part| part.trim().to_owned()));
+            texts.push(value);
+        }
+        if let Ok(url) = Url::parse(&self.url) {
+            texts.extend(url.query().map(str::to_owned));
+            let pairs = url.query_pairs().filter(|(name, _)| names_secret(name));
+            texts.extend(pairs.map(|(_, value)| value.into_owned()));
+        }
+        texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        texts.into_iter().map(Secret::new).collect()
+    }
+
+    /// Masks the request's secrets in a server's text, and truncates the text to the length that an
     /// error value keeps.
     pub(super) fn mask_and_truncate(&self, text: &str) -> String {
-        quote(self.secret.as_ref(), text)
+        quote(&self.secrets(), text)
     }
 }
 
-fn quote(secret: Option<&Secret>, text: &str) -> String {
-    secret.map_or_else(|| truncate_for_error(text), |secret| truncate_for_error(&secret.mask_in(text)))
+/// True if the name of a header or query parameter indicates that its value is secret.
+fn names_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_NAMES.iter().any(|part| name.contains(part))
+}
+
+fn quote(secrets: &[Secret], text: &str) -> String {
+    let masked = secrets.iter().fold(text.to_owned(), |text, secret| secret.mask_in(&text));
+    truncate_for_error(&masked)
 }
 
 /// Shows the names of headers only, because the values and the body contain keys and private data.
@@ -188,7 +232,7 @@ pub struct Response {
     pub attempts: u32,
     /// Duration of the call, including pauses.
     pub elapsed: Duration,
-    pub(super) secret: Option<Secret>,
+    pub(super) secrets: Vec<Secret>,
 }
 
 impl Response {
@@ -197,11 +241,11 @@ impl Response {
     /// # Errors
     /// [`HttpFailure::NotJson`].
     pub fn into_json(self) -> Result<Value, HttpError> {
-        let Response { call, body, attempts, elapsed, secret, .. } = self;
+        let Response { call, body, attempts, elapsed, secrets, .. } = self;
         match body {
             Body::Json(value) => Ok(value),
             Body::Text(text) => serde_json::from_str(&text).map_err(|_| {
-                let text = quote(secret.as_ref(), &text);
+                let text = quote(&secrets, &text);
                 HttpError::new(call, attempts, elapsed, HttpFailure::NotJson { text })
             }),
         }
@@ -235,6 +279,19 @@ mod tests {
             }
         }
         assert!(Request::get("http://h/").bearer(&Secret::new("a\nb")).is_err());
+    }
+
+    #[test]
+    fn secrets_in_headers_and_the_query_are_masked_in_texts_of_a_server() {
+        let request = Request::get("http://h/x?api_key=q%2D1&plain=2")
+            .header("Authorization", "Basic dXNlcg==")
+            .and_then(|request| request.header("X-Api-Key", "k-2"))
+            .and_then(|request| request.header("Cookie", "sid=c-3; lang=c-4"))
+            .and_then(|request| request.header("X-Trace", "t-5"))
+            .expect("the headers are valid");
+        let text = "authorization: Basic dXNlcg== dXNlcg== k-2 c-3 sid=c-3; lang=c-4 t-5 q-1 \
+            /x?api_key=q%2D1&plain=2";
+        assert_eq!(request.mask_and_truncate(text), "authorization: *** *** *** *** *** t-5 *** /x?***");
     }
 
     #[test]

@@ -37,15 +37,7 @@ impl<'t> Lines<'t> {
     /// Returns the byte offset of a position.
     pub fn offset(&self, position: Position) -> u32 {
         let Some(start) = self.starts.get(position.line as usize) else { return self.text.len() as u32 };
-        let line = self.line(position.line as usize).trim_end_matches(['\n', '\r']);
-        let mut utf16_units = 0;
-        for (char_offset, c) in line.char_indices() {
-            if utf16_units + c.len_utf16() as u32 > position.character {
-                return start + char_offset as u32;
-            }
-            utf16_units += c.len_utf16() as u32;
-        }
-        start + line.len() as u32
+        start + offset_in_line(self.line(position.line as usize), position.character)
     }
 
     /// Returns the position of a byte offset.
@@ -63,9 +55,70 @@ impl<'t> Lines<'t> {
     }
 }
 
+/// Returns the byte offset of a character in a line. `character` counts UTF-16 code units.
+fn offset_in_line(line: &str, character: u32) -> u32 {
+    let line = line.trim_end_matches(['\n', '\r']);
+    let mut utf16_units = 0;
+    for (char_offset, c) in line.char_indices() {
+        if utf16_units + c.len_utf16() as u32 > character {
+            return char_offset as u32;
+        }
+        utf16_units += c.len_utf16() as u32;
+    }
+    line.len() as u32
+}
+
+/// The line starts of a text while changes are applied to it, found only as far as positions need
+/// them. Changes in the order of the text, or in the opposite order, do not scan a line twice.
+pub struct LineScan {
+    starts: Vec<u32>,
+}
+
+impl LineScan {
+    pub fn new() -> LineScan {
+        LineScan { starts: vec![0] }
+    }
+
+    /// Returns the byte offset of a position.
+    pub fn offset(&mut self, text: &str, position: Position) -> usize {
+        let line = position.line as usize;
+        let mut scanned = self.starts.last().map_or(0, |start| *start as usize);
+        while self.starts.len() <= line + 1
+            && let Some(length) = text[scanned..].find('\n')
+        {
+            scanned += length + 1;
+            self.starts.push(scanned as u32);
+        }
+        let Some(start) = self.starts.get(line).map(|start| *start as usize) else { return text.len() };
+        let end = self.starts.get(line + 1).map_or(text.len(), |end| *end as usize);
+        start + offset_in_line(&text[start..end], position.character) as usize
+    }
+
+    /// Forgets the line starts after an offset, where the text has changed.
+    pub fn forget_after(&mut self, offset: usize) {
+        self.starts.truncate(self.starts.partition_point(|start| *start as usize <= offset));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scan_finds_the_offsets_of_the_changed_text() {
+        let mut text = "a\u{1F600}文\r\nb\n\nlast".to_owned();
+        let mut scan = LineScan::new();
+        // The order goes up, down, and beyond the end.
+        for (line, character, inserted) in
+            [(1, 1, "x\ny"), (3, 0, "z"), (0, 3, "\n\n"), (9, 0, "end"), (0, 0, "\n"), (4, 1, "")]
+        {
+            let position = Position { line, character };
+            let offset = scan.offset(&text, position);
+            assert_eq!(offset, Lines::new(&text).offset(position) as usize, "{position:?}");
+            text.insert_str(offset, inserted);
+            scan.forget_after(offset);
+        }
+    }
 
     #[test]
     fn places_are_counted_in_units_of_16_bits() {

@@ -1,7 +1,7 @@
 //! The files of the workspace. Open documents override files on disk. A file that other files
 //! import is analysed together with its importers, as `rulec check` does for a folder.
 
-use super::lines::{self, Lines};
+use super::lines::{self, LineScan, Lines};
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::{
     AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
@@ -26,14 +26,16 @@ pub struct Document {
 
 impl Document {
     /// Replaces a range of the document's text. If `range` is `None`, replaces the whole text.
-    fn change(&mut self, range: Option<Range>, text: &str) {
+    /// `scan` holds the line starts of the text.
+    fn change(&mut self, range: Option<Range>, text: &str, scan: &mut LineScan) {
         let Some(range) = range else {
             text.clone_into(&mut self.text);
+            scan.forget_after(0);
             return;
         };
-        let lines = Lines::new(&self.text);
-        let (start, end) = (lines.offset(range.start) as usize, lines.offset(range.end) as usize);
+        let (start, end) = (scan.offset(&self.text, range.start), scan.offset(&self.text, range.end));
         self.text.replace_range(start..end.max(start), text);
+        scan.forget_after(start);
     }
 }
 
@@ -153,7 +155,8 @@ impl Workspace {
         let path = path_of(uri);
         let Some(document) = self.open.get_mut(&path) else { return };
         document.version = version;
-        changes.iter().for_each(|change| document.change(change.range, &change.text));
+        let mut scan = LineScan::new();
+        changes.iter().for_each(|change| document.change(change.range, &change.text, &mut scan));
         if let Some(imports) = self.imports.get_mut() {
             imports.insert(path.clone(), imported_paths(&document.text, &path));
         }
@@ -277,7 +280,11 @@ impl Workspace {
             let read_imports = |path: PathBuf| {
                 let text = match self.open.get(&path) {
                     Some(document) => document.text.clone(),
-                    None => std::fs::read_to_string(&path).unwrap_or_default(),
+                    // A file over the size limit cannot be part of any rules.
+                    None => {
+                        let bytes = rulec::files::read_limited(&path).unwrap_or_default();
+                        String::from_utf8(bytes).unwrap_or_default()
+                    }
                 };
                 let imported = imported_paths(&text, &path);
                 (path, imported)
@@ -378,5 +385,56 @@ impl Loader for WorkspaceLoader<'_> {
             return Ok(document.text.clone().into_bytes());
         }
         self.disk.as_ref().map_or(Err(LoadError::NotFound), |disk| disk.load(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn open_document(text: &str) -> (Workspace, Uri) {
+        let uri = uri_of(Path::new("/work/a.rules")).expect("the path is absolute");
+        let mut workspace = Workspace::new(Vec::new(), Language::default());
+        workspace.open(Document { uri: uri.clone(), text: text.to_owned(), version: 0 });
+        (workspace, uri)
+    }
+
+    #[test]
+    fn many_changes_in_one_notification_are_fast() {
+        let text = "route a when text contains word \"one\" -> h\n".repeat(20_000);
+        let lines = 0..10_000;
+        for lines in [lines.clone().collect::<Vec<_>>(), lines.rev().collect()] {
+            let change = |line: &u32| {
+                let at = |character| Position { line: line * 2, character };
+                let range = Some(Range { start: at(6), end: at(7) });
+                TextDocumentContentChangeEvent { range, range_length: None, text: "bc".to_owned() }
+            };
+            let changes: Vec<_> = lines.iter().map(change).collect();
+            let (mut workspace, uri) = open_document(&text);
+            let started = Instant::now();
+            workspace.change(&uri, 1, &changes);
+            assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+            let (_, document) = workspace.documents().next().expect("it is open");
+            let expected: Vec<_> =
+                (0..20_000).map(|line| if line % 2 == 0 { "route bc" } else { "route a" }).collect();
+            let found: Vec<_> =
+                document.text.lines().map(|line| line.split(" when").next().unwrap_or_default()).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn imports_of_a_file_over_the_size_limit_are_not_read() {
+        let folder = tempfile::tempdir().expect("there is a place for files");
+        let root = folder.path().canonicalize().expect("it exists");
+        let (large, imported) = (root.join("a.rules"), root.join("b.rules"));
+        std::fs::write(&imported, "default -> d\n").expect("it can be written");
+        std::fs::write(&large, "import \"b.rules\"\n").expect("it can be written");
+        let workspace = || Workspace::new(vec![root.clone()], Language::default());
+        assert_eq!(workspace().find_main_file(&imported), large);
+        let file = std::fs::File::options().write(true).open(&large).expect("it can be opened");
+        file.set_len(65 << 20).expect("the file has holes");
+        assert_eq!(workspace().find_main_file(&imported), imported);
     }
 }

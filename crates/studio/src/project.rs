@@ -6,6 +6,7 @@ use crate::error::{Answer, RequestError};
 use crate::snapshot::ProjectSnapshot;
 use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};
 use rulec_base::message;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -32,25 +33,45 @@ enum TextOrigin {
 struct ProjectState {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
-    saved_snapshot: Option<(Arc<ProjectSnapshot>, Vec<FileStamp>)>,
-    draft_snapshot: Option<Arc<ProjectSnapshot>>,
+    saved_snapshot: Option<CachedSnapshot>,
+    draft_snapshot: Option<CachedSnapshot>,
 }
 
-/// Name of a file with its modification time and size, to detect changes without reading the file.
-/// `None` if the file has no metadata.
-type FileStamp = (String, Option<(SystemTime, u64)>);
+/// A snapshot with the stamps of the files that it asked for.
+type CachedSnapshot = (Arc<ProjectSnapshot>, FileStamps);
+
+/// Modification time and size of each file, to detect changes without reading the file. `None` if
+/// the file has no metadata, for example because it does not exist.
+type FileStamps = BTreeMap<String, Option<(SystemTime, u64)>>;
+
+/// Held while a file is compared with the client's stamp and written. One lock serves all rule
+/// sets, because two rule sets may share a file.
+static SAVING: Mutex<()> = Mutex::new(());
+
+/// Locks the saving of files until the guard is dropped.
+pub(crate) fn lock_saving() -> MutexGuard<'static, ()> {
+    SAVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A loader that returns the editor's text for edited files, and reads other files from disk.
 struct EditedLoader<'a> {
+    project: &'a Project,
     files: &'a dyn Loader,
     texts: &'a BTreeMap<String, String>,
+    /// Stamps of the requested files. A stamp is taken before the file is read, so a later change
+    /// is always noticed.
+    stamps: RefCell<FileStamps>,
 }
 
 impl Loader for EditedLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match self.texts.get(path) {
             Some(text) => Ok(text.clone().into_bytes()),
-            None => self.files.load(path),
+            None => {
+                let mut stamps = self.stamps.borrow_mut();
+                stamps.entry(path.to_owned()).or_insert_with(|| self.project.file_stamp(path));
+                self.files.load(path)
+            }
         }
     }
 }
@@ -101,47 +122,56 @@ impl Project {
     pub fn snapshot(&self, draft: bool) -> Arc<ProjectSnapshot> {
         let mut state = self.lock_state();
         let saved = match &state.saved_snapshot {
-            Some((snapshot, stamps)) if *stamps == self.file_stamps(snapshot) => snapshot.clone(),
+            Some((snapshot, stamps)) if self.is_current(stamps) => snapshot.clone(),
             _ => {
                 state.draft_snapshot = None;
-                let snapshot = Arc::new(self.analyse_texts(&BTreeMap::new()));
-                let stamps = self.file_stamps(&snapshot);
-                state.saved_snapshot = Some((snapshot.clone(), stamps));
-                snapshot
+                state.saved_snapshot.insert(self.analyse_texts(&BTreeMap::new())).0.clone()
             }
         };
         if !draft || state.drafts.is_empty() {
             return saved;
         }
-        if let Some(snapshot) = &state.draft_snapshot {
+        if let Some((snapshot, stamps)) = &state.draft_snapshot
+            && self.is_current(stamps)
+        {
             return snapshot.clone();
         }
-        let snapshot = Arc::new(self.analyse_texts(&state.drafts));
-        state.draft_snapshot = Some(snapshot.clone());
-        snapshot
+        let cached = self.analyse_texts(&state.drafts);
+        state.draft_snapshot.insert(cached).0.clone()
     }
 
-    fn analyse_texts(&self, texts: &BTreeMap<String, String>) -> ProjectSnapshot {
-        match &self.origin {
-            TextOrigin::Disk { files, main } => ProjectSnapshot::new(&EditedLoader { files, texts }, main),
-            TextOrigin::Uploaded(text) => {
-                let files = MemoryLoader::new().with(self.name.clone(), text.clone());
-                ProjectSnapshot::new(&EditedLoader { files: &files, texts }, &self.name)
-            }
-        }
-    }
-
-    fn file_stamps(&self, snapshot: &ProjectSnapshot) -> Vec<FileStamp> {
-        let mut names = snapshot.file_names();
-        if names.is_empty() {
-            names.push(self.main_file().to_owned());
-        }
-        let file_stamp = |name: String| {
-            let metadata = self.file_path(&name).and_then(|path| std::fs::metadata(path).ok());
-            let file_stamp = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));
-            (name, file_stamp)
+    fn analyse_texts(&self, texts: &BTreeMap<String, String>) -> CachedSnapshot {
+        let analyse = |files: &dyn Loader| {
+            let loader = EditedLoader { project: self, files, texts, stamps: RefCell::default() };
+            let snapshot = ProjectSnapshot::new(&loader, self.main_file());
+            (Arc::new(snapshot), loader.stamps.into_inner())
         };
-        names.into_iter().map(file_stamp).collect()
+        match &self.origin {
+            TextOrigin::Disk { files, .. } => analyse(files),
+            TextOrigin::Uploaded(text) => analyse(&MemoryLoader::new().with(self.name.clone(), text.clone())),
+        }
+    }
+
+    fn file_stamp(&self, file: &str) -> Option<(SystemTime, u64)> {
+        let metadata = std::fs::metadata(self.file_path(file)?).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    }
+
+    /// True if no file has changed since the stamps were taken.
+    fn is_current(&self, stamps: &FileStamps) -> bool {
+        stamps.iter().all(|(file, stamp)| self.file_stamp(file) == *stamp)
+    }
+
+    /// Refuses a file that may not be read or written. A draft can import any file in the folder,
+    /// so a file that only drafts import must be a file of rules. The main file may be missing on
+    /// disk.
+    fn check_access(&self, file: &str) -> Answer<()> {
+        match self.snapshot(false).find_file(file) {
+            Ok(_) => Ok(()),
+            Err(_) if file == self.main_file() => Ok(()),
+            Err(_) if file.ends_with(".rules") => self.snapshot(true).find_file(file).map(drop),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     /// Sets the editor's unsaved text of a file; `None` discards it. Returns the analysis of the
@@ -152,9 +182,7 @@ impl Project {
         let mut state = self.lock_state();
         if id.is_err() && !state.drafts.contains_key(file) {
             drop(state);
-            // A file that is missing in the rule set on disk must at least be imported by the
-            // unsaved texts. Otherwise the request is refused.
-            self.snapshot(true).find_file(file)?;
+            self.check_access(file)?;
             state = self.lock_state();
         }
         let saved_text = id.ok().map(|id| saved.analysis.text(id));
@@ -177,15 +205,15 @@ impl Project {
 
     /// Returns the analysis of the rule set with a different text for one file. The result is not
     /// cached.
-    pub fn snapshot_with_text(&self, file: &str, text: &str, draft: bool) -> ProjectSnapshot {
+    pub fn snapshot_with_text(&self, file: &str, text: &str, draft: bool) -> Arc<ProjectSnapshot> {
         let mut texts = if draft { self.lock_state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
-        self.analyse_texts(&texts)
+        self.analyse_texts(&texts).0
     }
 
     /// Returns the text of a file as it is on disk and as it is in the editor.
     pub fn file_text(&self, file: &str) -> Answer<FileText> {
-        self.snapshot(true).find_file(file).or_else(|_| self.snapshot(false).find_file(file))?;
+        self.check_access(file)?;
         let saved = self.read_from_disk(file)?;
         Ok(FileText {
             file: file.to_owned(),
@@ -217,8 +245,13 @@ impl Project {
         let not_on_disk =
             || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));
         let path = self.file_path(&save.file).ok_or_else(not_on_disk)?;
-        self.snapshot(true).find_file(&save.file).or_else(|_| self.snapshot(false).find_file(&save.file))?;
-        let disk_text = self.read_from_disk(&save.file)?;
+        self.check_access(&save.file)?;
+        let saving = lock_saving();
+        // A file that was removed counts as empty, so that a second save writes it again.
+        let disk_text = match path.try_exists() {
+            Ok(false) => String::new(),
+            _ => self.read_from_disk(&save.file)?,
+        };
         if text_fingerprint(&disk_text) != save.stamp {
             let diff = diff_lines(&disk_text, &save.text);
             return Ok(Saved::Changed { stamp: text_fingerprint(&disk_text), text: disk_text, diff });
@@ -230,6 +263,7 @@ impl Project {
                 message!("`{}` cannot be written: {error}", save.file),
             )
         })?;
+        drop(saving);
         let mut state = self.lock_state();
         state.drafts.remove(&save.file);
         (state.saved_snapshot, state.draft_snapshot) = (None, None);

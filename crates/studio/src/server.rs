@@ -80,12 +80,36 @@ impl Server {
     /// Returns an error if the listener fails.
     pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let gate = AccessGate { studio: self.studio.clone(), port: self.port };
+        let uploads = self.studio.uploads.path().to_owned();
         let router =
             build_router().layer(middleware::from_fn_with_state(gate, guard_request)).with_state(self.studio);
-        tokio::select! {
+        let ended = tokio::select! {
             ended = async { axum::serve(self.listener, router).await } => ended,
             () = until => Ok(()),
-        }
+        };
+        // A request that still runs keeps the studio alive, and with it the folder.
+        let _ = std::fs::remove_dir_all(uploads);
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::RulesFile;
+
+    #[tokio::test]
+    async fn uploads_are_removed_at_the_end_although_a_request_runs() {
+        let folder = tempfile::tempdir().expect("there is a place for files");
+        let path = folder.path().join("a.rules");
+        std::fs::write(&path, "default -> d\n").expect("it can be written");
+        let options = Options { rules: vec![RulesFile { path, root: None }], ..Options::default() };
+        let server = Server::bind(&options).await.expect("a studio opens");
+        let held_by_request = server.studio.clone();
+        let uploads = held_by_request.uploads.path().to_owned();
+        std::fs::write(uploads.join("upload"), "private").expect("it can be written");
+        server.run(std::future::ready(())).await.expect("it ends well");
+        assert!(!uploads.exists());
     }
 }
 

@@ -73,8 +73,8 @@ impl Studio {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random)
             .map_err(|error| message!("there are no random numbers: {}", error.to_string()))?;
-        let uploads =
-            TempDir::new().map_err(|error| message!("no folder for uploads can be made: {error}"))?;
+        let uploads = TempDir::with_prefix(".rulec-studio-")
+            .map_err(|error| message!("no folder for uploads can be made: {error}"))?;
         let studio = Studio {
             token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
             show_private: options.show_private,

@@ -68,10 +68,13 @@ fn what_cannot_be_built_or_loaded_is_said() {
         let said = ran.err + &ran.out;
         assert!(said.contains("E0014") && said.contains("rulec build"), "{args:?}: {said}");
     }
-    let mut newer = bytes;
-    newer[8] += 1;
-    let newer = Folder::new().file("new.rulec", newer);
-    assert!(newer.fed(&["run", "new.rulec"], "{}").expect(2).err.contains("E0013"));
+    // Byte 8 is the format number, and byte 21 the first of the version.
+    for place in [8, 21] {
+        let mut newer = bytes.clone();
+        newer[place] += 1;
+        let newer = Folder::new().file("new.rulec", newer);
+        assert!(newer.fed(&["run", "new.rulec"], "{}").expect(2).err.contains("E0013"), "{place}");
+    }
 }
 
 const PRIVATE: &str = include_str!("../../../../tests/keys/only-for-tests.pem");
@@ -98,6 +101,8 @@ fn what_is_signed_is_verified() {
     refused(&["run", "a.rulec", "--verify", "release.pem"], "it is a private key");
     refused(&["run", "a.rulec", "--verify", PUBLIC], "do not write a key on the command line");
     refused(&["run", "a.rulec", "--verify", "none.pub"], "none.pub");
+    #[cfg(unix)]
+    refused(&["run", "a.rulec", "--verify", "/dev/zero"], "is longer than 65536 bytes");
     refused(&["run", "a.rulec", "--verify", "env:RULEC_NO_SUCH_KEY"], "is not set");
     refused(&["build", "a.rules", "--sign", "release.pub"], "it is a public key");
     folder.rulec(&["build", "a.rules", "-o", "plain.rulec"]).expect(0);

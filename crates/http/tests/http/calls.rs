@@ -197,6 +197,27 @@ fn what_may_pass_is_tried_again() {
 }
 
 #[test]
+fn a_call_that_may_have_been_processed_is_sent_once_if_it_is_no_read() {
+    let cut = || Reply::Cut { status: 200, promised: 100, body: b"par".to_vec() };
+    for (reply, expected) in [
+        (Reply::Drop, 1),
+        (cut(), 1),
+        (Reply::status(502), 1),
+        (Reply::status(504), 1),
+        (Reply::status(503), 3),
+    ] {
+        let attempts = |request: fn(String) -> Request| {
+            let server = Server::replying_in_turn([reply.clone()]);
+            let request = request(server.url("/x"));
+            let error = run(test_client(&[server.host()], long_limits()).send(&request)).unwrap_err();
+            (error.attempts(), server.requests().len())
+        };
+        assert_eq!(attempts(|url| Request::post(url, &json!(1))), (expected, expected as usize), "{reply:?}");
+        assert_eq!(attempts(|url| Request::post(url, &json!(1)).repeatable()), (3, 3), "{reply:?}");
+    }
+}
+
+#[test]
 fn retries_come_to_an_end() {
     for (reply, retries) in
         [(Reply::status(503), 0), (Reply::status(503), 2), (Reply::Drop, 0), (Reply::Drop, 3)]

@@ -8,7 +8,7 @@ use crate::api::{
     Version,
 };
 use crate::error::{Answer, RequestError, verbatim_message};
-use crate::project::{Project, text_fingerprint};
+use crate::project::{Project, lock_saving, text_fingerprint};
 use crate::state::Studio;
 use rulec::TableKind;
 use rulec_base::message;
@@ -128,6 +128,7 @@ pub(crate) fn saved_messages(studio: &Arc<Studio>, request: RulesQuery) -> Answe
 
 pub(crate) fn save_messages(studio: &Arc<Studio>, request: KeepMessages) -> Answer<KeptMessages> {
     let project = studio.project(request.rules)?;
+    let _saving = lock_saving();
     let (path, text) = read_saved_messages(&project)?;
     let Some(path) = path else {
         return Err(RequestError::invalid(message!("uploaded rules have no folder to save messages in")));

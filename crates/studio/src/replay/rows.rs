@@ -4,9 +4,12 @@ use super::sums::{has_times, row_time};
 use super::{Replay, Row, UNKNOWN_NUMBER};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::error::{Answer, RequestError};
+use rulec::Rules;
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
+use rulec_eval::trace::{MASK, mask_args};
 use rulec_report::log::{self, ParsedLine};
+use rulec_sema::hir::{Outcome, Program};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -89,16 +92,31 @@ impl Replay {
     }
 
     /// Returns the row indices in `candidates` whose line in the file contains the text, ignoring
-    /// case.
+    /// case. In a line with masked values, the text must also be in the line as it is shown.
+    /// Otherwise a search could find out a masked value.
     fn rows_with_text(&self, rows: &[Row], candidates: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
         let lowercase_text = text.to_lowercase();
         let mut file = self.open_file()?;
         let mut matching = Vec::new();
         for index in candidates {
-            let line = self.read_line(&mut file, rows[index as usize].offset)?;
-            if String::from_utf8_lossy(&line).to_lowercase().contains(&lowercase_text) {
-                matching.push(index);
+            let offset = rows[index as usize].offset;
+            let line = self.read_line(&mut file, offset)?;
+            let contains_text = |text: &str| text.to_lowercase().contains(&lowercase_text);
+            if !contains_text(&String::from_utf8_lossy(&line)) {
+                continue;
             }
+            if self.masking_rules().is_some() {
+                let parsed = self.parse_line(&mut file, offset)?;
+                let (logged, message) = self.mask_line(parsed.clone());
+                let is_shown = |json: &Json| contains_text(&json.to_string());
+                if parsed != (logged.clone(), message.clone())
+                    && !is_shown(&logged)
+                    && !message.as_ref().is_some_and(is_shown)
+                {
+                    continue;
+                }
+            }
+            matching.push(index);
         }
         Ok(matching)
     }
@@ -143,12 +161,26 @@ impl Replay {
         })
     }
 
-    /// Masks a message's private values, unless the replay shows private values.
-    fn mask_private(&self, message: &Json) -> Json {
-        match &self.snapshot.analysis.rules {
-            Some(rules) if !self.show_private => rules.masked_message(message),
-            _ => message.clone(),
+    /// Returns the rules that mask private values; `None` if nothing is masked.
+    fn masking_rules(&self) -> Option<&Rules> {
+        let rules = self.snapshot.analysis.rules.as_ref()?;
+        (!self.show_private && !rules.program().message_privacy().is_public()).then_some(rules)
+    }
+
+    /// Masks the private values of a parsed line, unless the replay shows private values. Another
+    /// program or older rules may have written the log without masks.
+    fn mask_line(&self, (logged, message): (Json, Option<Json>)) -> (Json, Option<Json>) {
+        let Some(rules) = self.masking_rules() else { return (logged, message) };
+        let mut masked = rules.masked_message(&logged);
+        for field in ["message", "context"] {
+            if let Some(value) = masked.get_mut(field) {
+                *value = logged.get(field).map_or(Json::Null, |value| rules.masked_message(value));
+            }
         }
+        if let Some(args) = masked.get_mut("args") {
+            *args = masked_args(rules.program(), &logged);
+        }
+        (masked, message.map(|message| rules.masked_message(&message)))
     }
 
     /// Masks the names of private fields that an error message quotes, unless the replay shows
@@ -161,8 +193,8 @@ impl Replay {
     }
 
     fn to_api_row(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
-        let (logged, message) = self.parse_line(file, row.offset)?;
-        let preview_json = message.map_or(logged, |message| self.mask_private(&message));
+        let (logged, message) = self.mask_line(self.parse_line(file, row.offset)?);
+        let preview_json = message.unwrap_or(logged);
         let preview: String = preview_json.to_string().chars().take(MAX_PREVIEW_CHARS).collect();
         let results = self.lock_results();
         Ok(api::Row {
@@ -222,13 +254,30 @@ impl Replay {
     /// Returns the masked message on a line, to show it to the user.
     pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
         let row = self.row_of_line(line)?;
-        let (mut logged, message) = self.parse_line(&mut self.open_file()?, row.offset)?;
-        let message = message.map(|message| self.mask_private(&message));
-        if let (Some(field), Some(message)) = (logged.get_mut("message"), &message) {
-            *field = message.clone();
-        }
+        let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.offset)?);
         let entry = self.lock_results().name_at_index(row.entry).to_owned();
         let message = message.and_then(|message| serde_json::to_string_pretty(&message).ok());
         Ok(RowMessage { entry, message, logged })
+    }
+}
+
+/// Returns the arguments of a logged decision. Values that come from `@private` fields are masked.
+/// If the rules do not have the logged statement, all values are masked.
+fn masked_args(program: &Program, logged: &Json) -> Json {
+    let args = logged.get("args").and_then(Json::as_object).cloned().unwrap_or_default();
+    let name_at = |value: Option<&Json>| value.and_then(Json::as_str).map(str::to_owned);
+    let last_table = logged.get("path").and_then(Json::as_array).and_then(|path| path.last());
+    let table_name = name_at(last_table.or(logged.get("entry")));
+    let table = program.tables.iter().find(|table| Some(&*table.name) == table_name.as_deref());
+    let outcome = table.and_then(|table| match name_at(logged.get("route"))?.as_str() {
+        "default" => table.default.as_ref(),
+        route => {
+            let mut rules = table.order.iter().map(|id| &program.rules[id.index()]);
+            rules.find(|rule| *rule.name == *route).map(|rule| &rule.outcome)
+        }
+    });
+    match outcome {
+        Some(outcome @ Outcome::Handler { .. }) => Json::Object(mask_args(program, outcome, &args)),
+        _ => args.into_iter().map(|(name, _)| (name, Json::from(MASK))).collect(),
     }
 }

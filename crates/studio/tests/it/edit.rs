@@ -2,7 +2,8 @@
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
-use std::fs;
+use std::sync::Barrier;
+use std::{fs, thread};
 
 const TEXT: &str = "# \u{1F600}\nroute a when text contains \"x\" -> h\ndefault -> d\n";
 
@@ -162,6 +163,66 @@ fn only_files_of_the_rules_are_read_or_written() {
     let (status, _) =
         open.refused("POST", "/api/save", json!({"rules": 1, "file": "up.rules", "text": "", "stamp": ""}));
     assert_eq!(status, 422);
+}
+
+#[test]
+fn of_saves_at_the_same_time_one_wins() {
+    let open = Open::new(&[("desk.rules", DESK), ("notes.txt", "mine")]);
+    for round in 0..10 {
+        let stamp = open.get("/api/file?rules=0&file=desk.rules")["stamp"].clone();
+        let barrier = Barrier::new(4);
+        let save = |writer: usize| {
+            let text = format!("# {round} {writer}\n{DESK}");
+            let body = json!({"rules": 0, "file": "desk.rules", "text": text, "stamp": stamp});
+            barrier.wait();
+            open.post("/api/save", body)["kind"].clone()
+        };
+        let save = &save;
+        let kinds: Vec<Json> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|writer| scope.spawn(move || save(writer))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("it ends well")).collect()
+        });
+        let saved = kinds.iter().filter(|kind| **kind == "saved").count();
+        assert_eq!((saved, kinds.len()), (1, 4), "{kinds:?}");
+    }
+}
+
+#[test]
+fn a_draft_gives_no_access_to_files_that_are_no_rules() {
+    let open = Open::new(&[
+        ("a.rules", "default -> d\n"),
+        (".env", "KEY=1\n"),
+        ("more.rules", "list w = [\"x\"]\n"),
+    ]);
+    let draft = "import \".env\"\nimport \"more.rules\"\ndefault -> d\n";
+    open.post("/api/check", json!({"rules": 0, "file": "a.rules", "text": draft}));
+    assert_eq!(open.get("/api/file?rules=0&file=more.rules")["saved"], "list w = [\"x\"]\n");
+    assert_eq!(open.ask("GET", "/api/file?rules=0&file=.env", None).status, 404);
+    for path in ["/api/save", "/api/check"] {
+        let body = json!({"rules": 0, "file": ".env", "text": "", "stamp": ""});
+        assert_eq!(open.refused("POST", path, body).0, 404, "{path}");
+    }
+    assert_eq!(fs::read_to_string(open.path(".env")).ok().as_deref(), Some("KEY=1\n"));
+}
+
+#[test]
+fn files_that_appear_or_disappear_are_noticed() {
+    let rules = "import \"words.rules\"\nroute a when text in words -> h\ndefault -> d\n";
+    let open = Open::new(&[("a.rules", rules)]);
+    assert_eq!(open.get("/api/overview?rules=0")["errors"], 2);
+    fs::write(open.path("words.rules"), "list words = [\"x\"]\n").expect("it can be written");
+    assert_eq!(open.get("/api/overview?rules=0")["errors"], 0);
+    // The main file is removed, for example by another branch. The user's text is not lost.
+    fs::remove_file(open.path("a.rules")).expect("it can be removed");
+    let checked = open.post("/api/check", json!({"rules": 0, "file": "a.rules", "text": rules}));
+    assert_eq!(checked["compiles"], true, "{checked}");
+    let save = |stamp: &Json| {
+        open.post("/api/save", json!({"rules": 0, "file": "a.rules", "text": rules, "stamp": stamp}))
+    };
+    let saved = save(&json!("of the removed file"));
+    assert_eq!((&saved["kind"], &saved["text"]), (&json!("changed"), &json!("")));
+    assert_eq!(save(&saved["stamp"])["kind"], "saved");
+    assert_eq!(fs::read_to_string(open.path("a.rules")).ok().as_deref(), Some(rules));
 }
 
 #[test]

@@ -69,6 +69,36 @@ fn no_answer_shows_a_private_value() {
     check("check", &checked);
 }
 
+/// Another program, or older rules, may have written a log without masks.
+#[test]
+fn a_log_without_masks_is_masked_and_cannot_be_searched_for_private_values() {
+    let line = |extra: Json| {
+        let mut line = json!({
+            "generation": 1, "entry": "routes", "route": "texts", "path": ["routes"], "args": {"t": "TOKEN"},
+            "context": {"id": "TOKEN", "text": "TOKEN"}, "text": "TOKEN",
+        });
+        line.as_object_mut().expect("it is an object").extend(extra.as_object().cloned().unwrap_or_default());
+        line.to_string()
+    };
+    let lines = [
+        line(json!({})),
+        line(json!({"message": {"text": "TOKEN", "place": "here"}})),
+        line(json!({"message": "TOKEN", "route": "gone"})),
+        line(json!({"args": {"other": "TOKEN"}, "route": "default", "context": ["TOKEN"]})),
+    ];
+    let open = Open::new(&[("desk.rules", RULES), ("log.jsonl", &lines.join("\n"))]);
+    let (id, _) = open.replay(json!({"version": {"rules": 0}, "source": 0}));
+    let rows = |text: &str| open.post(&format!("/api/replays/{id}/rows"), json!({"limit": 9, "text": text}));
+    let all = rows("");
+    assert_eq!(all["total"], 4, "{all}");
+    check("rows", &all);
+    for row in 1..=4 {
+        check("row", &open.get(&format!("/api/replays/{id}/rows/{row}")));
+    }
+    assert_eq!((&rows("tok")["total"], &rows("TOKEN")["total"]), (&json!(0), &json!(0)));
+    assert_eq!((&rows("here")["total"], &rows("texts")["total"]), (&json!(1), &json!(2)));
+}
+
 fn check(what: &str, answer: &Json) {
     let text = answer.to_string();
     let found =
