@@ -285,9 +285,8 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     let judges = Judges { usage: None, ..judges.clone() };
     match judges.judge(Proposal::new(PLAN_KIND, plan.to_payload_with_bodies())) {
         DecisionEvent::Validated(plan_with_corrections) => {
-            let plan_with_corrections = plan
-                .from_payload_with_bodies(plan_with_corrections.payload())
-                .map_err(|error| error.to_string())?;
+            let plan_with_corrections =
+                plan.plan_with_bodies(plan_with_corrections.payload()).map_err(|error| error.to_string())?;
             Ok(plan_with_corrections.with_retries_of(plan))
         }
         DecisionEvent::Rejected(rejected) => Err(rejected.feedback),

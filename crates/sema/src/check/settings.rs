@@ -115,7 +115,7 @@ pub static SETTINGS: [Setting; 15] = [
     Setting {
         name: "flow_prompt",
         values: message!("a text in quotes"),
-        default: "the wording of the page on [flows](flows.md#the-wording-of-the-prompt)",
+        default: "the wording on the page about flows",
         of_file: false,
         applies_to: message!("intent flows"),
         doc: "The section of a language model's prompt that lists the intent flows, with `{flows}` and `{tool}`.",
@@ -123,7 +123,7 @@ pub static SETTINGS: [Setting; 15] = [
     Setting {
         name: "choice_prompt",
         values: message!("a text in quotes"),
-        default: "the wording of the page on [choices](choices.md#the-wording-of-the-prompt)",
+        default: "the wording on the page about choices",
         of_file: false,
         applies_to: message!("choices that ask a model"),
         doc: "The section of a language model's prompt that asks the question of a choice, with `{question}`, `{branches}` and `{tool}`.",

@@ -172,9 +172,10 @@ impl Replay {
     fn mask_line(&self, (logged, message): (Json, Option<Json>)) -> (Json, Option<Json>) {
         let Some(rules) = self.masking_rules() else { return (logged, message) };
         let mut masked = rules.masked_message(&logged);
+        // Each field may be a message, or a field of this name that a message has.
         for field in ["message", "context"] {
             if let Some(value) = masked.get_mut(field) {
-                *value = logged.get(field).map_or(Json::Null, |value| rules.masked_message(value));
+                *value = rules.masked_message(value);
             }
         }
         if let Some(args) = masked.get_mut("args") {

@@ -189,7 +189,7 @@ impl Plan {
 
     /// Reads a plan from a payload of [`Plan::to_payload_with_bodies`] that the rules may have
     /// corrected. The corrected bodies go back into the loops of `self`.
-    pub fn from_payload_with_bodies(&self, payload: &Json) -> Result<Plan, PlanError> {
+    pub fn plan_with_bodies(&self, payload: &Json) -> Result<Plan, PlanError> {
         let mut payload = payload.clone();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
             let id = self.body_id(node);

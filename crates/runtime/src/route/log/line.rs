@@ -123,7 +123,7 @@ impl QueuedEntry {
             unexplained,
             analysis: options.analysis.then(|| record.analyze()).flatten(),
         }
-        .to_line()
+        .into_line()
     }
 }
 
@@ -222,7 +222,7 @@ impl<'a> DecidedMessage<'a> {
             unexplained: None,
             analysis: self.analysis,
         }
-        .to_line()
+        .into_line()
     }
 }
 
@@ -253,7 +253,7 @@ struct LineParts<'a> {
 }
 
 impl LineParts<'_> {
-    fn to_line(self) -> Result<Vec<u8>, serde_json::Error> {
+    fn into_line(self) -> Result<Vec<u8>, serde_json::Error> {
         let LineParts { decision, outcome, .. } = self;
         let message = decision.masked_message(self.message);
         let has_private_values = message != *self.message;
