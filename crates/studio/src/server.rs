@@ -93,26 +93,6 @@ impl Server {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::state::RulesFile;
-
-    #[tokio::test]
-    async fn uploads_are_removed_at_the_end_although_a_request_runs() {
-        let folder = tempfile::tempdir().expect("there is a place for files");
-        let path = folder.path().join("a.rules");
-        std::fs::write(&path, "default -> d\n").expect("it can be written");
-        let options = Options { rules: vec![RulesFile { path, root: None }], ..Options::default() };
-        let server = Server::bind(&options).await.expect("a studio opens");
-        let held_by_request = server.studio.clone();
-        let uploads = held_by_request.uploads.path().to_owned();
-        std::fs::write(uploads.join("upload"), "private").expect("it can be written");
-        server.run(std::future::ready(())).await.expect("it ends well");
-        assert!(!uploads.exists());
-    }
-}
-
 fn build_router() -> Router<Arc<Studio>> {
     Router::new()
         .route("/api/session", get_handler(overview::session))
@@ -153,5 +133,25 @@ async fn serve_page(uri: Uri) -> Response {
         None => {
             (StatusCode::NOT_FOUND, RequestError::missing(message!("there is no `{path}`"))).into_response()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::RulesFile;
+
+    #[tokio::test]
+    async fn uploads_are_removed_at_the_end_although_a_request_runs() {
+        let folder = tempfile::tempdir().expect("there is a place for files");
+        let path = folder.path().join("a.rules");
+        std::fs::write(&path, "default -> d\n").expect("it can be written");
+        let options = Options { rules: vec![RulesFile { path, root: None }], ..Options::default() };
+        let server = Server::bind(&options).await.expect("a studio opens");
+        let held_by_request = server.studio.clone();
+        let uploads = held_by_request.uploads.path().to_owned();
+        std::fs::write(uploads.join("upload"), "private").expect("it can be written");
+        server.run(std::future::ready(())).await.expect("it ends well");
+        assert!(!uploads.exists());
     }
 }
