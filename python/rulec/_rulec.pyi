@@ -14,6 +14,7 @@ __all__ = [
     "Decision",
     "Diagnostic",
     "Explanation",
+    "Finished",
     "FlowHit",
     "Flows",
     "Judge",
