@@ -10,7 +10,8 @@ use std::sync::Arc;
 impl RouterBuilder {
     /// Adds a hook that sees each message before it is decided. The message that the hook returns
     /// is decided, or the same message if the hook returns null. If the hook fails, the message is
-    /// not decided; see [`HandlerOutcome::Invalid`]. Several hooks run in the order of the calls.
+    /// not decided; see [`HandlerOutcome::Invalid`](super::HandlerOutcome::Invalid). Several hooks
+    /// run in the order of the calls.
     ///
     /// ```
     /// use rulec_runtime::route::{Finished, Request, Router};
