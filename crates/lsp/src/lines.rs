@@ -70,13 +70,17 @@ fn offset_in_line(line: &str, character: u32) -> u32 {
 
 /// The line starts of a text while changes are applied to it, found only as far as positions need
 /// them. Changes in the order of the text, or in the opposite order, do not scan a line twice.
+#[derive(Default)]
 pub struct LineScan {
     starts: Vec<u32>,
+    /// Number of bytes that were searched for line ends.
+    #[cfg(test)]
+    scanned_bytes: usize,
 }
 
 impl LineScan {
     pub fn new() -> LineScan {
-        LineScan { starts: vec![0] }
+        LineScan { starts: vec![0], ..LineScan::default() }
     }
 
     /// Returns the byte offset of a position.
@@ -88,6 +92,10 @@ impl LineScan {
         {
             scanned += length + 1;
             self.starts.push(scanned as u32);
+            #[cfg(test)]
+            {
+                self.scanned_bytes += length + 1;
+            }
         }
         let Some(start) = self.starts.get(line).map(|start| *start as usize) else { return text.len() };
         let end = self.starts.get(line + 1).map_or(text.len(), |end| *end as usize);
@@ -103,6 +111,23 @@ impl LineScan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_in_order_or_backwards_scan_each_line_once() {
+        for backwards in [false, true] {
+            let mut text = "a\n".repeat(20_000);
+            let mut scan = LineScan::new();
+            for index in 0..10_000 {
+                let line = if backwards { 9_999 - index } else { index } * 2;
+                let start = scan.offset(&text, Position { line, character: 0 });
+                let end = scan.offset(&text, Position { line, character: 1 });
+                text.replace_range(start..end, "bc");
+                scan.forget_after(start);
+            }
+            assert_eq!(text, "bc\na\n".repeat(10_000));
+            assert!(scan.scanned_bytes <= 2 * text.len(), "{}", scan.scanned_bytes);
+        }
+    }
 
     #[test]
     fn a_scan_finds_the_offsets_of_the_changed_text() {

@@ -6,7 +6,7 @@ use rulec_runtime::payload::{Coordinator, Judges, Proposal, RunReport, RunStatus
 use rulec_workers::{Access, Database, database_node};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Creates a folder with the file `sales.db`.
@@ -103,9 +103,8 @@ async fn what_cannot_be_asked_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn an_endless_query_ends_at_the_time_limit() {
-    let began = Instant::now();
+    // Without the limit, the query does not end, and neither does this test.
     let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c";
     let report = run(&sales(), Access::Read, json!({"query": endless, "timeout": 1})).await;
     assert!(report.reason.as_ref().is_some_and(|why| why.contains("longer than 1s")), "{report:?}");
-    assert!(began.elapsed() < Duration::from_secs(10));
 }

@@ -215,7 +215,7 @@ fn read_saved(path: &Path, plan: &Json) -> Result<Json, CliError> {
     match shape(&saved["plan"]) == shape(plan) {
         true => Ok(saved["progress"].take()),
         false => Err(CliError::error(message!(
-            "`{}` is no saved run of this plan: its nodes or edges differ; start the run again",
+            "`{}` is not a saved run of this plan: its nodes or edges differ; start the run again",
             path.display()
         ))),
     }

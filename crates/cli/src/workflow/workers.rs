@@ -1,4 +1,4 @@
-//! Who works on the nodes of a plan. Nothing is allowed by default.
+//! The workers of a plan's node types. No node type is allowed by default.
 
 use crate::CliError;
 use rulec_base::diag::Message;

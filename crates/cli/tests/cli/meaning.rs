@@ -223,12 +223,12 @@ fn a_flow_tool_names_itself_in_the_prompt() {
     let tool = "flow tool start_flow \"Starts a flow of the shop.\" { parameter: \"which\", endpoint: { url: \"http://h/\" } }\n";
     let folder = Folder::with(format!("{FLOWS}{tool}"));
     let ran = folder.rulec(&["prompt", "a.rules", "--format", "json"]).expect(0);
-    let told: Json = serde_json::from_str(&ran.out).expect("it is JSON");
-    let function = &told["tool"]["function"];
+    let printed: Json = serde_json::from_str(&ran.out).expect("it is JSON");
+    let function = &printed["tool"]["function"];
     assert_eq!(
         (&function["name"], &function["description"]),
         (&json!("start_flow"), &json!("Starts a flow of the shop."))
     );
     assert_eq!(function["parameters"]["properties"]["flow_id"]["description"], "which");
-    assert!(told["prompt"].as_str().is_some_and(|text| text.contains("call `start_flow` tool")));
+    assert!(printed["prompt"].as_str().is_some_and(|text| text.contains("call `start_flow` tool")));
 }

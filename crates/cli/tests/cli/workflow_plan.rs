@@ -105,12 +105,12 @@ fn plans_that_break_the_rules_do_not_run() {
 fn wrong_configs_of_conditions_and_loops_are_refused() {
     let body = json!({"type": "START"});
     for (kind, config, what) in [
-        ("CONDITION", json!({"condition": "x >"}), "is none"),
+        ("CONDITION", json!({"condition": "x >"}), "is not valid"),
         ("CONDITION", json!({}), "no `config.condition`"),
         ("CONDITION", json!({"condition": "true", "branches": []}), "no `config.branches`"),
         ("LOOP", json!({"iterations": 2}), "`config.body`"),
         ("LOOP", json!({"iterations": 2, "body": {"type": "LOOP"}}), "cannot be repeated"),
-        ("LOOP", json!({"iterations": 2, "body": {"type": "START", "x": 1}}), "is no node"),
+        ("LOOP", json!({"iterations": 2, "body": {"type": "START", "x": 1}}), "is not a node"),
         ("LOOP", json!({"items": 3, "body": body}), "through a list"),
         ("LOOP", json!({"iterations": 50, "body": body}), "at most 10 are allowed"),
         ("LOOP", json!({"max_iterations": 50, "condition": "index >= 0", "body": body}), "after 10 rounds"),
@@ -163,7 +163,7 @@ fn a_saved_run_goes_on_where_it_failed() {
     let resumed = folder.rulec(&[&command[..], &["--resume", "run.json"]].concat()).expect(0);
     assert_eq!(report(&resumed)["outputs"]["a"], report(&failed)["outputs"]["a"]);
     let other = folder.rulec(&["workflow", "run", "other.json", "--resume", "run.json"]).expect(1);
-    assert!(other.err.contains("no saved run of this plan"), "{}", other.err);
+    assert!(other.err.contains("not a saved run of this plan"), "{}", other.err);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::entity::{EntityFinder, EntityMatch};
 use linkify::{LinkFinder, LinkKind};
 use rulec_base::text::{automaton_states, is_word_char, parse_cached};
 use serde_json::Map;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The names of the recognized entities. Where two matches overlap, the match of the earlier name
@@ -113,13 +114,12 @@ pub static WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
 /// Returns the recognized entities with their names, in the order of the text. `is_wanted` excludes
 /// names that the rules declare otherwise.
 pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'static str, EntityMatch)> {
-    let mut found: Vec<(&'static str, EntityMatch)> = Vec::new();
+    // The matches do not overlap, so only the last one that begins before an end can reach it.
+    let mut by_start: BTreeMap<usize, (&'static str, EntityMatch)> = BTreeMap::new();
     let mut add = |name, one: EntityMatch| {
-        let overlaps = |(_, other): &(&str, EntityMatch)| {
-            other.range.start < one.range.end && one.range.start < other.range.end
-        };
-        if !found.iter().any(overlaps) {
-            found.push((name, one));
+        let previous = by_start.range(..one.range.end).next_back();
+        if previous.is_none_or(|(_, (_, previous))| previous.range.end <= one.range.start) {
+            by_start.insert(one.range.start, (name, one));
         }
     };
     links(text).filter(|(name, _)| is_wanted(name)).for_each(|(name, link)| add(name, link));
@@ -131,8 +131,7 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
                 .for_each(|one| add(name, one));
         }
     }
-    found.sort_by_key(|(_, one)| one.range.start);
-    found
+    by_start.into_values().collect()
 }
 
 /// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`. An

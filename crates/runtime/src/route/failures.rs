@@ -90,7 +90,7 @@ impl FailureMemory {
     pub fn scope_of(&self, message: &Json) -> String {
         let Some(scope) = &self.scope else { return String::new() };
         task::catch_panic(|| scope(message)).unwrap_or_else(|_| {
-            tracing::warn!(target: "rulec::router", "the function that tells the error scope of a message panicked");
+            tracing::warn!(target: "rulec::router", "the function that returns the error scope of a message panicked");
             String::new()
         })
     }

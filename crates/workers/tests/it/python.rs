@@ -5,7 +5,7 @@ use rulec::Rules;
 use rulec_runtime::payload::{Coordinator, Judges, Proposal, RunReport, RunStatus};
 use rulec_workers::{Python, python_node};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn python() -> Python {
     Python::new("python3").expect("these tests need `python3` in PATH")
@@ -96,10 +96,9 @@ async fn limits_of_memory_output_and_time_hold() {
     let long = json!({"code": "return 'x' * 5000"});
     let reason = failure(python().output(1000), long).await;
     assert!(reason.contains("larger than 1000 bytes"), "{reason}");
-    let began = Instant::now();
+    // Without the limit, the code does not end, and neither does this test.
     let reason = failure(python(), json!({"code": "while True: pass", "timeout": 1})).await;
     assert!(reason.contains("longer than 1s"), "{reason}");
-    assert!(began.elapsed() < Duration::from_secs(10));
 }
 
 /// Code that starts a program leaves nothing running: neither after its answer nor at the time

@@ -25,7 +25,7 @@ fn is_digit(c: char) -> bool {
 }
 
 /// True if the match is no part of a longer word or number, such as a version or an address.
-fn stands_alone(text: &str, one: &EntityMatch) -> bool {
+fn is_separate(text: &str, one: &EntityMatch) -> bool {
     let (before, after, matched) = (before(text, one), after(text, one), &text[one.range.clone()]);
     let number_before = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
     let number_after = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(is_digit));
@@ -49,8 +49,8 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
     // The time of a timestamp follows without a space: `2026-01-31T03:12`.
     let is_timestamp = after(text, one).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
     let alone = match is_timestamp {
-        true => stands_alone(&text[..one.range.end], one),
-        false => stands_alone(text, one),
+        true => is_separate(&text[..one.range.end], one),
+        false => is_separate(text, one),
     };
     let fields = &mut one.fields;
     let month = fields.get("month").and_then(Json::as_str).map(str::to_lowercase);
@@ -136,7 +136,7 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     };
     fields.insert("amount".to_owned(), shift_point(&amount.replace(',', ""), places).into());
     fields.insert("currency".to_owned(), currency.into());
-    stands_alone(text, one)
+    is_separate(text, one)
 }
 
 /// Multiplies a number by a power of ten, without rounding.
@@ -169,7 +169,7 @@ pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
 
 /// Gives `number` without separators of thousands, with its sign, and `percent` for a percentage.
 pub fn number(text: &str, one: &mut EntityMatch) -> bool {
-    if !stands_alone(text, one) {
+    if !is_separate(text, one) {
         return false;
     }
     let sign = before(text, one).strip_suffix('-').filter(|rest| {

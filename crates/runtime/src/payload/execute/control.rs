@@ -45,8 +45,8 @@ pub(super) struct LoopSettings {
     condition: Option<Condition>,
 }
 
-/// Separates the config fields that the engine reads itself from those with placeholders to fill.
-/// A filled condition would be executed, and the body is filled in each round.
+/// Returns the node without the config fields whose placeholders must not be filled yet. The text
+/// of a condition must not contain values, and the body is filled in each round.
 pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
     let mut node = node.clone();
     node.config.retain(|name, _| *name != BODY_FIELD && !CONDITION_FIELDS.contains(&&**name));
@@ -92,7 +92,7 @@ fn read_condition(node: &PlanNode) -> Result<Option<Condition>, Message> {
     let text = value.as_str().ok_or_else(|| message!("its condition must be a text"))?;
     match Condition::compile(text) {
         Ok(condition) => Ok(Some(condition)),
-        Err(error) => Err(message!("its condition `{text}` is none: {}", error.message)),
+        Err(error) => Err(message!("its condition `{text}` is not valid: {}", error.message)),
     }
 }
 
@@ -101,7 +101,7 @@ fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
         || message!("a loop needs a `config.body` with the `type` and `config` of a node to repeat");
     let body = node.config.get(BODY_FIELD).ok_or_else(no_body)?;
     let LoopBody { kind, config, input_mapping } =
-        LoopBody::deserialize(body).map_err(|error| message!("`config.body` is no node: {error}"))?;
+        LoopBody::deserialize(body).map_err(|error| message!("`config.body` is not a node: {error}"))?;
     Ok(PlanNode { id: node.id.clone(), kind, config, input_mapping, ..PlanNode::default() })
 }
 
@@ -138,8 +138,11 @@ impl LoopSettings {
         Ok(LoopSettings { body, items, bound, condition })
     }
 
-    /// Returns the number of rounds after which the loop ends, at most `limit`. A loop without a
-    /// condition that is longer fails before its first round.
+    /// Returns the number of rounds after which the loop ends at the latest. The caller ends a loop
+    /// with a condition after `limit` rounds.
+    ///
+    /// # Errors
+    /// If a loop without a condition has more than `limit` rounds.
     pub fn rounds(&self, limit: u64) -> Result<u64, String> {
         match self.bound {
             Some(bound) if bound > limit && self.condition.is_none() => {

@@ -4,7 +4,7 @@ use super::super::plan::{PlanNode, RecoveryAction};
 use super::control::{LoopSettings, evaluate_condition, without_control_fields};
 use super::{
     Attempt, EarlyEnd, NodeWork, PlanRun, PlanValidator, ProcessorFactory, RecoveryFn, RunSettings, RunState,
-    RunStatus, check_kinds,
+    RunStatus, check_kinds, unknown_kind_error,
 };
 use crate::task;
 use crate::workflow::{BoxFuture, Call, ProcessResult, Processor, json_size};
@@ -223,8 +223,7 @@ impl PlanStep {
             }
             (node, remaining.map_or(limit, |remaining| limit.min(remaining)))
         };
-        let work = self.run_settings.kinds.get(&node.kind);
-        let output = match work.ok_or_else(|| format!("nobody works on `{}`", node.kind))? {
+        let output = match self.work_of(&node.kind)? {
             NodeWork::Processor(factory) => self.call_processor(factory, &node, input, limit).await?,
             NodeWork::Condition => {
                 self.count_step()?;
@@ -281,8 +280,8 @@ impl PlanStep {
             state.fill_placeholders(&without_control_fields(node), input, &self.run_settings)?
         };
         let settings = LoopSettings::read(node, &filled_node.config)?;
-        let Some(NodeWork::Processor(factory)) = self.run_settings.kinds.get(&settings.body.kind) else {
-            return Err(format!("nobody works on `{}`", settings.body.kind));
+        let NodeWork::Processor(factory) = self.work_of(&settings.body.kind)? else {
+            return Err(format!("a loop cannot repeat a node of type `{}`", settings.body.kind));
         };
         let rounds = settings.rounds(max_rounds)?;
         let mut results: Vec<Json> = Vec::new();
@@ -310,6 +309,12 @@ impl PlanStep {
             }
         }
         Ok(json!({"rounds": results.len(), "last": results.last(), "results": results}))
+    }
+
+    /// Returns the work that is registered for a node type.
+    fn work_of(&self, kind: &str) -> Result<&NodeWork, String> {
+        let work = self.run_settings.kinds.get(kind);
+        work.ok_or_else(|| unknown_kind_error(kind, &self.id, &self.run_settings).to_string())
     }
 
     /// Counts one attempt or round; an error if the run has reached its limit.
