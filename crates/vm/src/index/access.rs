@@ -16,10 +16,11 @@ use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key is used without considering a bitmap if at most this fraction of messages has the key.
+/// Maximum fraction of messages that have a key for which no bitmap is considered. A rarer key
+/// alone excludes enough routes.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
 /// A key (a fact by which routes are found) is not used if at least this fraction of messages has
-/// it.
+/// it. Such a key would exclude too few routes.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
 /// Maximum number of possible choices of keys that are collected for one condition. The limit
 /// bounds the compile time and is not tuned: a condition may have a hundred thousand operands.

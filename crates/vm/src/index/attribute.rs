@@ -286,8 +286,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the position of a number among the numbers that tests name. It is `2 * i + 1` if the
-    /// number equals the `i`-th of them. Numbers between two of them have even positions.
+    /// Returns the routes of a table in the order in which they are tried. Omits routes whose
+    /// condition is always false, because they have no code.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {
@@ -360,8 +360,8 @@ impl ValueClasses {
         })
     }
 
-    /// Appends class ids to `into` that divide the equivalence classes into ranges. The test has
-    /// the same result for all classes from one of these ids up to the next id.
+    /// Appends the first class ids of consecutive ranges of equivalence classes to `into`. The test
+    /// has the same result for all classes from one of these ids up to the next id.
     pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,

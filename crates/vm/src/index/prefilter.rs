@@ -30,7 +30,8 @@ pub struct Prefilter {
     pub exact: bool,
 }
 
-/// Maximum number of alternative literals, of which a text must contain one.
+/// Maximum number of alternative literals in a prefilter. A set with more literals excludes too few
+/// texts and is not used.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of texts that are listed for a part of a regular expression that matches only
 /// these texts.
@@ -101,8 +102,8 @@ fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes literals that contain another literal. Returns `None` if a literal is empty, or if there
-/// are no literals.
+/// Removes each literal that contains another literal, which is found in every such text anyway.
+/// Returns `None` if a literal is empty, or if there are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
@@ -180,8 +181,8 @@ impl LiteralFacts {
     }
 }
 
-/// Returns the set if it can be a prefilter: it has no empty string, and not too many strings.
-/// Otherwise returns `None`.
+/// Returns the set if it can be a prefilter: none of its strings is empty, and there are at most
+/// [`MAX_ALTERNATIVES`]. Otherwise returns `None`.
 fn into_selective_set(set: Vec<String>) -> Option<Vec<String>> {
     (shortest_len(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
 }

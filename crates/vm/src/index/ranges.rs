@@ -44,9 +44,8 @@ impl<'n> RangeAnalysis<'n> {
 
     /// Splits a condition into alternatives and returns the value ranges of each. If the condition
     /// is true, the message is within the ranges of at least one alternative.
-    ///
     /// Most conditions have one alternative; an `or` over different attributes has several. The
-    /// result is empty if no attribute restricts the condition.
+    /// result is empty if no attribute restricts the condition, or one of its alternatives.
     pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let conjuncts = self.conjuncts(cond);
         let split_part =
@@ -171,8 +170,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns whether a condition on one attribute is true for the values of a class; `None` if
-    /// values of the class give different results.
+    /// Returns whether a condition on one attribute is true for all values of an equivalence class,
+    /// or for none. `None` if values of the class give different results.
     fn result_for_class(&self, attribute: u32, cond: CondId, class: ClassId) -> Option<bool> {
         let combine = |parts: &[CondId], short: bool| {
             let mut result = Some(!short);

@@ -21,8 +21,8 @@ pub(super) struct UseInfo {
     /// Enclosing loops whose current elements the condition or value reads. Includes reads in the
     /// author's source that simplification removed.
     pub loop_reads: QuantifierLevels,
-    /// Approximate number of instructions that each user's code needs to evaluate this condition or
-    /// value.
+    /// Approximate number of instructions of this condition or value. Operands count too, unless
+    /// they have a block of their own.
     pub size: u32,
     /// Nesting depth of those operands that are compiled inline, without a code block of their own.
     pub height: u32,
@@ -299,7 +299,8 @@ fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     reads.unwrap_or_default()
 }
 
-/// Returns the cost of evaluating a condition, predicate or value, without its operands.
+/// Returns the cost class of a condition, predicate or value itself, without the costs of its
+/// operands.
 fn own_cost(normal: &Normal, part: Part) -> Cost {
     let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
         Some(NExpr::Const(NConst(constant))) => {

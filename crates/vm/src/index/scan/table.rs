@@ -35,8 +35,7 @@ pub struct LiteralGrams {
     pub count: usize,
 }
 
-/// The entry of the hash table for a literal: the entry under which it is stored, or would be
-/// inserted.
+/// Identifies the entry of the hash table under which a literal is stored, or would be inserted.
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
