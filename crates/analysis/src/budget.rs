@@ -24,7 +24,7 @@ struct Counters {
     taken: Cell<u64>,
     /// The value of `taken` at which the current share (the limit for one statement) ends.
     end: Cell<u64>,
-    /// The number of statements whose share of the steps will probably still begin.
+    /// The estimated number of shares that have not begun yet.
     shares: Cell<u64>,
     /// Whether some work of the current statement was refused for lack of steps. Later results for
     /// this statement are then no proofs.
@@ -53,8 +53,8 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the number of shares that will probably still begin. Each statement gets a share of the
-    /// steps.
+    /// Sets the estimated number of shares that have not begun yet. The steps that are left are
+    /// divided among these shares.
     pub fn expect_shares(&self, shares: usize) {
         self.0.shares.set(shares as u64);
     }

@@ -23,7 +23,8 @@ struct Comparison<'t> {
 }
 
 impl Comparison<'_> {
-    /// Orders two upper bounds by the numbers that they allow. `n < 3` comes just before `n <= 3`.
+    /// Orders two upper bounds, so that the bound with fewer allowed numbers comes first. `n < 3`
+    /// comes just before `n <= 3`.
     fn order(&self, other: &Comparison<'_>) -> Ordering {
         let rank = |comparison: &Comparison<'_>| u8::from(comparison.op == Op::Le);
         let numbers = compare(self.number, other.number).unwrap_or(Ordering::Equal);
