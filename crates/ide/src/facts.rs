@@ -1,5 +1,5 @@
-//! Facts of a checked program that editors show: the types of fields and definitions, and the order
-//! of routes. If the program has errors, only the facts that the checker could determine are known.
+//! Facts about a checked program that editors show: the types of fields and definitions, and the
+//! order of routes. If the program has errors, some facts are missing.
 
 use rulec_base::span::Span;
 use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
@@ -91,8 +91,9 @@ impl TypeFacts {
         self.fields.get(&path).copied()
     }
 
-    /// Returns the texts of the enumeration with which the field at a path is declared. If the
-    /// field is a list, the enumeration belongs to its elements. `None` without an enumeration.
+    /// Returns the only texts that the declared type of the field at a path allows. If the field is
+    /// a list, returns the only texts that its elements may be. `None` if the type is no
+    /// enumeration.
     pub fn values(&self, path: &[&str]) -> Option<&Enumeration> {
         self.declared_type(path)?.values_or_element_values()
     }

@@ -78,7 +78,7 @@ impl Analysis {
     }
 }
 
-/// True if symbols of these two kinds could be confused if they had the same name.
+/// True if rules could confuse two symbols of these kinds that have the same name.
 fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
     let is_value = |kind| {
         matches!(

@@ -36,7 +36,7 @@ impl CommonLines {
     }
 
     /// Moves `range` from its position in the earlier version to its position in the later one.
-    /// Returns false, without a change, if its lines differ.
+    /// Returns false, and changes nothing, if a line of the range differs between the versions.
     fn shift(&self, range: &mut ls_types::Range) -> bool {
         if range.end.line < self.prefix_len {
             return true;
