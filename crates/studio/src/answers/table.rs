@@ -34,7 +34,8 @@ pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<Decisio
     build_table(&snapshot, &request.table)
 }
 
-/// A conjunct of a route's condition: the fields that the conjunct reads, and its text.
+/// An operand of the outermost `and` of a route's condition: the fields that it reads, and its
+/// text.
 struct Conjunct {
     fields: Vec<String>,
     text: String,
