@@ -3,7 +3,7 @@
 /// Table that converts offsets in one text between bytes and UTF-16 units.
 pub(crate) struct Utf16Offsets {
     /// Number of UTF-16 units before each byte offset of the text. Empty if the text is ASCII,
-    /// because all offsets are then equal.
+    /// because both kinds of offset are then equal.
     units: Vec<u32>,
     byte_length: usize,
 }
