@@ -42,7 +42,7 @@ pub struct Chunk {
     pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
-    /// Constant texts with which calls of `similarity` compare.
+    /// Constant texts to which the function `similarity` compares its argument.
     pub similar: Vec<Arc<str>>,
     /// For each slot (a field that rules read), the path in the message at which its value is read.
     pub slots: Vec<SlotCode>,
@@ -120,8 +120,8 @@ pub struct Pred {
     pub check: PredCheck,
     pub left: Operand,
     pub right: Operand,
-    /// The test before lowering: a truth test or an operator. Used for listings and by
-    /// [`PredCheck::Generic`].
+    /// The operation of the test: a truth test or an operator. [`PredCheck::Generic`] evaluates
+    /// this operation, and listings show it.
     pub ask: TestKind,
     pub mode: TestMode,
     /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the test

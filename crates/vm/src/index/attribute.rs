@@ -133,7 +133,7 @@ pub type ClassId = u32;
 
 /// The class of a missing value.
 pub const MISSING_CLASS: ClassId = 0;
-/// The equivalence class of `false`; the class of `true` follows.
+/// The class id of `false`; the class id of `true` is one higher.
 const FALSE_CLASS: ClassId = 1;
 /// The equivalence class of times, versions, lists and dicts. Values of this class may give
 /// different results, so their tests must be evaluated.
@@ -286,8 +286,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the routes of a table in the order in which they are tried. Omits routes whose
-    /// condition is always false, because they have no code.
+    /// Returns the position of a number among the numbers that tests name. It is `2 * i + 1` for
+    /// the `i`-th of these numbers. The numbers between two of them share an even position.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {

@@ -30,7 +30,7 @@ const ABSENT_VALUE_NS: f64 = 2.0;
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
 pub const BITMAP_WORD_NS: f64 = 0.4;
-/// Average fraction of a table's routes that are tried before one matches.
+/// Assumed average fraction of a table's routes that are tried before one matches.
 const AVERAGE_TRIED_SHARE: f64 = 0.6;
 /// Minimum and maximum number of routes at the start of a table that are tried before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".

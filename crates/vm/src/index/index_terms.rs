@@ -1,6 +1,6 @@
 //! Atoms: facts that can be looked up in a message, such as a literal in a text. A predicate
 //! requires *sets* of atoms: whenever the predicate is true, the message has at least one atom of
-//! the set.
+//! each set.
 
 use super::anchored_literals;
 use super::attribute::{ClassId, RuleNumber, SimpleTest, ValueClasses};

@@ -33,8 +33,8 @@ pub struct Prefilter {
 /// Maximum number of alternative literals in a prefilter. A set with more literals excludes too few
 /// texts and is not used.
 const MAX_ALTERNATIVES: usize = 64;
-/// Maximum number of texts that are listed for a part of a regular expression that matches only
-/// these texts.
+/// Maximum number of texts that are listed for a part of a regular expression. If a part can match
+/// more texts, they are not listed.
 const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class. A class with more characters
 /// is treated as any character.
@@ -92,8 +92,8 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// Combines one prefilter (required literals) of each predicate to the prefilter of "any of the
-/// predicates is true". `None` if a literal is empty, or if there are no literals.
+/// Combines the prefilters (required literals) of several predicates, one of each, into a prefilter
+/// for "any of the predicates is true". `None` if a literal is empty, or if there are no literals.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
@@ -210,7 +210,7 @@ fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
 
 /// Derives facts about the matched texts from a regular expression.
 struct LiteralExtractor {
-    /// Whether the facts are about the case-folded texts.
+    /// Whether the facts are about the matched texts after case folding.
     folded: bool,
 }
 

@@ -11,8 +11,8 @@ use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
-/// Ascending ranges of a value's equivalence classes for which a condition may be true. The end of
-/// each range is exclusive.
+/// Ascending ranges of class ids for which a condition may be true; the end of each range is
+/// exclusive. A class has the values that no test distinguishes.
 pub type ClassRanges = Vec<(ClassId, ClassId)>;
 
 /// For each attribute (tested value) that restricts a condition, the ranges of classes for which

@@ -212,8 +212,8 @@ fn a_table_that_chose_nothing_says_so_for_itself_alone() {
     }
 }
 
-/// A new value of a binding begins an epoch and invalidates memoized results, even where epochs
-/// restart.
+/// A new value of a binding begins an epoch (a number that marks valid results). So it invalidates
+/// memoized results, even where the numbers restart.
 #[test]
 fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     let mut build = Build::default();

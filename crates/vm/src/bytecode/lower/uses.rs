@@ -49,8 +49,8 @@ impl UseInfo {
     }
 }
 
-/// Maximum depth of nested values in one block. Bound on recursion, not tuned: a deeper value gets
-/// a block of its own.
+/// Maximum depth of nested values in one block. A deeper value gets a block of its own. The limit
+/// bounds the recursion and is not tuned.
 const MAX_INLINE_DEPTH: u32 = 32;
 /// Minimum size in instructions of a condition or value that gets its own block because it has
 /// several users.
