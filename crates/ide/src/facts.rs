@@ -91,9 +91,8 @@ impl TypeFacts {
         self.fields.get(&path).copied()
     }
 
-    /// Returns the only texts that the declared type of the field at a path allows. If the field is
-    /// a list, returns the only texts that its elements may be. `None` if the type is no
-    /// enumeration.
+    /// Returns the texts that the field at a path may have, if its declared type is an enumeration.
+    /// For a list, these are the texts that its elements may be. `None` without an enumeration.
     pub fn values(&self, path: &[&str]) -> Option<&Enumeration> {
         self.declared_type(path)?.values_or_element_values()
     }

@@ -83,7 +83,7 @@ mod tests {
         Range { start: Position { line: number, character: 1 }, end: Position { line: number, character: 2 } }
     }
 
-    /// Creates a finding about line `at` with related information about line `related`.
+    /// Creates a finding about line `line`, with related information about line `related_line`.
     fn make_finding(line: u32, related_line: u32, uri: &Uri) -> Diagnostic {
         let location = Location { uri: uri.clone(), range: line_range(related_line) };
         let related = DiagnosticRelatedInformation { location, message: String::new() };

@@ -1,7 +1,7 @@
 //! Coverage: which routes of a rule set were chosen, which conditions were true and false, and why
 //! other routes and conditions were never reached. The counts come from the reference evaluator,
-//! which evaluates all conditions in the author's order. The other engines may evaluate fewer
-//! conditions. `test --coverage`, `doctor` and the studio show the coverage.
+//! which evaluates conditions in the order in which the author wrote them. The other engines may
+//! evaluate fewer conditions. `test --coverage`, `doctor` and the studio show the coverage.
 
 mod conditions;
 
