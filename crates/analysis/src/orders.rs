@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Minimum number of comparisons of an operand with numbers for which clauses are added.
+/// Clauses are added only for an operand that is compared with at least this number of numbers.
 const MIN_COMPARISONS: usize = 16;
 
 /// A comparison of an operand with a number.

@@ -424,7 +424,7 @@ fn add_versions<'v>(versions: impl Iterator<Item = &'v str>, candidates: &mut Ve
     candidates.extend(next.into_iter().map(Json::from));
 }
 
-/// Adds the neighbours of a number, and the number as a float.
+/// Adds integers and floats just below and just above a number, and the number as a float.
 fn add_neighbours(number: &serde_json::Number, candidates: &mut Vec<Json>) {
     if let Value::Int(int) = Value::from_json(&number.clone().into()) {
         candidates.extend([int.checked_add(1), int.checked_sub(1)].into_iter().flatten().map(Json::from));
