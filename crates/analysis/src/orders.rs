@@ -12,7 +12,8 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Clauses are added only for an operand that is compared with at least this number of numbers.
+/// Minimum number of comparisons with numbers that an operand needs, so that clauses are added for
+/// the operand.
 const MIN_COMPARISONS: usize = 16;
 
 /// A comparison of an operand with a number.

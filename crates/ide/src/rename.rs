@@ -78,7 +78,8 @@ impl Analysis {
     }
 }
 
-/// True if rules could confuse two symbols of these kinds that have the same name.
+/// True if two symbols of these kinds must have different names, because a use of the name could
+/// mean either symbol.
 fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
     let is_value = |kind| {
         matches!(

@@ -69,8 +69,8 @@ fn offset_in_line(line: &str, character: u32) -> u32 {
 }
 
 /// The line starts of a text to which several changes are applied. Line starts are found only up to
-/// the last requested position. If the changes are in ascending or descending order, no part of the
-/// text is scanned twice.
+/// the last requested position. If the changes are in ascending or descending order, no line is
+/// scanned twice.
 pub struct LineScan {
     starts: Vec<u32>,
     /// Number of bytes that were searched for line ends.

@@ -27,8 +27,8 @@ pub(crate) struct MessageFile {
     pub is_log: bool,
 }
 
-/// Cached result of a row query: the query, the number of rows that were decided when the query
-/// ran, and the indices of the matching rows.
+/// Cached result of a row query: the query, the number of rows that existed when the query ran, and
+/// the indices of the matching rows.
 type CachedQuery = (AskRows, usize, Arc<Vec<u32>>);
 
 /// A replay of a file, running or ended.

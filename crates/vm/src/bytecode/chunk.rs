@@ -42,7 +42,7 @@ pub struct Chunk {
     pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
-    /// Constant texts to which the function `similarity` compares its argument.
+    /// Constant texts with which the function `similarity` compares its other argument.
     pub similar: Vec<Arc<str>>,
     /// For each slot (a field that rules read), the path in the message at which its value is read.
     pub slots: Vec<SlotCode>,

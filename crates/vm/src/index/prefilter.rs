@@ -30,8 +30,8 @@ pub struct Prefilter {
     pub exact: bool,
 }
 
-/// Maximum number of alternative literals in a prefilter. A set with more literals excludes too few
-/// texts and is not used.
+/// Maximum number of alternative literals that are derived from a regular expression. In a list
+/// with more keywords, literals that contain another literal are not removed.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of texts that are listed for a part of a regular expression. If a part can match
 /// more texts, they are not listed.

@@ -44,6 +44,7 @@ impl<'n> RangeAnalysis<'n> {
 
     /// Splits a condition into alternatives and returns the value ranges of each. If the condition
     /// is true, the message is within the ranges of at least one alternative.
+    ///
     /// Most conditions have one alternative; an `or` over different attributes has several. The
     /// result is empty if no attribute restricts the condition, or one of its alternatives.
     pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {

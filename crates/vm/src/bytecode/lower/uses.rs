@@ -18,8 +18,8 @@ pub(super) struct UseInfo {
     pub evaluations: u32,
     /// Cost class of an evaluation: the maximum of the classes of the part itself and its children.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the condition or value reads. Includes reads in the
-    /// author's source that simplification removed.
+    /// Enclosing loops whose current elements the condition or value reads. Reads that
+    /// simplification removed count too, because the limits on work refer to the author's source.
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions of this condition or value. Operands count too, unless
     /// they have a block of their own.
@@ -281,7 +281,7 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
 }
 
 /// Returns the enclosing loops whose current elements the part itself reads, without the reads of
-/// its children. Includes reads in the author's source that simplification removed.
+/// its children. Reads that simplification removed count too.
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
