@@ -1,5 +1,6 @@
-//! Checks that the studio's page was built if it should be embedded in the program. If the page is
-//! missing, the build fails with a message that says how to build it.
+//! Checks, with the feature `assets`, that the studio's page was built, because this feature embeds
+//! the page in the program. If the page is missing, the build fails with a message that says how to
+//! build it.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Compares answers. An answer is the outcome of a statement: the handler, branch or flow, with the
-//! arguments that are computed for each message. Ties and versions of rules are compared by their
-//! answers.
+//! arguments that are computed for each message. The searches for ties and for differences between
+//! versions of rules need this comparison.
 
 use hashbrown::HashMap;
 use rulec_eval::decision::Chosen;
@@ -11,10 +11,11 @@ use rulec_sema::normal::{CondId, ExprId, NormalBuilder};
 /// message.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// The id of the answer (handler, branch or flow) with its computed values. Equal ids mean
-    /// equal answers.
+    /// The id of the whole answer, including the expressions that compute its arguments. Equal ids
+    /// mean equal answers for every message.
     pub id: u32,
-    /// The id of the answer (handler, branch or flow) without its computed values.
+    /// The id of the constant part of the answer: the handler, branch or flow without the values
+    /// computed for each message.
     pub fixed_part: u32,
     /// The values that are computed for each message.
     pub args: Vec<ComputedValue>,
@@ -23,7 +24,7 @@ pub(super) struct Answer {
 /// A value in an answer that is computed for each message, such as an argument of a handler.
 #[derive(Clone, Debug)]
 pub(super) struct ComputedValue {
-    /// The name of the argument, or the index of a value without a name.
+    /// The name of the argument. For a value without a name, its index as text.
     pub name: String,
     /// Whether the answer omits a missing value; otherwise it contains null.
     pub optional: bool,
@@ -45,8 +46,8 @@ impl AnswerIds {
         *self.ids.entry(key).or_insert(next)
     }
 
-    /// Builds the answer of a statement (its outcome with arguments) from the outcome. `values` are
-    /// the program's expressions for computed values, indexed by value id.
+    /// Builds the answer (the outcome with arguments) of the statement `chosen`. `values` are the
+    /// program's expressions for computed values, indexed by value id.
     pub fn answer_of(
         &mut self,
         builder: &mut NormalBuilder<'_>,

@@ -385,7 +385,8 @@ impl AtomTable {
         truth & literal.allowed != 0
     }
 
-    /// Evaluates a condition with the reference evaluator, which takes `steps` steps.
+    /// Evaluates a condition with the reference evaluator, which takes `steps` steps. Returns the
+    /// empty set if too few steps are left.
     fn evaluate(&self, cond: &Cond, steps: usize, message: &Json) -> TruthSet {
         if !self.budget.charge(EVALUATOR_STEPS.saturating_add(steps)) {
             return 0;

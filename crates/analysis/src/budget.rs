@@ -9,8 +9,9 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A share (the steps that the analysis of one statement may take) is at most one in this number of
-/// the steps left: a quarter. A single large statement thus leaves steps for the others.
+/// A share (the steps that the analysis of one statement may take) is one in this number of the
+/// steps left: a quarter. It is larger only if fewer shares are expected. A single large statement
+/// thus leaves steps for the others.
 const SHARE_OF_STEPS_LEFT: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
@@ -24,7 +25,7 @@ struct Counters {
     taken: Cell<u64>,
     /// The value of `taken` at which the current share (the limit for one statement) ends.
     end: Cell<u64>,
-    /// The number of statements whose share of the steps will probably still begin.
+    /// The estimated number of shares that have not begun yet.
     shares: Cell<u64>,
     /// Whether some work of the current statement was refused for lack of steps. Later results for
     /// this statement are then no proofs.
@@ -53,8 +54,8 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the number of shares that will probably still begin. Each statement gets a share of the
-    /// steps.
+    /// Sets the estimated number of shares that have not begun yet. If only a few are left, each
+    /// share gets more of the steps left.
     pub fn expect_shares(&self, shares: usize) {
         self.0.shares.set(shares as u64);
     }

@@ -28,7 +28,7 @@ pub(super) struct ConditionFacts {
     pub always_true: bool,
 }
 
-/// Parts of a condition, each with the constant that replaces it.
+/// Parts of a condition (by address), each with the constant that is assumed instead of the part.
 pub(super) type Replacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
@@ -332,8 +332,8 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 }
 
-/// Builds the normal form of "`cond` is definitely `want`", in which constants replace some parts.
-/// An unknown condition is neither definitely true nor definitely false.
+/// Builds the normal form of "`cond` is definitely `want`", after replacing some parts of `cond` by
+/// constants. An unknown condition is neither definitely true nor definitely false.
 pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,

@@ -19,7 +19,8 @@ use serde_json::Value as Json;
 pub struct TableCost {
     /// The name of the table; `routes` for the routes outside any table.
     pub table: String,
-    /// Steps of all statements in the table, and in the tables that the table reaches by `goto`.
+    /// Steps of the conditions of all statements in the table, and in the tables that a `goto` can
+    /// reach from it.
     pub steps: u64,
     /// The number of host function calls of all statements that `steps` counts.
     pub calls: u64,

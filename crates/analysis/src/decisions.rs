@@ -1,4 +1,5 @@
-//! Runs the engine on messages that the analysis found, and charges the estimated work as steps.
+//! Runs the engine on messages that the analysis found, and counts the estimated work against the
+//! step limit of the analysis.
 
 use super::AnalysisSubject;
 use super::budget::StepBudget;
@@ -16,7 +17,7 @@ const RULES_PER_STEP: usize = 64;
 
 /// Number of message fields that are charged as one step.
 const FIELDS_PER_STEP: usize = 64;
-/// Estimated time of a step. It converts the estimated cost of a decision to steps.
+/// Assumed time of a step. It converts the estimated cost of a decision, in nanoseconds, to steps.
 const NANOSECONDS_PER_STEP: f64 = 20.0;
 
 /// Returns the route of a table that a message selects. `None` if the message selects no route, or

@@ -2,10 +2,10 @@
 //! difference has an example message, which both versions were run on. Two versions are called
 //! equal only if there is a proof.
 //!
-//! Routes with an equal counterpart in the other version are not examined. A counterpart is equal
-//! if its condition, outcome and order are equal. The two versions agree on every message that
-//! matches only routes with equal counterparts. For each examined route, the solver searches for a
-//! message that selects the route and that the other version decides differently.
+//! Some routes have an equal counterpart in the other version, with equal condition, outcome and
+//! order. These routes are not examined, because both versions decide a message equally if it
+//! matches only such routes. For each other route, the solver searches for a message that selects
+//! the route and that the other version decides differently.
 
 use super::answers::{AnswerIds, build_arguments_differ};
 use super::goal::{SolverAnswer, SolverGoal};
@@ -82,8 +82,8 @@ pub struct Change {
     /// The name of the statement in the old version; `None` if the name is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// Messages that the two versions decide differently. At most one of them selects the old
-    /// statement, and at most one selects the new statement.
+    /// Messages that the two versions decide differently. There are at most two: one that selects
+    /// the old statement, and one that selects the new statement.
     pub examples: Vec<Example>,
     /// The verdict on the messages that select the old or the new statement.
     pub verdict: Verdict,
@@ -133,8 +133,8 @@ fn worst_verdict(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     })
 }
 
-/// Extracts the parts of a decision that a service acts on, such as the target and its arguments.
-/// Decisions with equal parts count as equal.
+/// Returns the parts of a decision that a service acts on, such as the target and its arguments.
+/// Two decisions count as equal if these parts are equal.
 pub fn answer(decision: &Json) -> Json {
     const ANSWER_PARTS: [&str; 9] =
         ["target", "args", "metadata", "requires", "branch", "to_user", "flow", "next", "loopback"];
@@ -432,11 +432,11 @@ impl TableComparison<'_, '_, '_, '_> {
         None
     }
 
-    /// Builds a condition for messages that the other version answers differently from the
-    /// statement at `index` in version `side`. The condition is true if the other version's
-    /// statement `other` does not match, an earlier statement with another answer matches, or
-    /// arguments differ. The bool is false if the condition misses some messages with different
-    /// answers. The condition then proves nothing.
+    /// Builds a condition that is true if the other version answers differently from the statement
+    /// at `index` in version `side`. `other` is the statement of the other version that is
+    /// compared. The condition is true if `other` does not match, if an earlier statement with
+    /// another answer matches, or if arguments differ. The bool is false if the condition misses
+    /// some messages with different answers, so that it proves nothing.
     fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
         let own_leaf = self.leaf_at(side, index);
         let (answer, fixed_part, args) = (own_leaf.answer, own_leaf.fixed_part, own_leaf.args.clone());

@@ -43,10 +43,10 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The operands of an `and` or `or` that can still give the condition the value that its goal
-/// requires.
+/// The operands of an `and` or `or` that can still decide the condition: one of them suffices to
+/// give the condition the value that its goal requires.
 enum OpenOperands {
-    /// The other goals already imply the value of an operand, which gives the condition its value.
+    /// The goals so far already give an operand the deciding value.
     Satisfied,
     One(CondId),
     Several,

@@ -1,7 +1,7 @@
-//! Finds the message that selects a statement and that is nearest to a given message: the message
-//! with the fewest changed fields. Each failed attempt yields a set of fields, at least one of
-//! which must change. The next attempt changes the smallest set of fields that intersects all these
-//! sets (a minimum hitting set). So no smaller change is possible.
+//! Given a message, finds the nearest message that selects a statement: the one with the fewest
+//! changed fields. Each failed attempt yields a set of fields, at least one of which must change.
+//! The next attempt changes the smallest set of fields that intersects all these sets (a minimum
+//! hitting set). So no smaller change is possible.
 
 use super::budget::StepBudget;
 use super::goal::{SolverAnswer, SolverGoal};
@@ -19,7 +19,7 @@ pub(super) enum NearestResult {
     Unknown,
 }
 
-/// A message that selects the statement, and how it differs from the given message.
+/// A message that selects the statement, and its differences from the given message.
 pub(super) struct NearestMessage {
     pub message: Json,
     /// The message fields that changed, as indexes into `AtomTable::paths`.

@@ -12,7 +12,8 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Minimum number of comparisons of an operand with numbers for which clauses are added.
+/// Minimum number of comparisons with numbers that an operand needs, so that clauses are added for
+/// the operand.
 const MIN_COMPARISONS: usize = 16;
 
 /// A comparison of an operand with a number.
@@ -23,7 +24,8 @@ struct Comparison<'t> {
 }
 
 impl Comparison<'_> {
-    /// Orders two upper bounds by the numbers that they allow. `n < 3` comes just before `n <= 3`.
+    /// Orders two upper bounds, so that the bound with fewer allowed numbers comes first. `n < 3`
+    /// comes just before `n <= 3`.
     fn order(&self, other: &Comparison<'_>) -> Ordering {
         let rank = |comparison: &Comparison<'_>| u8::from(comparison.op == Op::Le);
         let numbers = compare(self.number, other.number).unwrap_or(Ordering::Equal);

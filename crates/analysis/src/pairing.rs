@@ -15,8 +15,8 @@ pub(super) struct StatementPairs {
     pub old_of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
     pub same_meaning: Vec<bool>,
-    /// Whether the statement kept its order. Such statements form a longest subsequence with equal
-    /// meanings and the same order in both versions.
+    /// Whether the statement kept its place relative to the other statements. These statements form
+    /// a longest common subsequence of both versions, compared by meaning.
     pub kept_order: Vec<bool>,
 }
 

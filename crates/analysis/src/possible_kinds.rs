@@ -6,8 +6,8 @@ use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::Slot;
 use rulec_sema::normal::{ExprId, NExpr, Normal};
 
-/// A search for the kinds of expressions. Expressions share their parts, so each part is visited
-/// once.
+/// Finds the kinds of value that expressions may have. Expressions share their parts, so the kinds
+/// of each part are computed once.
 pub(super) struct PossibleKinds<'p> {
     slots: &'p [Slot],
     /// The kinds of the results of host functions.

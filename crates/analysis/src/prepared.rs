@@ -42,7 +42,7 @@ pub(super) struct PreparedTest {
     first_steps: Cell<usize>,
 }
 
-/// A data structure that searches for all elements of a constant list at once.
+/// A data structure that searches for all elements of a long constant list at once.
 enum Lookup {
     /// For the operator `in`: the elements of the list.
     Members(Members),

@@ -39,8 +39,9 @@ pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, P
         .then(|| (*list, shape_of_elements(values, mode.unwrap_or_default(), *all)))
 }
 
-/// Returns the constants with which a condition compares the element of a quantifier. `None` for
-/// any other condition.
+/// Returns the constants of a condition that compares the element of a quantifier with constants.
+/// The comparison must be `==` or `in` if `is_equal` is true, otherwise its negation. `level`
+/// identifies the quantifier. `None` for any other condition.
 fn element_constants(
     normal: &Normal,
     cond: CondId,

@@ -1,6 +1,7 @@
 //! Tests candidate values against many literals (required truth values of predicates). The literal
 //! that excluded the last value is tested first, because it often excludes the next value too. The
-//! literals that excluded some value are recorded. This small set often excludes every value.
+//! search records the literals that excluded at least one value. These few literals often exclude
+//! every value.
 
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::shape::TextDependence;
@@ -8,7 +9,7 @@ use super::shape::TextDependence;
 /// Literals (required truth values of predicates) in the order in which they are tested.
 pub(super) struct RefutingLiterals {
     literals: Vec<AtomLiteral>,
-    /// The number of literals (required truth values) at the front that have excluded a value.
+    /// The number of literals at the front that have excluded at least one value.
     refuting_count: usize,
 }
 
@@ -38,8 +39,8 @@ impl RefutingLiterals {
         self.literals
     }
 
-    /// Returns the literals that have excluded a value, and the literal of the predicate
-    /// `deciding`.
+    /// Returns the literals that have excluded a value, together with the literal of the atom
+    /// `deciding`. The tested values were the constants of this atom's predicate.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
         let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
         let mut core = self.into_refuting();

@@ -57,8 +57,8 @@ impl SatQuery {
         SatQuery { solver, budget, conds, atoms, owners, certain }
     }
 
-    /// Runs the SAT solver under assumptions. Returns neither true nor false if too few steps are
-    /// left.
+    /// Runs the SAT solver under assumptions. The result is neither true nor false if too few steps
+    /// are left to decide.
     pub fn solve(&mut self, assumptions: &[Lit]) -> lbool {
         let old_propagations = self.solver.num_propagations();
         let result = self.solver.solve_limited(assumptions);

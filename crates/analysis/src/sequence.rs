@@ -180,7 +180,8 @@ fn entries(program: &Program) -> Vec<TableId> {
     (0..program.tables.len() as u32).map(TableId).filter(is_entry).collect()
 }
 
-/// The name and kind of a table, and its id in the old and in the new version.
+/// The name and kind of a table, and its id in the old and in the new version; `None` in a version
+/// without this table.
 pub(super) type ComparedTable = (String, TableKind, (Option<TableId>, Option<TableId>));
 
 /// Returns the tables of both versions that can be an entry point, a table with which a decision

@@ -147,8 +147,8 @@ fn shape_of_networks(value: Json) -> Option<PredicateShape> {
     is_known.then_some(PredicateShape { on_text: TextDependence::Address, ..shape })
 }
 
-/// Returns the shape (the values for which a predicate is true) of `any x in list: x == …` as a
-/// predicate on the list. Also of `all x in list: x != …`, which excludes the elements.
+/// Returns the shape (the dependence on the list) of the predicate `any x in list: x == …`. With
+/// `excludes`, the predicate is `all x in list: x != …`, which forbids the elements.
 pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: bool) -> PredicateShape {
     let elements = ElementSet { values, all: false, mode, excludes };
     PredicateShape { elements: Some(elements), ..PredicateShape::default() }
@@ -164,8 +164,8 @@ fn constant_to_json(constant: &Const) -> Option<Json> {
     }
 }
 
-/// True if a decimal constant has so few digits that no other constant with few digits has the same
-/// nearest float. Its neighbouring floats can then be read as decimals.
+/// True if a decimal constant has so few digits that no other constant with as few digits has the
+/// same nearest float. The floats next to the constant can then be read as decimals.
 pub(super) fn is_short_decimal(constant: &Json) -> bool {
     const MAX_MANTISSA: u128 = 10_u128.pow(15);
     const MAX_SCALE: u32 = 10;
@@ -188,8 +188,8 @@ fn shape_of_equality(value: &Json, mode: TestMode) -> PredicateShape {
     PredicateShape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
 }
 
-/// Returns the shape (the values for which a predicate is true) of a search. The predicate searches
-/// a text for keywords, or a list for elements.
+/// Returns the shape (the dependence on the operand) of a predicate that searches a text for
+/// keywords, or a list for elements.
 fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> PredicateShape {
     let values = match (mode.quantity, value) {
         (Some(_), Json::Array(values)) => values,
@@ -229,8 +229,8 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if `other` is true for every text in which this predicate finds a keyword, provided
-    /// that `other` is true for the keyword itself.
+    /// Compares where and how two predicates search for keywords. Returns true if a text in which
+    /// `self` finds a keyword satisfies `other` whenever the keyword itself satisfies `other`.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)
@@ -244,7 +244,7 @@ impl MatchedTexts {
         same_place && !other.mode.word && (other.mode.text.fold || !self.mode.text.fold)
     }
 
-    /// True if each text for which the predicate is true contains a keyword that `accepts` accepts.
+    /// True if each text that satisfies this predicate contains a keyword that `accepts` accepts.
     pub fn implies(&self, mut accepts: impl FnMut(&str) -> bool) -> bool {
         match self.all {
             true => self.keywords.iter().any(|keyword| accepts(keyword)),
@@ -424,7 +424,7 @@ fn add_versions<'v>(versions: impl Iterator<Item = &'v str>, candidates: &mut Ve
     candidates.extend(next.into_iter().map(Json::from));
 }
 
-/// Adds the neighbours of a number, and the number as a float.
+/// Adds integers and floats just below and just above a number, and the number as a float.
 fn add_neighbours(number: &serde_json::Number, candidates: &mut Vec<Json>) {
     if let Value::Int(int) = Value::from_json(&number.clone().into()) {
         candidates.extend([int.checked_add(1), int.checked_sub(1)].into_iter().flatten().map(Json::from));

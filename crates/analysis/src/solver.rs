@@ -1,8 +1,8 @@
 //! Searches for messages for which given conditions are true or false together. A SAT solver
 //! proposes truth values for predicates. The module `theory` finds a message with these truth
-//! values, or returns predicates that exclude each other. The SAT solver learns the returned
-//! predicates. A proposal that `theory` cannot decide is excluded under an assumption. A result
-//! that depends on the assumption is not a proof.
+//! values, or returns predicates that exclude each other. The SAT solver then never proposes these
+//! truth values together again. If `theory` cannot decide, the proposal is excluded under an
+//! assumption. A result that depends on the assumption is not a proof.
 
 use super::atoms::AtomLiteral;
 use super::budget::StepBudget;
@@ -16,14 +16,14 @@ use rulec_sema::hir::Program;
 use rulec_sema::normal::NormalBuilder;
 
 /// Maximum number of proposals in one query. A proposal is a set of truth values for predicates,
-/// from the SAT solver, for which the solver then searches a message.
+/// which the SAT solver suggests. For each proposal, the solver searches for a message.
 const MAX_PROPOSALS: usize = 60;
 /// Steps of the work limit that are charged for a query, and for creating a SAT solver.
 const STEPS_PER_QUERY: usize = 30;
 const STEPS_PER_SAT_SOLVER: usize = 300;
 
-/// Finds messages that satisfy conditions of a program. Contains the simplified (normal) forms of
-/// these conditions.
+/// Finds messages that satisfy conditions of a program. Contains the normal forms (simplified
+/// forms) of these conditions.
 pub(super) struct Solver<'p> {
     pub builder: NormalBuilder<'p>,
     pub theory: MessageTheory,

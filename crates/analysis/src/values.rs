@@ -31,8 +31,8 @@ pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
-    /// For queries that no value satisfies, a smaller set of required truth values with this
-    /// property.
+    /// For queries with many literals that no value satisfies, a few of these literals that no
+    /// value satisfies either.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
@@ -178,7 +178,8 @@ impl ValueSearch {
         self.find_value_of_any_kind(term_index, literals)
     }
 
-    /// Records fewer literals that already exclude every value, for a query with many literals.
+    /// For a query with many literals that no value satisfies, records the few literals that
+    /// already exclude every value.
     fn record_core(
         &mut self,
         (term, literals, present): (usize, &[AtomLiteral], bool),
@@ -358,8 +359,9 @@ impl ValueSearch {
         }
     }
 
-    /// True if the candidates decide the order of a term's texts. The texts are arbitrary, or dates
-    /// or times of day, of which the neighbours of each constant are candidates.
+    /// True if the candidates suffice for predicates on the order of a term's texts: one of them
+    /// satisfies such predicates if any text does. This is true for arbitrary texts, and for dates
+    /// and times of day, because the neighbours of each constant are candidates.
     fn has_ordered_candidates(&self, fixed_by: Option<Function>, literals: &[AtomLiteral]) -> bool {
         let Some(function) = fixed_by else { return true };
         if !matches!(function, Function::Date | Function::Time) {

@@ -96,7 +96,7 @@ pub struct FieldChange {
     pub private: bool,
 }
 
-/// A query: by which change would a message select a statement?
+/// The input of [`explain_why_not`]: a message, and the statement that the message should select.
 #[doc(hidden)]
 pub struct WhyNotQuery<'p> {
     /// The typed program.

@@ -1,5 +1,5 @@
-//! Completion: the words and names that can be written at a position. Only the tokens before the
-//! position decide, because a statement is usually incomplete while it is typed.
+//! Completion: finds the words and names that an author can write at a position. Only the tokens
+//! before the position are used, because a statement is usually incomplete while it is typed.
 
 use super::hover::{documentation_with_example, function_hover, significant_tokens};
 use super::{Analysis, DeclarationKind};

@@ -1,5 +1,5 @@
-//! Facts of a checked program that editors show: the types of fields and definitions, and the order
-//! of routes. If the program has errors, only the facts that the checker could determine are known.
+//! Facts about a checked program that editors show: the types of fields and definitions, and the
+//! order of routes. If the program has errors, some facts are missing.
 
 use rulec_base::span::Span;
 use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
@@ -91,8 +91,8 @@ impl TypeFacts {
         self.fields.get(&path).copied()
     }
 
-    /// Returns the texts of the enumeration with which the field at a path is declared. If the
-    /// field is a list, the enumeration belongs to its elements. `None` without an enumeration.
+    /// Returns the texts that the field at a path may have, if its declared type is an enumeration.
+    /// For a list, these are the texts that its elements may be. `None` without an enumeration.
     pub fn values(&self, path: &[&str]) -> Option<&Enumeration> {
         self.declared_type(path)?.values_or_element_values()
     }

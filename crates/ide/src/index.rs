@@ -89,8 +89,8 @@ impl DeclarationKind {
         }
     }
 
-    /// Returns the kind that represents the namespace of this kind. Symbols in one namespace must
-    /// have different names.
+    /// Returns the kind that represents the namespace of this kind. Kinds with the same
+    /// representative share a namespace, in which symbols must have different names.
     fn namespace(self) -> DeclarationKind {
         match self {
             DeclarationKind::Def | DeclarationKind::List | DeclarationKind::Extern => DeclarationKind::Let,
@@ -112,8 +112,8 @@ pub struct Symbol {
     /// element.
     pub path: Vec<String>,
     pub declared: Option<Declaration>,
-    /// If the name's value is a record with known fields: the kind and path of the symbol that
-    /// contains these fields.
+    /// The kind and path of the symbol whose declaration contains the fields of this symbol's
+    /// value. `None` unless the value is a record with known fields.
     pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
@@ -323,8 +323,8 @@ fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntr
     OutlineEntry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// Returns the path prefix for the symbols of a group's parameters. The prefix contains backquotes,
-/// because a function may have the same name as the group, but no name contains backquotes.
+/// Returns the first elements of the paths of a group's parameters. The backquotes keep these paths
+/// apart from those with a function's name, because no name contains backquotes.
 fn group_params_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

@@ -78,7 +78,8 @@ impl Analysis {
     }
 }
 
-/// True if symbols of these two kinds could be confused if they had the same name.
+/// True if two symbols of these kinds must have different names, because a use of the name could
+/// mean either symbol.
 fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
     let is_value = |kind| {
         matches!(

@@ -11,7 +11,7 @@ use rulec_syntax::parse::{self, WordRole};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The class of a token, which decides its colour.
+/// The class of a token, by which an editor chooses the token's colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TokenClass {
     Comment,

@@ -42,8 +42,8 @@ pub(super) mod layout {
     /// Offset in bytes of a text's length in a value.
     pub const TEXT_LENGTH_OFFSET: usize = 16;
 
-    /// Tag of a missing value. The tag is the first byte of a value and identifies its type. The
-    /// constants below are the other tags.
+    /// Tag of a missing value. A tag is the first byte of a value in memory and identifies the
+    /// value's type. The other constants below are the tags of the other types.
     pub const MISSING_TAG: u8 = byte_at(&Value::Missing, 0);
     pub const BOOL_TAG: u8 = byte_at(&Value::Bool(true), 0);
     pub const INT_TAG: u8 = byte_at(&Value::Int(0), 0);
@@ -56,11 +56,10 @@ pub(super) mod layout {
     pub const ENTRIES_TAG: u8 = byte_at(&Value::Entries(&[]), 0);
     pub const WIDE_TAG: u8 = byte_at(&Value::Wide(0), 0);
     pub const DECIMAL_TAG: u8 = byte_at(&Value::Decimal(rulec_base::decimal::Decimal::ZERO), 0);
-    /// Tag (type marker) of a message field whose value has not been read yet. Values never have
-    /// this tag.
+    /// Tag in the cell of a message field whose value has not been read yet. No value has this tag.
     pub const UNREAD_TAG: u8 = byte_at(&None::<Value<'static>>, 0);
 
-    /// Returns the byte of an item at an offset.
+    /// Returns the byte at an offset from the start of an item.
     const fn byte_at<T>(item: &T, offset: usize) -> u8 {
         assert!(offset < size_of::<T>());
         // SAFETY: the byte lies within the referenced item. The function runs at compile time,
@@ -77,9 +76,9 @@ pub(super) mod layout {
         unsafe { *std::ptr::from_ref(item).cast::<u8>().add(offset).cast::<u64>() }
     }
 
-    // Checks what lowering assumes about the layout. A text's address cannot be read as a number at
-    // compile time. But the text's length can be read at `TEXT_LENGTH_OFFSET`, so the address is in
-    // front of it.
+    // Checks what lowering assumes about the layout of a text in a value. A compile-time check
+    // cannot read the text's address as a number. But it finds the text's length at
+    // `TEXT_LENGTH_OFFSET`, so the address is in front of the length.
     const _: () = {
         assert!(VALUE_SIZE == 24 && size_of::<Option<Value<'static>>>() == VALUE_SIZE);
         assert!(word_at(&Value::Int(-7), PAYLOAD_OFFSET) == -7_i64 as u64);
@@ -201,8 +200,8 @@ impl std::fmt::Debug for JitCode {
     }
 }
 
-/// State of a decision that runs compiled code. Compiled code reads the first fields at fixed
-/// offsets.
+/// State of a decision that runs compiled code. Compiled code reads the first fields of this struct
+/// at fixed offsets.
 #[repr(C)]
 pub struct Machine<'a, M: Message<'a>> {
     /// Address of the values of the slots (fields that rules read), 24 bytes each.
@@ -210,12 +209,13 @@ pub struct Machine<'a, M: Message<'a>> {
     /// The memo cells (cached results). A cell is valid if it contains the number of the decision.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
-    /// The value that the last call of the helper [`HelperTable::eval_block`] computed.
+    /// The value computed by the last call of the helper [`HelperTable::eval_block`]. The helper
+    /// returns the address of this field.
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
     pub(super) vm: LazyVm<'a, M>,
-    /// Memory for the slots (message fields) that are read at their first use; `None` if all slots
+    /// Cells for the slots (message fields), which are read at their first use; `None` if all slots
     /// were read before the decision.
     pub(super) cells: Option<SlotCells<'a>>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
@@ -228,8 +228,9 @@ pub(super) struct SlotCells<'a> {
     pub storage: &'a mut ValueCells<'static>,
 }
 
-/// The helpers: functions that compiled code calls through a table, because they depend on the
-/// message type. Test results are numbers as in [`Tri`]; booleans are 0 and 1.
+/// The helpers: Rust functions that compiled code calls. The code finds them in this table, because
+/// each message type has its own helpers. Test results are numbers as in [`Tri`]; booleans are 0
+/// and 1.
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
     /// Reads a slot (a message field) into the cell from which compiled code reads its value. The
@@ -254,9 +255,9 @@ pub struct HelperTable<'a, M: Message<'a>> {
     pub(super) set_has_text: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
     /// Tests whether a message field's text equals a constant.
     pub(super) equals_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// Returns the order of an integer and a float: -1 for less, 0 for equal, 1 for greater.
+    /// Compares an integer with a float; returns -1 if it is less, 0 if equal, 1 if greater.
     pub(super) order_int_float: extern "C" fn(i64, f64) -> i64,
-    /// Returns the remainder of two floats.
+    /// Returns the remainder of dividing the first float by the second.
     pub(super) remainder: extern "C" fn(f64, f64) -> f64,
 }
 
@@ -292,9 +293,9 @@ impl EntryCode {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Searches a segment (range of routes) of a table with its compiled function. Returns the
-    /// function's encoded result; `None` if the table has no such segment. The search begins with
-    /// the segment's route at index `first_route`.
+    /// Searches a segment (range of routes) of a table with its compiled function. The search
+    /// begins with route `first_route`, counted from the start of the segment. Returns the
+    /// function's encoded result; `None` if the table has no such segment.
     #[inline]
     pub(super) fn enter_segment(&mut self, segment: usize, table: usize, first_route: usize) -> Option<u64> {
         let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
@@ -316,8 +317,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         encoded_result
     }
 
-    /// Resumes the panic that a helper (a Rust function that compiled code called) caught and
-    /// stored, if there is one.
+    /// Resumes a panic. Does nothing if no helper (a Rust function that compiled code called) has
+    /// caught and stored one.
     #[cold]
     fn resume_panic(&mut self) {
         if let Some(panic) = self.panic.take() {

@@ -69,7 +69,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm.get_or_create(self.code.bytecode(), self.hosts, self.memo)
     }
 
-    /// True if the machine has memory that must be released when the decision ends.
+    /// True if dropping the machine at the end of the decision has an effect. Otherwise the drop
+    /// can be skipped.
     #[inline]
     pub(super) fn must_release(&self) -> bool {
         self.vm_if_created().is_some() || self.cells.is_some()

@@ -80,8 +80,8 @@ pub fn check_available() -> Result<(), JitError> {
     target_isa().map(drop)
 }
 
-/// Whether the address of the slot values is in a reserved register while compiled code runs. The
-/// previous value of the register is restored when the code returns.
+/// Whether compiled code keeps the address of the slot values in a reserved register. The previous
+/// value of the register is restored when the code returns.
 /// Measured in benches/notes/jit.md, "Ten routes".
 const PINS_SLOTS: bool = cfg!(target_arch = "x86_64");
 

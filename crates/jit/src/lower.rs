@@ -40,9 +40,9 @@ use std::sync::Arc;
 /// function), except if a single route has more. A longer table has several segments.
 const MAX_SEGMENT_INSTRS: u32 = 400;
 
-/// Bit position of the kind in an encoded search result. The lower bits are the id of a route or
-/// table, or an address. There are three kinds: a chosen route, a chosen default, or another
-/// instruction that ended the search.
+/// Bit position of the kind in an encoded search result. The kind is one of the three constants
+/// below: a chosen route, a chosen default, or another instruction that ended the search. The lower
+/// bits are the id of the route or table, or the instruction's address.
 pub(super) const RESULT_KIND_SHIFT: u32 = 32;
 pub(super) const ROUTE_RESULT: u64 = 0;
 pub(super) const DEFAULT_RESULT: u64 = 1;
@@ -166,8 +166,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers a segment of a table: the routes from index `first` to before index `last`. The last
-    /// segment also gets the code that follows the routes, such as the default.
+    /// Lowers a segment of a table: the routes with indexes from `first` up to `last`, exclusive.
+    /// The last segment also gets the code that follows the routes, such as the default.
     fn lower_segment(
         &mut self,
         table: &TableCode,

@@ -98,8 +98,8 @@ impl EntryCode {
     }
 }
 
-/// A position in a table: the id of the table, and the index of a route in the order in which
-/// routes are tried.
+/// A position in a table: the table's id, and the index of a route. Routes are numbered in the
+/// order in which they are tried.
 type RoutePosition = (TableId, u32);
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
@@ -259,11 +259,11 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 }
 
-/// Access to the bindings of a machine: names whose value can change between runs of the compiled
-/// code.
+/// Access to the bindings of a machine. A binding is a name whose value can change between runs of
+/// the compiled code.
 impl<'a> Machine<'a, BindingSlots<'a>> {
-    /// Sets the value of a binding, and so invalidates memoized results and slots (fields already
-    /// read).
+    /// Sets the value of a binding. Memoized results and all slot values (fields already read)
+    /// become invalid.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         if let Some(vm) = self.vm() {
             self.memo.epoch = vm.bind(binding, value);
@@ -271,9 +271,9 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the `each` blocks of the payload that contain the expressions that are evaluated next.
-    /// An `each` block evaluates an expression once for each element of a list. Limits on work
-    /// therefore multiply the work of the expression by the number of elements.
+    /// Sets the `each` blocks of the payload that enclose the next expressions. An `each` block
+    /// evaluates an expression once for each element of a list. So the limits on work count an
+    /// expression's work as many times as there are elements.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
             vm.arena().set_enclosing_blocks(blocks);

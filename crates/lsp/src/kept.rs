@@ -36,7 +36,7 @@ impl CommonLines {
     }
 
     /// Moves `range` from its position in the earlier version to its position in the later one.
-    /// Returns false, without a change, if its lines differ.
+    /// Returns false, and changes nothing, if a line of the range differs between the versions.
     fn shift(&self, range: &mut ls_types::Range) -> bool {
         if range.end.line < self.prefix_len {
             return true;
@@ -83,7 +83,7 @@ mod tests {
         Range { start: Position { line: number, character: 1 }, end: Position { line: number, character: 2 } }
     }
 
-    /// Creates a finding about line `at` with related information about line `related`.
+    /// Creates a finding about line `line`, with related information about line `related_line`.
     fn make_finding(line: u32, related_line: u32, uri: &Uri) -> Diagnostic {
         let location = Location { uri: uri.clone(), range: line_range(related_line) };
         let related = DiagnosticRelatedInformation { location, message: String::new() };

@@ -68,8 +68,9 @@ fn offset_in_line(line: &str, character: u32) -> u32 {
     line.len() as u32
 }
 
-/// The line starts of a text while changes are applied to it, found only as far as positions need
-/// them. Changes in the order of the text, or in the opposite order, do not scan a line twice.
+/// The line starts of a text to which several changes are applied. Line starts are found only up to
+/// the last requested position. If the changes are in ascending or descending order, no line is
+/// scanned twice.
 pub struct LineScan {
     starts: Vec<u32>,
     /// Number of bytes that were searched for line ends.

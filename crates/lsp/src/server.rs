@@ -129,17 +129,17 @@ fn workspace_folders(params: InitializeParams) -> Vec<PathBuf> {
     }
 }
 
-/// Which diagnostics the server has not sent to the editor since the last change.
+/// The diagnostics that the server must still send to the editor after the last change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnsentDiagnostics {
     No,
-    /// Only the analysis findings have not been sent. The compile diagnostics have been sent.
+    /// Only the analysis findings must be sent. The compile diagnostics have been sent.
     Analysis,
     All,
 }
 
-/// The diagnostics that were last sent for a file, with the version of the open document that they
-/// describe.
+/// The diagnostics that were last sent for a file. The number is the version of the open document
+/// to which they apply.
 type SentDiagnostics = (Option<i32>, Vec<ls_types::Diagnostic>);
 
 struct Server<'c> {

@@ -1,6 +1,6 @@
 //! Coverage: which routes of a rule set were chosen, which conditions were true and false, and why
-//! other routes and conditions were never reached. The counts come from the reference evaluator, so
-//! that they include every condition evaluated in the author's order. The other engines may
+//! other routes and conditions were never reached. The counts come from the reference evaluator,
+//! which evaluates conditions in the order in which the author wrote them. The other engines may
 //! evaluate fewer conditions. `test --coverage`, `doctor` and the studio show the coverage.
 
 mod conditions;
@@ -116,8 +116,8 @@ impl<'r> Coverage<'r> {
         &mut self.conditions.truths
     }
 
-    /// Adds the tables, routes and flows of an explained decision to the counts. Does not count
-    /// conditions: the caller counts them through `truths_mut`.
+    /// Counts an explained decision: the searched tables, the tried routes and the chosen flow.
+    /// Does not count conditions: the caller counts them through `truths_mut`.
     pub fn add_decision(&mut self, explanation: &Explanation) {
         self.decisions += 1;
         self.add_table(&explanation.trace);
@@ -141,9 +141,9 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a decision from a log line without its message, so that no conditions can be counted.
-    /// `tables` are the names of the searched tables in order, the table where the decision started
-    /// first. `route` is the chosen route, or `default`; `None` if nothing was chosen.
+    /// Counts a decision from a log line that has no message. Conditions cannot be counted without
+    /// the message. `tables` are the names of the searched tables, in order. `route` is the chosen
+    /// route, or `default`; `None` if nothing was chosen.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();

@@ -13,7 +13,7 @@ pub enum ParsedLine {
     LoggedDecision(LoggedDecision),
 }
 
-/// A decision as a router or `rulec run --log` writes it to the decision log.
+/// A decision from the decision log, which the library's `Router` and `rulec run --log` write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedDecision {
     /// Name of the table with which the decision started (its entry).

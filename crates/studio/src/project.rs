@@ -37,15 +37,17 @@ struct ProjectState {
     draft_snapshot: Option<CachedSnapshot>,
 }
 
-/// A snapshot with the stamps of the files that it asked for.
+/// A cached analysis (snapshot), with the stamps of the files that it read from disk. If a stamp
+/// has changed, the snapshot is out of date.
 type CachedSnapshot = (Arc<ProjectSnapshot>, FileStamps);
 
 /// Modification time and size of each file, to detect changes without reading the file. `None` if
 /// the file has no metadata, for example because it does not exist.
 type FileStamps = BTreeMap<String, Option<(SystemTime, u64)>>;
 
-/// Held while a file is compared with the client's stamp and written. One lock serves all rule
-/// sets, because two rule sets may share a file.
+/// Lock for saving files. A request holds it from comparing a file with the client's fingerprint
+/// until the file is written. One lock serves all rule sets, because two rule sets may share a
+/// file.
 static SAVING: Mutex<()> = Mutex::new(());
 
 /// Locks the saving of files until the guard is dropped.
@@ -58,8 +60,8 @@ struct EditedLoader<'a> {
     project: &'a Project,
     files: &'a dyn Loader,
     texts: &'a BTreeMap<String, String>,
-    /// Stamps of the requested files. A stamp is taken before the file is read, so a later change
-    /// is always noticed.
+    /// Stamps of the files that were read from disk. A stamp is taken before the file is read, so a
+    /// later change is always noticed.
     stamps: RefCell<FileStamps>,
 }
 
@@ -162,9 +164,9 @@ impl Project {
         stamps.iter().all(|(file, stamp)| self.file_stamp(file) == *stamp)
     }
 
-    /// Refuses a file that may not be read or written. A draft can import any file in the folder,
-    /// so a file that only drafts import must be a file of rules. The main file may be missing on
-    /// disk.
+    /// Returns an error for a file that may not be read or written. Files of the saved rule set are
+    /// allowed. A draft can import any file in the folder, so a file that only drafts import must
+    /// be a rules file. The main file may be missing on disk.
     fn check_access(&self, file: &str) -> Answer<()> {
         match self.snapshot(false).find_file(file) {
             Ok(_) => Ok(()),

@@ -47,8 +47,8 @@ pub(crate) struct Studio {
     projects: RwLock<Vec<Arc<Project>>>,
     sources: RwLock<Vec<Arc<MessageFile>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
-    /// Sequence number of the newest slow request. Older slow requests stop, because their results
-    /// are no longer needed.
+    /// Sequence number of the newest slow request. A slow request stops when a newer one arrives,
+    /// because the page shows only the newest result.
     newest_request: AtomicU64,
     /// Folder of the uploaded files.
     pub uploads: TempDir,
@@ -185,8 +185,8 @@ impl Studio {
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(not_found)
     }
 
-    /// Registers a slow request as the newest one. Returns a function that returns true until a
-    /// newer request is registered.
+    /// Registers a slow request as the newest one. Returns a function that the request calls during
+    /// its work: false means that a newer request was registered.
     pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
         let number = self.newest_request.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest_request.load(Ordering::Relaxed) == number

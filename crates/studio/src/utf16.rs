@@ -2,7 +2,8 @@
 
 /// Table that converts offsets in one text between bytes and UTF-16 units.
 pub(crate) struct Utf16Offsets {
-    /// Number of UTF-16 units before each byte of the text; empty if the text is ASCII.
+    /// Number of UTF-16 units before each byte offset of the text. Empty if the text is ASCII,
+    /// because both kinds of offset are then equal.
     units: Vec<u32>,
     byte_length: usize,
 }

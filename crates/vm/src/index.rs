@@ -96,15 +96,15 @@ impl Index {
         normal.tables.iter().any(|routes| linear_cost(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
     }
 
-    /// True if a decision by this table is faster with the index than without.
+    /// True if a decision by this table is estimated to be faster with the index than without.
     pub fn is_faster_for(&self, table: TableId) -> bool {
         self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
     }
 }
 
 /// The index of one subject: a text of the message that is searched for literals. `repr(C)` keeps
-/// the order of the fields: the fields that every scan needs come first in memory. A search without
-/// literals takes only the memory of a null pointer.
+/// the order of the fields, so that the fields for every scan come first in memory. A kind of
+/// literal that does not occur takes only the memory of a null pointer.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
@@ -190,8 +190,8 @@ pub struct AttributeIndex {
     /// For each equivalence class (values that no test distinguishes), the ids of the keys that a
     /// value of the class provides.
     pub keys: PackedLists,
-    /// The texts for which the value, if it is a list, may be searched to find keys; each has an
-    /// id. Keys are facts by which candidate routes are found.
+    /// The texts that are keys if the value is a list that contains them, each with an id. Keys are
+    /// facts by which candidate routes are found.
     pub elements: TextIds,
     /// For each id in `elements`, the ids of the keys (facts by which routes are found) that a list
     /// with this text provides.
@@ -223,10 +223,9 @@ pub struct TableIndex {
     /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
     /// value finds keys.
     pub attributes: Vec<u32>,
-    /// For a table with many subjects (scanned texts) and attributes (looked-up values), their ids,
-    /// grouped by the slot (message field) that they read. `subjects` and `attributes` then lack
-    /// these ids. A message has values for few slots, so a lookup reads the lists of these slots
-    /// only. `None` for other tables.
+    /// For a table with many subjects (scanned texts) and attributes (looked-up values), their ids
+    /// by message field. `subjects` and `attributes` then lack these ids. A message has values for
+    /// few fields, so a lookup reads the lists of these fields only. `None` for other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear_cost: f64,
@@ -238,7 +237,7 @@ pub struct TableIndex {
 }
 
 impl TableIndex {
-    /// Returns the postings of a [`PostingList::Range`] from `start` to `end`.
+    /// Returns the postings from `start` to `end`, the bounds of a [`PostingList::Range`].
     #[inline]
     pub fn postings(&self, start: u32, end: u32) -> &[Posting] {
         self.postings.get(start as usize..end as usize).unwrap_or_default()
@@ -262,13 +261,14 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Guards (ranges in which tested values must be), which can exclude the route without
-    /// evaluating its condition.
+    /// Tests of two values of the message. If one fails, the route is excluded without evaluating
+    /// its condition.
     pub guards: [Guard; 2],
 }
 
-/// A necessary condition of a route: the equivalence class of an attribute's value is at least
-/// `from` and less than `to`.
+/// A necessary condition of a route: a tested value must be within a range. All values that no rule
+/// distinguishes share a class id, and the ids of numbers ascend with the numbers. The value's
+/// class id must be at least `from` and less than `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     /// Id of the attribute whose class is compared; an invalid id in [`Guard::ALWAYS`].
@@ -278,7 +278,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard (a test of a value before a route's condition) that excludes no route.
+    /// A guard that every message passes, so that it excludes no route.
     pub const ALWAYS: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 

@@ -97,7 +97,7 @@ struct ResumeFrame<P> {
 }
 
 /// Completes a decision, given the result `end` of searching the first table. Follows jumps to
-/// other tables, and resumes the earlier table if the other table selects nothing.
+/// other tables. If such a table selects nothing, continues in the earlier table after the jump.
 #[inline(always)]
 pub fn resolve_choice<S: Searcher>(
     searcher: &mut S,

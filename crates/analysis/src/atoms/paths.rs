@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct ReadPath {
     pub keys: Vec<Arc<str>>,
-    /// Union of the kinds of value as which rules read this field.
+    /// The kinds of value that at least one rule reads from this field.
     pub kinds: KindSet,
     /// The enumerations (allowed texts) of this field. Two versions of rules may have different
     /// ones.

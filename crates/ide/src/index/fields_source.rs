@@ -18,11 +18,12 @@ pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// In the declared type (third part) of the symbol with this kind and path (first two parts).
+    /// The value has the given type (third part), which declares the fields. The symbol with this
+    /// kind and path (first two parts) is declared with the type.
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is a field of the input message, at this path, without a declaration.
     Field(Vec<&'a str>),
-    /// In the items of the payload or group that is being resolved; the value is the whole object.
+    /// The value is the payload or group that is being resolved; its items declare the fields.
     Payload,
     /// The value is the built-in `request`, whose fields are not declared in the rules.
     Request,
@@ -227,8 +228,8 @@ impl<'a> IndexBuilder<'a> {
         (FieldsSource::Typed(DeclarationKind::PayloadField, path, &field.ty), id)
     }
 
-    /// Returns where the fields of the elements of a list or dict are declared. `fields_source`
-    /// belongs to the list or dict.
+    /// Returns where the fields of the elements of a list or dict are declared. `fields_source` is
+    /// where the fields of the list or dict itself are declared.
     pub(super) fn fields_of_elements(&self, fields_source: FieldsSource<'a>) -> FieldsSource<'a> {
         match self.follow_type_name(fields_source) {
             FieldsSource::Typed(kind, mut path, ty) => match &ty.kind {
@@ -282,8 +283,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Returns the kind and path of the declaration that contains the fields of a value, if known.
-    /// `fields_source` is where the fields are declared.
+    /// Returns the kind and path of the symbol whose declaration contains the fields of a value, if
+    /// known. `fields_source` is where the fields are declared.
     pub(super) fn declaration_of_fields(
         &self,
         fields_source: FieldsSource<'a>,

@@ -19,7 +19,7 @@ use rulec_vm::bytecode::instr::{BlockId, BlockKind, Instr, Reg};
 use std::mem::offset_of;
 
 /// Maximum number of instructions in a block that is compiled inline, including the blocks that it
-/// uses. Larger blocks are computed by the VM, which caches their values for the decision.
+/// uses. The VM computes larger blocks and caches their values for the decision.
 const MAX_INLINE_INSTRS: u32 = 48;
 
 /// Cranelift variables that hold the tag (type) and the payload (data) of one bytecode register.
@@ -202,8 +202,9 @@ impl Body<'_, '_, '_> {
         is_possible
     }
 
-    /// Begins the Cranelift block of an instruction if the instruction is a jump target. Returns
-    /// whether the instruction is reachable.
+    /// Begins a new Cranelift block if the instruction at `pc` is a jump target. `reachable`
+    /// reports whether control flows from the instruction before. Returns whether the instruction
+    /// at `pc` is reachable.
     fn begin_at_jump_target(&mut self, registers: &mut RegisterState, pc: u32, reachable: bool) -> bool {
         let Some((block, jump_tags)) = registers.targets.remove(&pc) else { return reachable };
         if reachable {
@@ -251,8 +252,8 @@ impl Body<'_, '_, '_> {
         Scalar { tags: TagSet::ALL, tag, bits }
     }
 
-    /// Emits code that clears the unused bytes of a value's payload if the value is a bool. Returns
-    /// the payload.
+    /// Emits code that clears all but the first byte of a value's payload if the value is a bool,
+    /// because a bool has one byte. Returns the payload.
     fn clear_unused_bytes(&mut self, tags: TagSet, tag: Value, bits: Value) -> Value {
         if !tags.has(layout::BOOL_TAG) {
             return bits;
@@ -429,9 +430,9 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Merges the possible tags (types) of registers where two control flow paths meet. A register that
-/// was set on only one path may be missing afterwards, because its variable is zero on the other
-/// path.
+/// Merges the possible tags (types) of each register where two control flow paths meet. If only one
+/// path has set a register, the register may be missing: on the other path its variable is zero,
+/// the tag of a missing value.
 fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let merged = |register: &Reg| match (a.get(register), b.get(register)) {
         (Some(a), Some(b)) => a.union(*b),

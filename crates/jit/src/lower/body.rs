@@ -1,7 +1,6 @@
-//! The function that is being emitted, with the building blocks for its code. These load the cells
-//! of slots (message fields that rules read), test the tags of values, read slots at their first
-//! use, and call helpers. A *tag* is the first byte of a value in memory, which identifies its
-//! type.
+//! The function that is being emitted, with the building blocks for its code. They load values from
+//! the cells of slots (message fields that rules read), test the tags of values, and call helpers.
+//! A *tag* is the first byte of a value in memory, which identifies the value's type.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
@@ -16,8 +15,8 @@ use rulec_vm::vm::SlotValues;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
-/// A machine type for computing the offsets of fields. Compiled code reads only the first fields,
-/// whose offsets are equal for all message types.
+/// The type of [`Machine`] that gives the offsets of its fields. Compiled code reads only the first
+/// fields of the struct, whose offsets are equal for all message types.
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
@@ -35,13 +34,14 @@ pub(super) struct Body<'b, 'l, 'c> {
     signatures: [Option<SigRef>; 4],
 }
 
-/// Where the emitted function keeps the address of the slot cells (the values of message fields).
+/// Where the emitted function keeps the address of the slot cells, which hold the values of message
+/// fields.
 #[derive(Clone, Copy)]
 enum SlotsAddress {
-    /// The address is in this value of the function.
+    /// The address is in this SSA value of the function.
     InValue(Value),
-    /// The address is in a register that is reserved for it. If the function must restore this
-    /// register when it returns, the field is the value to restore.
+    /// The address is in a register that is reserved for it. `Some` is the previous value of the
+    /// register, which the function must restore when it returns.
     Pinned(Option<Value>),
 }
 
@@ -184,13 +184,14 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iconst(types::I64, number)
     }
 
-    /// Returns a constant with the address of `item`, which must live as long as the compiled code.
+    /// Returns a constant with the address of `item`. Precondition: `item` lives as long as the
+    /// compiled code.
     pub fn address_const<T>(&mut self, item: &T) -> Value {
         self.int_const(std::ptr::from_ref(item).addr() as i64)
     }
 
     pub fn load_machine_field(&mut self, ty: Type, offset: usize) -> Value {
-        // These fields do not change while the code runs.
+        // These fields of the machine do not change while the code runs.
         let flags = MemFlags::trusted().with_readonly();
         self.b.ins().load(ty, flags, self.machine, offset as i32)
     }
@@ -243,8 +244,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a field, such as the tag, of a slot's value. The offset is in bytes
-    /// from the address of the first slot's value. `None` if it does not fit into 32 bits.
+    /// Returns the offset of a part of a slot's value, such as its tag. The offset is in bytes from
+    /// the address of the first slot's value. `None` if it does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -256,8 +257,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a load of a part of a slot's value in memory. `field` is the offset of the part in the
-    /// value.
+    /// Emits a load of a part of a slot's value in memory. `field` is the offset in bytes of the
+    /// part in the value.
     pub fn load_slot_field(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::slot_field_offset(slot, field) {
@@ -326,8 +327,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(expected))
     }
 
-    /// Emits jumps that depend on the tag of a value: to the tag's block in `cases`, to `missing`
-    /// if the value is missing, else to `other`. A slot that was not read before is read first.
+    /// Emits jumps that depend on the tag of a value. They lead to the tag's block in `cases`, to
+    /// `missing` if the value is missing, else to `other`. If the value is in a slot that was not
+    /// read before, the code first reads the slot.
     pub fn emit_tag_dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,
@@ -403,7 +405,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().brif(result, no, &[], yes, &[]);
     }
 
-    /// Emits a jump that depends on a boolean.
+    /// Emits a jump to `targets.yes` if a boolean is true, else to `targets.no`.
     pub fn emit_bool_branch(&mut self, is_true: Value, targets: TestTargets) {
         self.b.ins().brif(is_true, targets.yes, &[], targets.no, &[]);
     }

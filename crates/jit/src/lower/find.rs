@@ -1,7 +1,7 @@
-//! Inline code that searches a slot's text for keywords. At thirty-two positions at once, the text
-//! is compared with two bytes of the keyword that are rare in texts. Each position where both bytes
-//! match is compared with the whole keyword. For a text of some hundred bytes, this is faster than
-//! calling a search function.
+//! Inline code that searches a slot's text for keywords. It compares thirty-two positions of the
+//! text at once with two bytes of the keyword that are rare in texts. Where both bytes match, it
+//! compares the whole keyword. For a text of some hundred bytes, this is faster than calling a
+//! search function.
 //!
 //! The inline code folds only ASCII letters, which suffices for most keywords. The letters `k` and
 //! `s` also equal characters beyond ASCII when case is ignored. If a keyword has these letters and
@@ -30,8 +30,8 @@ pub(super) struct Needle<'w> {
     /// Whether the search ignores case.
     fold: bool,
     /// Whether an ASCII letter of the keyword equals a non-ASCII character when case is ignored.
-    /// For example, `k` equals the Kelvin sign. If the inline search finds nothing, a helper then
-    /// searches texts that are not ASCII.
+    /// For example, `k` equals the Kelvin sign. The inline search then misses such occurrences. So
+    /// if it finds nothing in a text that is not ASCII, a helper searches the text again.
     equals_non_ascii: bool,
     /// Offsets of two bytes of the keyword that are rare in texts, in ascending order.
     rare_offsets: [usize; 2],
@@ -65,8 +65,8 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// Jump targets and values for comparing the second sixteen of thirty-two positions, after the
-/// first sixteen have been compared.
+/// The part of a comparison that remains when sixteen of thirty-two positions have been compared:
+/// the values for the second sixteen, and the blocks to continue with.
 #[derive(Clone, Copy)]
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
@@ -201,7 +201,8 @@ impl Body<'_, '_, '_> {
     }
 
     /// Emits comparisons of the text with the whole keyword, at each position whose bit is set in a
-    /// mask of sixteen positions. The matching positions of the second sixteen follow.
+    /// mask of sixteen positions. Then continues with the second sixteen positions, given by
+    /// `remaining`.
     fn emit_hit_comparison(
         &mut self,
         remaining: RemainingHits,

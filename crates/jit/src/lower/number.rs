@@ -1,6 +1,6 @@
 //! Comparisons of numbers, as exact as in the VM: integers beyond 2^53 are not converted to floats.
-//! If a constant has another number type than the value, the constant is replaced by a threshold of
-//! the value's type.
+//! If a constant has another number type than the tested value, the value is compared with an
+//! equivalent bound of its own type.
 
 use super::body::{AnyHelpers, Body, Source, TestTargets};
 use crate::code::layout;
@@ -10,7 +10,8 @@ use rulec_vm::bytecode::instr::Comparison;
 use std::cmp::Ordering;
 use std::mem::offset_of;
 
-/// A test of a number that is equivalent to a comparison with a constant.
+/// A test of a number of type `T` that replaces a comparison with a constant, which may have
+/// another type. Both have the same result for every number of type `T`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ConstantTest<T> {
     Always(bool),
@@ -21,7 +22,7 @@ enum ConstantTest<T> {
 /// integers.
 const INT_RANGE_END: f64 = 9_223_372_036_854_775_808.0;
 
-/// Returns the test of an integer that is equivalent to comparing the integer with the given float.
+/// Returns a test of an integer that has the same result as comparing the integer with `float`.
 fn int_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
     if float >= INT_RANGE_END {
         return ConstantTest::Always(cmp.holds(std::cmp::Ordering::Less));
@@ -41,9 +42,9 @@ fn int_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
     }
 }
 
-/// Returns the test of an integer from 2^63 to 2^64-1 that is equivalent to comparing the integer
-/// with the given float. The bits of the integer are compared as signed numbers, which have the
-/// same order in this range.
+/// Returns a test of an integer from 2^63 to 2^64-1 that has the same result as comparing the
+/// integer with `float`. The test compares the bits of the integer as a signed number, because
+/// signed numbers have the same order in this range.
 fn wide_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
     if (INT_RANGE_END..2.0 * INT_RANGE_END).contains(&float) {
         // A float in this range has no fraction.
@@ -52,7 +53,7 @@ fn wide_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
     ConstantTest::Always(cmp.holds(if float < INT_RANGE_END { Ordering::Greater } else { Ordering::Less }))
 }
 
-/// Returns the test of a float that is equivalent to comparing the float with the given integer.
+/// Returns a test of a float that has the same result as comparing the float with `int`.
 fn float_test_for_int(cmp: Comparison, int: i64) -> ConstantTest<f64> {
     let nearest_float = int as f64;
     let order = rulec_lang::value::compare_int_float(int, nearest_float);
@@ -94,12 +95,12 @@ fn float_cc(cmp: Comparison) -> FloatCC {
     }
 }
 
-/// A comparison with a constant, converted to an equivalent test for each kind of number.
+/// The tests that replace a comparison with a constant, one for each kind of number.
 struct NumberTests {
     int: ConstantTest<i64>,
     float: ConstantTest<f64>,
-    /// The test of the bits of an integer from 2^63 to 2^64-1, which are compared as signed
-    /// numbers.
+    /// The test of an integer from 2^63 to 2^64-1. It compares the integer's bits as a signed
+    /// number.
     wide: ConstantTest<i64>,
 }
 

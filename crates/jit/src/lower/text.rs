@@ -76,9 +76,9 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(targets.no, &[]);
     }
 
-    /// Emits a comparison of the bytes at an address with `word`. Returns a value that is zero if
+    /// Emits a comparison of the bytes at an address with `word`. Returns a number that is zero if
     /// they are equal. With `fold`, letters match in either case, and `word` must be lower case.
-    /// `None` if `word` is empty.
+    /// Returns `None`, and emits nothing, if `word` is empty.
     pub fn emit_byte_difference(&mut self, address: Value, word: &[u8], fold: bool) -> Option<Value> {
         let mut combined = None;
         let mut compared = 0;
@@ -332,13 +332,15 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Packs up to eight bytes into a number, in the byte order of memory.
+/// Packs up to eight bytes into a number, so that a load of these bytes from memory gives the
+/// number.
 fn pack_bytes(bytes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     let shift = |number: u64, byte: u8| number << 8 | u64::from(byte);
     if cfg!(target_endian = "big") { bytes.fold(0, shift) } else { bytes.rev().fold(0, shift) }
 }
 
-/// Returns the width in bytes of the load instruction that reads this number of bytes of a text.
+/// Returns the width in bytes of the smallest load instruction that reads `bytes` bytes of a text;
+/// at most eight.
 fn load_width(bytes: usize) -> usize {
     bytes.min(8).next_power_of_two()
 }

@@ -170,7 +170,7 @@ fn arithmetic() {
         let mut results = Vec::new();
         for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
             results.push(binary_expr(&mut build, op, x, y));
-            // A missing result stays missing; a present result is unchanged.
+            // With `??`, a missing result becomes 7. With `+`, it makes the sum missing.
             let inner = *results.last().expect("just pushed");
             let seven = build.constant(json!(7));
             results.push(binary_expr(&mut build, Op::Coalesce, inner, seven));
@@ -275,8 +275,7 @@ fn a_keyword_is_searched_inline() {
     assert!(size(TestMode::default()) > size(word) + 100, "{}", size(word));
 }
 
-/// If a value is used in many places, neither the size of the code nor the time grows without
-/// bound.
+/// A value that is used in many places does not make the code or the time grow exponentially.
 #[test]
 fn values_within_values() {
     let mut build = Build::default();

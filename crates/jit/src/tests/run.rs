@@ -13,8 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const TABLE: TableId = TableId(0);
 
-/// A table is compiled to several functions. Some of its routes jump to another table, after which
-/// the search resumes.
+/// A table is compiled to several functions. Some of its routes jump to another table that selects
+/// nothing, so the search resumes in the first table.
 #[test]
 fn long_tables_continue_after_segments_and_jumps() {
     let mut build = Build::default();
@@ -120,7 +120,7 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
     }
 }
 
-/// The values of the last slots may be absent.
+/// The slot values of a message may end early. The remaining slots count as missing.
 #[test]
 fn slots_that_a_record_omits_are_missing() {
     let mut build = Build::default();

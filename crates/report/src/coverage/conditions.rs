@@ -80,10 +80,10 @@ impl ConditionIndex {
         OwnerWalk { conditions: self, program, owner, included_spans: &[], visited_lets: BTreeSet::new() }
     }
 
-    /// Returns the conditions in source order. Each item is the condition's span, its text, its
-    /// counts, and the reason why the condition is not fully covered. `reach_of_owner` returns how
-    /// often an owner (the rule or other element that uses the condition) was reached. For an owner
-    /// that was never reached, it also returns the reason to report.
+    /// Returns the conditions in source order. Each item has the condition's span, its text, its
+    /// counts, and the reason why the condition is not fully covered. `reach_of_owner` is given an
+    /// owner, which is the rule or other element that uses the condition. It returns how often the
+    /// owner was reached, and the reason to report if this is zero.
     pub fn covered_conditions<'s>(
         &'s self,
         sources: &'s SourceMap,

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 /// Maximum number of suggested values per form field.
 const MAX_SUGGESTIONS: usize = 40;
 
-/// For each message field, by its path: the texts that the rules compare with the field. The form
+/// The texts that the rules compare with each message field, by the path of the field. The form
 /// suggests them as values.
 pub(crate) struct ComparedTexts(HashMap<String, BTreeSet<String>>);
 

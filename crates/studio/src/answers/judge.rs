@@ -80,8 +80,8 @@ pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json, show_privat
     }))
 }
 
-/// Finds the byte range of a value in a JSON text, by the path of the value, such as `$.nodes[2]["x
-/// y"]`. `None` if the text has no value at the path.
+/// Finds the byte range of a value in a JSON text. `path` is the path of the value, such as
+/// `$.nodes[2]["x y"]`. `None` if the text has no value at the path.
 fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
     let mut value = text;
     let mut rest = path.strip_prefix('$')?;

@@ -64,8 +64,7 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// Returns the findings about a rule. These are the findings whose span lies inside the rule's
-/// span.
+/// Returns the findings whose span lies inside `span`, the span of a rule.
 pub(crate) fn findings_in_span(snapshot: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
     let is_inside = |diagnostic_span: Span| {
         diagnostic_span.file == span.file

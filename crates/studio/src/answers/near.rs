@@ -57,8 +57,8 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
     Ok(results)
 }
 
-/// Returns the names of the statements for which a change of the message should be searched.
-/// Statements with the fewest failed predicates come first.
+/// Returns the names of the statements for which the near-miss search should try to change the
+/// message. Statements with the fewest failed predicates come first.
 fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
     let mut failed = Vec::new();
     collect_failed(trace, &mut failed);

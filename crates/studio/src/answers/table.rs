@@ -34,7 +34,8 @@ pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<Decisio
     build_table(&snapshot, &request.table)
 }
 
-/// A conjunct of a route's condition: the fields that the conjunct reads, and its text.
+/// A conjunct, one of the parts that `and` joins in a route's condition: the fields that the part
+/// reads, and its text.
 struct Conjunct {
     fields: Vec<String>,
     text: String,

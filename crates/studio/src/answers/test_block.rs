@@ -1,5 +1,5 @@
-//! Writes a decision as a `test` block. Before the block is returned, it is compiled and run
-//! together with the rules.
+//! Converts a decision to a `test` block of the rules. Before the block is returned, it is compiled
+//! and run together with the rules.
 
 use super::decide::explain;
 use super::find_entry;
@@ -126,7 +126,7 @@ fn expected_statement(entry: Entry<'_>, explanation: &Explanation, requested_nam
         _ => entry.name(),
     };
     let name = requested_name.or(chosen_name).unwrap_or("none");
-    // As the name of a statement, these three words are keywords, and keywords must not be quoted.
+    // As the expected statement, these three words are keywords, which must not be quoted.
     let name = if matches!(name, "default" | "none" | "otherwise") {
         name.to_owned()
     } else {

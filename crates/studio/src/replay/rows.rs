@@ -172,7 +172,8 @@ impl Replay {
     fn mask_line(&self, (logged, message): (Json, Option<Json>)) -> (Json, Option<Json>) {
         let Some(rules) = self.masking_rules() else { return (logged, message) };
         let mut masked = rules.masked_message(&logged);
-        // Each field may be a message, or a field of this name that a message has.
+        // If the field contains a message, as in a logged decision, its private values are masked
+        // too.
         for field in ["message", "context"] {
             if let Some(value) = masked.get_mut(field) {
                 *value = rules.masked_message(value);

@@ -22,8 +22,8 @@ fn messages_are_counted_and_what_is_none_is_told() {
         json!({"text": "invoice, late"}),
         json!({"text": "invoice"}),
         json!({"text": "hello"}),
-        // A single message with a time does not switch the timeline to times, which would leave out
-        // all other messages.
+        // If a single message with a time switched the timeline to times, all other messages would
+        // be left out.
         json!({"text": "hello again", "now": "2026-01-01T00:00:00Z"}),
     ]);
     text.push_str("\n[1]\n{\"text\": \n{\"text\": \"last, without a break\"}");

@@ -42,7 +42,7 @@ pub struct Chunk {
     pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
-    /// Constant texts with which calls of `similarity` compare.
+    /// Constant texts with which the function `similarity` compares its other argument.
     pub similar: Vec<Arc<str>>,
     /// For each slot (a field that rules read), the path in the message at which its value is read.
     pub slots: Vec<SlotCode>,
@@ -56,7 +56,8 @@ pub struct Chunk {
     pub levels: u32,
     /// Number of code blocks whose computed value is cached during a decision.
     pub cached: u32,
-    /// Number of host functions that the program declares.
+    /// Number of host functions that the program declares. Host functions are provided by the
+    /// embedding application.
     pub externs: u32,
     /// Resource limits that each decision must respect.
     pub limits: Limits,
@@ -119,8 +120,8 @@ pub struct Pred {
     pub check: PredCheck,
     pub left: Operand,
     pub right: Operand,
-    /// The test before lowering: a truth test or an operator. Used for listings and by
-    /// [`PredCheck::Generic`].
+    /// The operation of the test: a truth test or an operator. [`PredCheck::Generic`] evaluates
+    /// this operation, and listings show it.
     pub ask: TestKind,
     pub mode: TestMode,
     /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the test
@@ -130,8 +131,8 @@ pub struct Pred {
     pub memo: bool,
 }
 
-/// The method by which a predicate is evaluated. [`PredCheck::Generic`] works for all predicates;
-/// the other variants are faster and give the same result.
+/// The method by which a predicate is evaluated. [`PredCheck::Generic`] works for every predicate.
+/// The other variants are faster for some predicates and give the same result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PredCheck {
     Truth,
@@ -203,11 +204,11 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// Returns the text that a list must contain for the test to be true, if the left operand is a
-    /// list.
+    /// Returns the element that a list must contain for the test to be true, if the left operand is
+    /// a list.
     ///
-    /// `None` if the test is not a plain comparison of list elements with one text. The function
-    /// that implements the operator must then evaluate the list.
+    /// `None` if the test is more than a search for one equal element. The function that implements
+    /// the operator must then evaluate the list.
     pub fn required_element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
             [text] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
@@ -217,10 +218,11 @@ impl Keywords {
         }
     }
 
-    /// Returns the maximum length in bytes of a text whose search cannot exceed a resource limit.
+    /// Returns the maximum length in bytes of a text that can be searched without exceeding a
+    /// resource limit.
     ///
-    /// `remaining` returns how much of a limit one search may use: outside quantifiers (`any`,
-    /// `all`), the whole limit.
+    /// `remaining` returns the part of a limit that one search may use. Outside quantifiers (`any`,
+    /// `all`) this is the whole limit. Inside, the repetitions share the limit.
     pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {
@@ -231,8 +233,8 @@ impl Keywords {
         }
     }
 
-    /// True if a text matches whenever a keyword occurs at the required position (start, end or
-    /// anywhere). False for whole words, patterns and regular expressions, which need further
+    /// True if a text matches as soon as it contains a keyword at the required position (start, end
+    /// or anywhere). False for whole words, patterns and regular expressions, which need further
     /// checks.
     pub fn occurrence_is_enough(&self) -> bool {
         self.search.is_literal() && !self.word
@@ -286,8 +288,8 @@ impl Chunk {
         self.preds.len() + self.shared.len() + self.tables.len()
     }
 
-    /// Returns the rules of a table in the order in which they are tried, without unreachable
-    /// rules.
+    /// Returns the routes of a table in the order in which they are tried. Omits routes whose
+    /// condition is always false, because they have no code.
     pub fn route_order(&self, table: usize) -> impl Iterator<Item = RuleId> {
         let routes = self.tables.get(table).map_or(&[][..], |table| table.routes.as_slice());
         // The verifier guarantees that each rule ends in `Choose` or `Goto`.

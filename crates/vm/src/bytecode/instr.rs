@@ -61,8 +61,8 @@ pub enum OperandReference {
     Value(BlockId),
     Register(Reg),
     Registers(RegisterRange),
-    /// Operator of an instruction that computes a value. The verifier refuses operators that yield
-    /// a test result.
+    /// Operator of an instruction that computes a value. The verifier refuses operators whose
+    /// result is a test result (true, false or unknown) instead of a value.
     Operator(Op),
 }
 
@@ -199,8 +199,8 @@ impl Instr {
         copy.jump_target_mut().map(|to| *to)
     }
 
-    /// Returns the jump's target, so that it can be patched; `None` if the instruction does not
-    /// jump.
+    /// Returns the jump's target, which lowering fills in once the address is known; `None` if the
+    /// instruction does not jump.
     pub fn jump_target_mut(&mut self) -> Option<&mut Pc> {
         Some(match self {
             Instr::Int { to, .. }

@@ -1,5 +1,5 @@
-//! The results on which a test jumps: sets of three-valued results, and comparisons as sets of
-//! orderings.
+//! The conditions of jump instructions: [`JumpOn`] is a set of test results (true, false, unknown)
+//! and [`CmpJump`] is a comparison. An instruction jumps if its test gives one of these results.
 
 use rulec_lang::operators::Op;
 use rulec_lang::value::Tri;

@@ -106,8 +106,8 @@ struct Label {
     jumps: SmallVec<[Pc; 6]>,
 }
 
-/// The state of the lowering of one program: the chunk so far, and maps from items of the program
-/// to their indexes in the chunk.
+/// The state of the lowering of one program: the chunk built so far, and maps from items of the
+/// program to their indexes in the chunk.
 struct Lowering<'n> {
     normal: &'n Normal,
     uses: &'n UseAnalysis,
@@ -124,8 +124,8 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Adds a part (a condition, predicate or value) to the chunk in the form to which its users
-    /// refer. The form is a code block, a predicate or a loop.
+    /// Adds a part (a condition, predicate or value) to the chunk as a code block, a predicate or a
+    /// loop. The users of the part refer to this item.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),

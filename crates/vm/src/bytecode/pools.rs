@@ -78,8 +78,8 @@ impl Pools {
 pub struct KeywordMatcher {
     /// Whether a text must match all keywords or patterns, not just one.
     all: bool,
-    /// Maximum length in bytes of a text whose search cannot exceed a resource limit. Applies
-    /// outside quantifiers (`any`, `all`), where a search runs once.
+    /// Maximum length in bytes of a text that can be searched without exceeding a resource limit.
+    /// Applies outside quantifiers (`any`, `all`), where a search runs once.
     pub max_text_bytes: u64,
     search: CompiledKeywords,
 }

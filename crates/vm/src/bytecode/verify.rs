@@ -20,7 +20,7 @@ use rulec_sema::resolve::topological_sort;
 use thiserror::Error;
 
 /// Maximum nesting depth of blocks that run other blocks: quantifiers, conditions as values, shared
-/// conditions. Bound on recursion, not tuned: the VM calls itself for each level.
+/// conditions. The limit bounds the recursion and is not tuned: the VM calls itself for each level.
 pub const MAX_NESTING: u32 = 128;
 /// Maximum length of a chain of jumps from table to table. Bound on memory, not tuned: a search
 /// keeps one frame for each jump of the chain.

@@ -16,10 +16,11 @@ use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key is used without considering a bitmap if at most this fraction of messages has the key.
+/// A key is used alone, without considering a bitmap, if at most this fraction of messages has the
+/// key. Such a key already excludes enough routes.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
 /// A key (a fact by which routes are found) is not used if at least this fraction of messages has
-/// it.
+/// it. Such a key would exclude too few routes.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
 /// Maximum number of possible choices of keys that are collected for one condition. The limit
 /// bounds the compile time and is not tuned: a condition may have a hundred thousand operands.
@@ -53,7 +54,7 @@ pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
 /// message. Each message for which the condition is true has at least one atom of these sets.
 pub(super) type KeyChoice = Vec<SetId>;
 
-/// The access path of a route.
+/// The access path of a route: how the index finds the route.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RouteAccess {
     /// Access by keys (facts about a message); every message that matches the route has at least
@@ -88,8 +89,8 @@ pub(super) struct AccessSelection<'n> {
     atoms: &'n IndexAtoms<'n>,
     sets: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
-    /// For each set of atoms (facts about a message), the number of key choices of routes in which
-    /// the set occurs.
+    /// For each set of atoms (facts about a message), in how many possible choices of keys the set
+    /// occurs, counted over all routes.
     set_uses: Vec<u32>,
 }
 

@@ -133,7 +133,7 @@ pub type ClassId = u32;
 
 /// The class of a missing value.
 pub const MISSING_CLASS: ClassId = 0;
-/// The equivalence class of `false`; the class of `true` follows.
+/// The class id of `false`; the class id of `true` is one higher.
 const FALSE_CLASS: ClassId = 1;
 /// The equivalence class of times, versions, lists and dicts. Values of this class may give
 /// different results, so their tests must be evaluated.
@@ -286,8 +286,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the position of a number among the numbers that tests name. It is `2 * i + 1` if the
-    /// number equals the `i`-th of them. Numbers between two of them have even positions.
+    /// Returns the position of a number among the numbers that tests name. It is `2 * i + 1` for
+    /// the `i`-th of these numbers. The numbers between two of them share an even position.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {
@@ -360,8 +360,8 @@ impl ValueClasses {
         })
     }
 
-    /// Appends class ids to `into` that divide the equivalence classes into ranges. The test has
-    /// the same result for all classes from one of these ids up to the next id.
+    /// Appends the first class ids of consecutive ranges of equivalence classes to `into`. The test
+    /// has the same result for all classes from one of these ids up to the next id.
     pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,

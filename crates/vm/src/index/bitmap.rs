@@ -55,7 +55,7 @@ pub struct Column {
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_COLUMN_ROWS: usize = 256;
 /// An attribute (a tested value) gets a column (bits in the index) if at least one in this number
-/// of routes tests it.
+/// of routes tests it. Otherwise the column would exclude too few routes.
 const MIN_COLUMN_ROUTE_SHARE: usize = 50;
 /// Maximum number of columns (tested values) of a bitmap index; more would cost more time than they
 /// save.
@@ -71,9 +71,9 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if an average route has its bit set in at most one of this number of
-/// rows. A row covers a range of values. If more bits are set, many routes of a block remain
-/// candidates in any order.
+/// Routes are sorted only if an average route has set bits in at most one in this number of rows. A
+/// row covers a range of values. If more bits are set, many routes of a block remain candidates in
+/// any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
@@ -165,7 +165,8 @@ fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
     starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
 }
 
-/// Number of words that are intersected at once, so that the processor can use vector instructions.
+/// Number of 64-bit words that are intersected at once, so that the processor can use vector
+/// instructions.
 pub const CHUNK_WORDS: usize = 8;
 
 /// Returns the number of words in a row of bits, padded to a multiple of [`CHUNK_WORDS`].
@@ -251,8 +252,8 @@ impl Column {
         self.chunks = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers a class: one word per block, in which a set bit
-    /// marks words with candidates. `blocks` is the number of blocks.
+    /// Returns the summary of the row that covers a class. It has one word per block, in which each
+    /// set bit marks a chunk of words with candidates. `blocks` is the number of blocks.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);

@@ -25,7 +25,8 @@ use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::{NRoute, Normal};
 
-/// Minimum number of routes (alternatives included) for which a posting list is stored as a bitmap.
+/// Minimum number of entries (a route's alternatives count separately) for which a posting list is
+/// stored as a bitmap.
 const MIN_BITMAP_ROUTES: usize = 48;
 
 /// Builds the index of a program.

@@ -30,7 +30,7 @@ const ABSENT_VALUE_NS: f64 = 2.0;
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
 pub const BITMAP_WORD_NS: f64 = 0.4;
-/// Average fraction of a table's routes that are tried before one matches.
+/// Assumed average fraction of a table's routes that are tried before one matches.
 const AVERAGE_TRIED_SHARE: f64 = 0.6;
 /// Minimum and maximum number of routes at the start of a table that are tried before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
@@ -42,8 +42,8 @@ const AUTOMATON_SEARCH_NS: f64 = 140.0;
 /// then evaluated.
 const CONTINUE_PROBABILITY: f64 = 0.4;
 
-/// Returns the cost of looking up `values` values, expressed as a number of full lookups. A value
-/// that the message lacks counts as a fraction of a lookup.
+/// Returns the cost of looking up `values` values of a message, in units of one successful lookup.
+/// A value that the message lacks counts as a fraction of a lookup.
 pub fn equivalent_lookups(values: usize) -> f64 {
     let values = values as f64;
     values.min(ASSUMED_MESSAGE_FIELDS)
@@ -57,8 +57,8 @@ pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) 
 }
 
 /// Returns the number of first routes of a table to try before an index lookup. These routes cost
-/// at most as much as a decision with the index (`indexed`), but a minimum number is always tried.
-/// The number is also limited, because trying is wasted for messages that match none of them.
+/// at most as much as a decision with the index (`indexed`, in nanoseconds). A minimum is always
+/// tried. A maximum limits the time that is wasted on messages that match none of them.
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {

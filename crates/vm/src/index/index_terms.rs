@@ -1,6 +1,6 @@
 //! Atoms: facts that can be looked up in a message, such as a literal in a text. A predicate
 //! requires *sets* of atoms: whenever the predicate is true, the message has at least one atom of
-//! the set.
+//! each set.
 
 use super::anchored_literals;
 use super::attribute::{ClassId, RuleNumber, SimpleTest, ValueClasses};
@@ -39,7 +39,7 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether the text is also scanned without Unicode normalization and full case folding.
+    /// Whether the text is also scanned as it is, or with simple case folding only.
     pub plain: bool,
     /// Further text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
@@ -383,7 +383,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// True if all elements of the predicate's list are texts or numbers, and the left value cannot
-    /// be a time. A time equals texts in several notations.
+    /// be a time or decimal. Times and decimals equal texts in several notations.
     fn is_true_only_for_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {

@@ -1,6 +1,6 @@
-//! Selects the literals that texts are searched for. These are index keys, and literals selective
-//! enough to decide a predicate. Each literal costs time for every text. A scanner with shorter
-//! literals must also probe more positions of a text.
+//! Selects the literals that texts are searched for: the keys of the index, and literals that
+//! decide a predicate and are long enough to be rare. Each literal costs time for every text. A
+//! scanner with shorter literals must also probe more positions of a text.
 
 use super::index_terms::{DecidingLiterals, IndexAtoms, LAST_IN_GROUP};
 use rulec_lang::operators::Anchor;

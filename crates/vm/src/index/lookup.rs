@@ -80,9 +80,9 @@ pub struct LookupBuffers {
     scan: RefCell<ScanBuffers>,
     /// Epoch (number) of the decision whose keys are in `found_keys`.
     epoch: Cell<u32>,
-    /// Score that rises with each decision that matches one of a table's first routes, and falls
-    /// with every other decision. From [`HOT_SCORE`] on, the first routes are tried before any
-    /// lookup.
+    /// Score of how often recent messages matched one of a table's first routes. A decision with
+    /// such a match adds one, any other subtracts two. From [`HOT_SCORE`] on, the first routes are
+    /// tried before any lookup.
     hotness: Cell<u8>,
 }
 
@@ -137,7 +137,7 @@ pub struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// True if a decision by this table is faster with the index than without.
+    /// True if a decision by this table is estimated to be faster with the index than without.
     #[inline]
     pub fn is_faster_for(&self, table: TableId) -> bool {
         self.index.is_faster_for(table)
@@ -203,8 +203,8 @@ impl<'a> Lookup<'a> {
         self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best_hit)
     }
 
-    /// Returns the posting lists (routes that have a key in common) of those keys that belong to
-    /// the table.
+    /// Returns the posting lists of the given keys, leaving out keys of other tables. A posting
+    /// list has the routes that have one key in common.
     #[inline]
     fn posting_lists<'k>(
         &self,

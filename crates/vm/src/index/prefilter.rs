@@ -30,10 +30,11 @@ pub struct Prefilter {
     pub exact: bool,
 }
 
-/// Maximum number of alternative literals, of which a text must contain one.
+/// Maximum number of alternative literals that are derived from a regular expression. In a list
+/// with more keywords, literals that contain another literal are not removed.
 const MAX_ALTERNATIVES: usize = 64;
-/// Maximum number of texts that are listed for a part of a regular expression that matches only
-/// these texts.
+/// Maximum number of texts that are listed for a part of a regular expression. If a part can match
+/// more texts, they are not listed.
 const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class. A class with more characters
 /// is treated as any character.
@@ -91,8 +92,8 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// Combines one prefilter (required literals) of each predicate to the prefilter of "any of the
-/// predicates is true". `None` if a literal is empty, or if there are no literals.
+/// Combines the prefilters (required literals) of several predicates, one of each, into a prefilter
+/// for "any of the predicates is true". `None` if a literal is empty, or if there are no literals.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
@@ -101,8 +102,8 @@ fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes literals that contain another literal. Returns `None` if a literal is empty, or if there
-/// are no literals.
+/// Removes each literal that contains another literal, which is found in every such text anyway.
+/// Returns `None` if a literal is empty, or if there are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
@@ -180,8 +181,8 @@ impl LiteralFacts {
     }
 }
 
-/// Returns the set if it can be a prefilter: it has no empty string, and not too many strings.
-/// Otherwise returns `None`.
+/// Returns the set if it can be a prefilter: none of its strings is empty, and there are at most
+/// [`MAX_ALTERNATIVES`]. Otherwise returns `None`.
 fn into_selective_set(set: Vec<String>) -> Option<Vec<String>> {
     (shortest_len(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
 }
@@ -209,7 +210,7 @@ fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
 
 /// Derives facts about the matched texts from a regular expression.
 struct LiteralExtractor {
-    /// Whether the facts are about the case-folded texts.
+    /// Whether the facts are about the matched texts after case folding.
     folded: bool,
 }
 

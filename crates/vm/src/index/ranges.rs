@@ -11,8 +11,8 @@ use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
-/// Ascending ranges of a value's equivalence classes for which a condition may be true. The end of
-/// each range is exclusive.
+/// Ascending ranges of class ids for which a condition may be true; the end of each range is
+/// exclusive. A class has the values that no test distinguishes.
 pub type ClassRanges = Vec<(ClassId, ClassId)>;
 
 /// For each attribute (tested value) that restricts a condition, the ranges of classes for which
@@ -46,7 +46,7 @@ impl<'n> RangeAnalysis<'n> {
     /// is true, the message is within the ranges of at least one alternative.
     ///
     /// Most conditions have one alternative; an `or` over different attributes has several. The
-    /// result is empty if no attribute restricts the condition.
+    /// result is empty if no attribute restricts the condition, or one of its alternatives.
     pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let conjuncts = self.conjuncts(cond);
         let split_part =
@@ -171,8 +171,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns whether a condition on one attribute is true for the values of a class; `None` if
-    /// values of the class give different results.
+    /// Returns whether a condition on one attribute is true for all values of an equivalence class,
+    /// or for none. `None` if values of the class give different results.
     fn result_for_class(&self, attribute: u32, cond: CondId, class: ClassId) -> Option<bool> {
         let combine = |parts: &[CondId], short: bool| {
             let mut result = Some(!short);

@@ -51,9 +51,9 @@ use rulec_base::text::fold::fold_into_slice;
 use short::ShortLiterals;
 use std::fmt;
 
-/// Search of a text for many literals at once. Each kind of literal has a separate allocation. The
-/// reason is that rules over many fields have a scanner for each field, which mostly contains one
-/// kind.
+/// Search of a text for many literals at once. Each kind of literal (long, short, with a rare byte)
+/// has a separate allocation. Rules over many fields have a scanner for each field, and most
+/// scanners have only one kind.
 pub struct Scanner {
     long_literals: Option<Box<LongLiterals>>,
     short_literals: Option<Box<ShortLiterals>>,

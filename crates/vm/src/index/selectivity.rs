@@ -1,25 +1,28 @@
-//! Estimates the fraction of messages whose value is in a given equivalence class, for choosing
-//! keys and guards. A value that many rules name is assumed to be frequent in messages. For
-//! example, a category that a third of all rules name is probably in more than one of forty
-//! messages.
+//! Estimates the fraction of messages whose value is in a given range, to choose the tests that
+//! exclude the most routes. The estimate assumes that messages often have the values that many
+//! rules name. For example, assume that rules name forty categories, and a third of the rules name
+//! one of them. This category is assumed to occur in far more than one of forty messages.
 
 use super::attribute::{ClassId, ValueClasses};
 use rulec_sema::normal::{CondId, NCond, Normal};
 
-/// For one attribute, the estimated fraction of messages with a value of each equivalence class.
+/// For one tested value, the estimated fraction of messages in each of its equivalence classes.
+/// Values that no rule distinguishes form a class. The ids of number classes ascend with the
+/// numbers.
 #[derive(Debug, Default)]
 pub struct ClassShares {
-    /// For each equivalence class of values, the sum of the weights of all lower classes; the last
-    /// entry is the sum of all weights. The weight is the number of rules that name the class,
+    /// For each class id, the sum of the weights of all classes with lower ids; the last entry is
+    /// the sum of all weights. The weight of a class is the number of rules that name the class,
     /// divided by the average; 1 if no rule names it.
     cumulative_weights: Vec<f64>,
-    /// Number of equivalence classes whose constant some rule names. Also the sum of their weights.
+    /// Number of equivalence classes that consist of a constant in the rules. Also the sum of the
+    /// weights of these classes.
     named_count: f64,
 }
 
 impl ClassShares {
-    /// Estimates the fractions from pairs of an equivalence class and the number of rules that name
-    /// it.
+    /// Estimates the fractions. `uses` has the equivalence classes that rules name, each with the
+    /// number of these rules.
     pub fn new(classes: &ValueClasses, uses: &[(ClassId, u32)]) -> ClassShares {
         let mut weights = vec![1.0; classes.class_count() as usize];
         let total_uses: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();
@@ -49,8 +52,8 @@ impl ClassShares {
         weight_below(to) - weight_below(from)
     }
 
-    /// Returns the fraction of messages whose value has an equivalence class of at least `from` and
-    /// less than `to`.
+    /// Returns the fraction of messages whose value has a class id of at least `from` and less than
+    /// `to`. A range of numbers is such a range of ids. Returns 0.5 if no rule names a value.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
         if self.named_count == 0.0 {
             0.5
@@ -59,7 +62,7 @@ impl ClassShares {
         }
     }
 
-    /// Returns the fraction of messages whose value has this class. Requires that a rule compares
+    /// Returns the fraction of messages whose value has this class. Precondition: a rule compares
     /// the value with a constant of the class.
     pub fn share_of_named(&self, class: ClassId) -> f64 {
         self.weight_between(class, class + 1) / (self.named_count + 1.0)

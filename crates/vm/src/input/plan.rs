@@ -26,7 +26,8 @@ const MAX_PLANNED_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct InputPlan {
     nodes: Vec<PlanNode>,
-    /// For each path, the data that every message needs, in one cache line. Parallel to `nodes`.
+    /// For each path, the data that is needed to read any message, packed into one cache line.
+    /// Parallel to `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
     /// Whether the input contract was declared by the author. False if it was inferred from the
@@ -296,9 +297,9 @@ impl InputPlan {
         self.node(node).and_then(|node| node.exact.as_deref())
     }
 
-    /// Returns the length of the key of `child` with its colon. `None` unless the text `ahead`
-    /// starts with the key and `child` is a child of `node`. Near the end of the text, a matching
-    /// key may be missed.
+    /// Returns the length in bytes of the key of `child` as JSON text, with its colon. `None`
+    /// unless the text `ahead` starts with the key and `child` is a child of `node`. Near the end
+    /// of the text, a matching key may be missed.
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);

@@ -223,8 +223,8 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Returns the number that begins at `start` and ends at the cursor. `paths` are the paths at
-    /// which rules read decimals, relative to this number. If the number itself is one and `float`
-    /// loses digits, the result is the text of the number.
+    /// which rules read decimals, relative to this number. If rules read the number itself as a
+    /// decimal and `float` loses digits, the result is the text of the number.
     #[cold]
     pub fn exact_number(&self, start: usize, float: f64, paths: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! Reads any `Serialize` value as a message: fields that slots read are copied, all others are only
-//! traversed. If a value is accepted, the result is the same as via `serde_json::to_value`.
+//! Reads any `Serialize` value as a message. Copies the fields that slots (the fields that rules
+//! read) need, and only traverses all others. If a value is accepted, the result is the same as via
+//! `serde_json::to_value`.
 
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, ROOT_PATH};
@@ -36,7 +37,7 @@ impl Error for NeedsTree {
     }
 }
 
-/// The serializer that reads one value at a path of the message.
+/// The serializer that receives the value at one path of the message, and stores it in slots.
 struct ValueSerializer<'f, 'a> {
     fill: &'f mut SlotFiller<'a>,
     node: u32,
@@ -44,14 +45,15 @@ struct ValueSerializer<'f, 'a> {
     build: bool,
 }
 
-/// A value that was read, as needed by the list or object that contains it.
+/// A value that was received, in the form that the enclosing list or object needs.
 struct Serialized<'a> {
     /// The value if it is a scalar or was built as one value. Missing for a list or dict that was
     /// only traversed.
     value: Value<'a>,
-    /// 1 if the contract requires the value's field, else 0; see [`SlotFiller::put_value`].
+    /// 1 if the contract requires the value's field, else 0. A number, because the enclosing object
+    /// counts its required fields; see [`SlotFiller::put_value`].
     required: u32,
-    /// Whether the value is an object.
+    /// Whether the value is an object. Only an object can be a message.
     is_object: bool,
 }
 
@@ -93,7 +95,7 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     }
 }
 
-/// Serializer of a list that is being read.
+/// Receives the elements of one list of the message, one call for each element.
 struct ListSerializer<'f, 'a> {
     target: ValueSerializer<'f, 'a>,
     items: Option<BumpVec<'a, Value<'a>>>,
@@ -114,7 +116,7 @@ impl<'a> ListSerializer<'_, 'a> {
     }
 }
 
-/// Serializer of an object that is being read.
+/// Receives the keys and values of one object of the message.
 struct DictSerializer<'f, 'a> {
     target: ValueSerializer<'f, 'a>,
     entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
@@ -124,8 +126,8 @@ struct DictSerializer<'f, 'a> {
 }
 
 impl<'a> DictSerializer<'_, 'a> {
-    /// Returns the serializer for the value of a key. Fails at a duplicate key, because only a JSON
-    /// tree handles duplicates: it keeps the last value.
+    /// Returns the serializer that receives the value of `key`. Fails at a duplicate key, because
+    /// only a JSON tree handles duplicates: it keeps the last value.
     fn child_serializer(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
         let ValueSerializer { fill, node, .. } = &mut self.target;
         let build = self.entries.is_some();

@@ -1,6 +1,6 @@
-//! The values computed after a statement was chosen: a handler's arguments, or the nodes to which a
-//! router sends the message. The VM or compiled code that made the choice also computes these
-//! values. So slots, memoized results and host results are reused.
+//! Computes the values that follow a choice: the arguments of the chosen handler, or the workflow
+//! nodes to which a router sends the message. The VM or compiled code that made the choice also
+//! computes these values. So slots, memoized results and host results are reused.
 
 use super::{Message, Vm};
 use rulec_eval::decision::Details;

@@ -58,7 +58,8 @@ impl Build {
         self.compare_expr(left, op, right)
     }
 
-    /// Adds a comparison in normal form, which has `!=`, `>` and `>=` as negations.
+    /// Adds a comparison to the program. The normal form has no `!=`, `>` and `>=`, so they become
+    /// negations of `==`, `<=` and `<`.
     pub fn compare_expr(&mut self, left: ExprId, op: Op, right: Json) -> CondId {
         let (op, want) = match op {
             Op::Ne => (Op::Eq, false),

@@ -56,7 +56,7 @@ fn predicates_answer_as_their_meanings_do() {
 }
 
 /// Compares decisions of whole programs that have shared parts, quantifiers and computed operands.
-/// Messages are read from JSON and from a record, the slot values in order.
+/// Each message is read twice: from JSON, and from a list of its slot values.
 #[test]
 fn programs_decide_as_the_normal_form_does() {
     let mut scratch = Scratch::new();

@@ -9,8 +9,8 @@ use rulec_vm::vm::Scratch;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Rules that read fields of every kind of value: alone, inside objects that are read themselves,
-/// and several kinds at one path.
+/// Rules that read fields of every kind of value. Some fields are inside objects that rules also
+/// read as a whole, and some paths are read as several kinds.
 const RULES: &str = r#"
 route a when text contains "x" and ctx.n > 3 and hour(ctx.at) > 3 -> h(n: ctx.n)
 route b when any tag in ctx.tags: tag == "a" -> h(tags: ctx.tags)

@@ -1,5 +1,5 @@
-//! Tests the VM against the operators' meanings, over random predicates and programs. Also tests
-//! searches through tables, and what verification refuses.
+//! Compares the VM with the operators' own functions, over random predicates and programs. Also
+//! tests searches through tables, and the verifier.
 
 use super::*;
 
@@ -212,8 +212,8 @@ fn a_table_that_chose_nothing_says_so_for_itself_alone() {
     }
 }
 
-/// A new value of a binding begins an epoch and invalidates memoized results, even where epochs
-/// restart.
+/// A new value of a binding begins an epoch (a number that marks valid results). So it invalidates
+/// memoized results, even where the numbers restart.
 #[test]
 fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     let mut build = Build::default();
@@ -252,7 +252,7 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     }
 }
 
-/// A time in a list is compared with the text as written, not as normalized by the mode.
+/// The text mode of a predicate does not normalize a text that is compared with a time in a list.
 #[test]
 fn times_in_lists_compare_with_unprepared_texts() {
     let mut build = Build::default();

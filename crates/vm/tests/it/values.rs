@@ -1,4 +1,5 @@
-//! Random JSON with edge cases: large numbers, null, CJK, letters that fold or compose.
+//! Random JSON with edge cases: large numbers, null, Chinese characters, and letters that change
+//! under case folding or Unicode composition.
 
 use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::{Op, Quantity, TestMode};

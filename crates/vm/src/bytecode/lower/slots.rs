@@ -8,8 +8,8 @@ use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{Program, Slot};
 
 /// Maximum nesting depth of an object whose lookup is shared between slots. Deeper fields are
-/// looked up separately for each slot. Bound on recursion, not tuned: the lookup of an object
-/// begins with the lookup of its parent.
+/// looked up separately for each slot. The limit bounds the recursion and is not tuned: the lookup
+/// of an object begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
 /// Counts how many slots (fields that rules read) an object of the message contains, directly or in

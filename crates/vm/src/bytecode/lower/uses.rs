@@ -18,11 +18,11 @@ pub(super) struct UseInfo {
     pub evaluations: u32,
     /// Cost class of an evaluation: the maximum of the classes of the part itself and its children.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the condition or value reads. Includes reads in the
-    /// author's source that simplification removed.
+    /// Enclosing loops whose current elements the condition or value reads. Reads that
+    /// simplification removed count too, because the limits on work refer to the author's source.
     pub loop_reads: QuantifierLevels,
-    /// Approximate number of instructions that each user's code needs to evaluate this condition or
-    /// value.
+    /// Approximate number of instructions of this condition or value. Operands count too, unless
+    /// they have a block of their own.
     pub size: u32,
     /// Nesting depth of those operands that are compiled inline, without a code block of their own.
     pub height: u32,
@@ -49,8 +49,8 @@ impl UseInfo {
     }
 }
 
-/// Maximum depth of nested values in one block. Bound on recursion, not tuned: a deeper value gets
-/// a block of its own.
+/// Maximum depth of nested values in one block. A deeper value gets a block of its own. The limit
+/// bounds the recursion and is not tuned.
 const MAX_INLINE_DEPTH: u32 = 32;
 /// Minimum size in instructions of a condition or value that gets its own block because it has
 /// several users.
@@ -281,7 +281,7 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
 }
 
 /// Returns the enclosing loops whose current elements the part itself reads, without the reads of
-/// its children. Includes reads in the author's source that simplification removed.
+/// its children. Reads that simplification removed count too.
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
@@ -299,7 +299,8 @@ fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     reads.unwrap_or_default()
 }
 
-/// Returns the cost of evaluating a condition, predicate or value, without its operands.
+/// Returns the cost class of a condition, predicate or value itself, without the costs of its
+/// operands.
 fn own_cost(normal: &Normal, part: Part) -> Cost {
     let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
         Some(NExpr::Const(NConst(constant))) => {

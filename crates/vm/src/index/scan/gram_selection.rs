@@ -1,7 +1,7 @@
 //! Chooses the grams of a literal: the short sequences of its bytes by which a scan finds the
-//! literal. A literal gets consecutive grams, as many as the distance between two probes of a text.
-//! The grams should be rare in texts and shared by few literals. They should also let few
-//! additional positions of texts pass the first stage of the scan.
+//! literal. A literal gets as many consecutive grams as there are bytes between two probed
+//! positions of a text. The grams should be rare in texts and shared by few literals. They should
+//! also let few additional positions of texts pass the first stage of the scan.
 
 use super::frequency::ByteFrequency;
 use super::gram::{GramLevel, load_eight_bytes};
@@ -9,20 +9,19 @@ use super::probes::ProbeTable;
 use super::table::GramTable;
 use std::ops::Range;
 
-/// Number of bytes at the end of a literal in which grams are considered. At the start, twice this
-/// number of bytes is considered.
+/// Number of bytes at the end of a literal in which grams are considered. Twice this number of
+/// bytes is considered at the start of the literal.
 const EDGE_BYTES: usize = 32;
 /// Cost of a text position that passes the first stage (the probe table) only because of a new
-/// gram. The unit is the cost of a position that passes the second stage (the filter). The first
-/// stage is cheaper, but its cost is paid for every text, and literals that are added later may
-/// reuse the same positions.
+/// gram. The unit is the cost of a position that passes the second stage (the filter). The cost is
+/// high although a probe is cheap, because every later text pays for the new table entry.
 const NEW_PROBE_COST: f32 = 30.0;
-/// Number of the cheapest choices that are compared further, by the number of literals that already
-/// share their grams.
+/// Number of the cheapest choices for which a second step adds the cost of sharing grams with other
+/// literals. The cheapest of these choices is selected.
 const COMPARED_CHOICES: usize = 2;
 
-/// The grams (byte sequences) by which a literal is found. The first begins at `offset`; the others
-/// begin one byte after each other.
+/// The grams (byte sequences) by which a literal is found. The first begins at `offset`. Each of
+/// the others begins one byte after the previous gram.
 #[derive(Clone, Copy)]
 pub struct GramChoice {
     pub level: GramLevel,

@@ -1,18 +1,18 @@
 //! The first stage of a scan, which finds where a gram (a short byte sequence of a literal) may
-//! begin. At every `step`-th position of a text, four bytes are hashed (a probe). A table maps the
-//! hash to the levels (length classes) of grams that may begin with these bytes. Texts use few
-//! entries of the table, so that these remain in the fastest cache.
+//! begin. The scan *probes* every `step`-th position of a text: it hashes the four bytes there. A
+//! table maps the hash to the levels (length classes) of grams that may begin with these bytes.
+//! Texts use few entries of the table, so that these remain in the fastest cache.
 
 use super::gram::{GramLevel, THREE_BYTES};
 use rulec_base::broken_invariant;
 
 /// Number of positions that are probed one after another without a branch between them.
 const UNROLLED_PROBES: usize = 8;
-/// Maximum distance in bytes between two probes.
+/// Maximum distance in bytes between two probed positions of a text.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
 const MAX_PROBE_STEP: usize = 4;
-/// Number of positions of a text that are processed together, as a block. Positions must fit into a
-/// byte, including the positions of probes beyond the block's end.
+/// Number of positions of a text that are processed together, as a block. A position within the
+/// block must fit into a byte, even if the last probes lie beyond the block's end.
 pub const BLOCK_POSITIONS: usize = 256 - UNROLLED_PROBES * MAX_PROBE_STEP;
 /// Number of bytes that are read for a block of positions. This includes probes beyond its end, and
 /// grams (byte sequences) that begin there.
@@ -45,7 +45,7 @@ impl Position {
     }
 }
 
-/// Sizes of the probe table. The number of grams determines which size is used.
+/// Sizes of the probe table in entries. The number of grams determines which size is used.
 /// Measured in benches/notes/first-look.md, "Size of the table".
 const TINY_TABLE_SIZE: usize = 1 << 12;
 const SMALL_TABLE_SIZE: usize = 1 << 14;
@@ -57,7 +57,7 @@ const LARGE_TABLE_SIZE: usize = 1 << 20;
 const ENTRIES_PER_THREE_BYTE_GRAM: usize = 256;
 
 /// The table that maps four bytes of a text to the length classes of grams (byte sequences) that
-/// may begin there. Also has the distance between probes.
+/// may begin there. Also has the distance in bytes between probed positions.
 pub struct ProbeTable {
     /// For each hash of four bytes, a bit set of the length classes (levels) of the grams that
     /// begin with such bytes.
@@ -72,9 +72,9 @@ fn hash_slot(four: u32, size: usize) -> usize {
 }
 
 impl ProbeTable {
-    /// Returns the maximum distance between probed positions of a text at which no literal of at
-    /// least `shortest` bytes is missed. With a distance of `n`, a literal needs `n` consecutive
-    /// grams (sequences of at least three bytes).
+    /// Returns the largest distance in bytes between probed positions at which every literal of at
+    /// least `shortest` bytes is found. With a distance of `n`, a literal needs `n` consecutive
+    /// grams (sequences of at least three bytes). One of these then begins at a probed position.
     pub fn step_for_length(shortest: usize) -> usize {
         match shortest {
             0..=3 => 1,
@@ -84,14 +84,14 @@ impl ProbeTable {
         }
     }
 
-    /// Returns the distance between probes.
+    /// Returns the distance in bytes between probed positions of a text.
     #[cfg(test)]
     pub fn probe_step(&self) -> usize {
         self.step
     }
 
-    /// Creates an empty table for literals of the given lengths. Each literal gets `step`
-    /// consecutive grams (short byte sequences), where `step` is the distance between probes.
+    /// Creates an empty table for literals of the given lengths in bytes. Each literal gets `step`
+    /// consecutive grams (short byte sequences). `step` is the distance between probed positions.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
         let entry_count = |length: usize| if length < step + 3 { ENTRIES_PER_THREE_BYTE_GRAM } else { 1 };
         let table_size = match step * lengths.map(entry_count).sum::<usize>() {
@@ -123,7 +123,8 @@ impl ProbeTable {
     }
 
     /// Lists the positions of a block where a gram may begin, in `positions`. Some may be beyond
-    /// `length`. Returns their number, and the position where the next block begins.
+    /// `length`, the number of bytes in the block. Returns their number, and the position where the
+    /// next block begins.
     #[inline(never)]
     pub fn probe_block(
         &self,

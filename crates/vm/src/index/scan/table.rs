@@ -35,8 +35,7 @@ pub struct LiteralGrams {
     pub count: usize,
 }
 
-/// The entry of the hash table for a literal: the entry under which it is stored, or would be
-/// inserted.
+/// Identifies the entry of the hash table under which a literal is stored, or would be inserted.
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
@@ -228,8 +227,8 @@ impl GramTable {
     }
 }
 
-/// True if `words`, the stored bytes of a literal, equal the bytes `found` at index `start` of the
-/// text.
+/// True if the text has a literal at index `start`. `words` are the stored bytes of the literal,
+/// and `found` are as many bytes of the text, beginning at `start`.
 #[inline(always)]
 fn is_literal_at(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     let Some(last_start) = found.len().checked_sub(8) else {
