@@ -75,8 +75,8 @@ impl UnknownChoice {
     }
 }
 
-/// The reason why a message has no usable answer of a language model to the question of a choice.
-/// The default branch is then taken.
+/// The reason why a message has no usable answer to the question of a choice. A language model
+/// should have given the answer. Without an answer, the default branch is taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

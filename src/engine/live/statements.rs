@@ -127,8 +127,8 @@ impl<'f> StatementEditor<'f> {
     }
 
     /// Returns the statements among which an edit searches: the statements in the edit's table,
-    /// otherwise the statements at the top level. If the edit names a file, only those in that
-    /// file.
+    /// otherwise the statements at the top level. If the edit names a file, statements of other
+    /// files are left out.
     fn statements_in_scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();

@@ -49,8 +49,8 @@ pub(super) struct Writer {
 /// How all current routes use message fields and jump (`goto`) between tables. A new route must be
 /// compatible with them: equal field types, no cycle of jumps.
 struct Constraints {
-    /// The declared `input`. Without a declaration, the types of message fields are inferred: the
-    /// number of current routes that use a field, for each field and each kind of use.
+    /// The declared `input`. Without a declaration, counts from which the types of message fields
+    /// are inferred. For each field and kind of use, they hold the number of routes with this use.
     counted: CountedFields,
     jumps: GotoGraph,
 }

@@ -11,8 +11,8 @@ use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// No compaction is needed if a file has at most this number of segments (groups of inserted routes
-/// compiled together).
+/// Maximum number of segments (groups of inserted routes compiled together) that a rule file may
+/// have without compaction. Searching so few segments is cheap.
 const FEW_SEGMENTS: usize = 3;
 /// Segments (groups of inserted routes) with at least this number of routes are not compacted. The
 /// next full recompilation includes their routes.
