@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const PROGRAMS: u64 = 2_200;
 const MESSAGES: usize = 50;
-/// Number of single conditions on which the limits are compared.
+/// Number of random conditions for which the limits of all engines are compared.
 const LIMITED: u64 = 400;
 
 fn compiler() -> Compiler {

@@ -1,4 +1,5 @@
-//! Rules about the sources of every package that can be counted.
+//! Checks the rules of the house for the sources of every package, as far as a program can check
+//! them.
 //!
 //! A file is short and opens with a comment that says why it exists. [`prose`]: comments are plain
 //! English. [`circles`]: modules do not import each other in a circle. [`guards`]: the compiler of

@@ -238,7 +238,7 @@ fn an_async_function_that_panics_or_is_not_awaited_is_a_failure() {
     assert_eq!(decision.failures()[0].message, "it is async; decide inside `rulec::decide_async`");
 }
 
-/// Decisions of decisions: a function awaits a decision, and a decision is made inside another.
+/// A host function may await another decision, and a decision may be made inside another one.
 #[test]
 fn async_decisions_may_be_nested() {
     let text = "extern fn twice(n: int) -> int\nroute big when twice(n) > 10 -> big\ndefault -> small";

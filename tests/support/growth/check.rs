@@ -14,8 +14,8 @@ pub type Dimension = (&'static str, fn(usize) -> MemoryLoader, Growth);
 pub enum Growth {
     /// In proportion to the size.
     Linear,
-    /// Each part of a condition is compared with all others, until the steps of the file are used
-    /// up.
+    /// Each part of a condition is compared with all others, until the limit of steps for a file is
+    /// reached.
     EachWithAll,
 }
 
