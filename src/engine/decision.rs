@@ -44,7 +44,8 @@ pub struct Decision {
     /// Version number (generation) of the rules that decided; for live rules, the generation of the
     /// last edit.
     pub(super) generation: u64,
-    /// Rarely needed data of the decision; `None` for most decisions.
+    /// Data that most decisions do not have, such as arguments, violations and failed host
+    /// functions. `None` if all of it is empty.
     pub(super) details: Option<Box<Details>>,
 }
 

@@ -23,7 +23,8 @@ pub struct CompileTarget {
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
-    /// The system whose JSON the file contains. `None` recognizes a `.json` file by its shape.
+    /// The other system that wrote the file as a JSON document, if the user names it. Otherwise a
+    /// `.json` file is recognized by its shape.
     pub system: Option<System>,
     /// Index of the command-line argument that names the folder in which the file was found. `None`
     /// if the command line names the file itself.
