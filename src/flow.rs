@@ -248,8 +248,8 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the table of all keyword patterns, in a form that can decide. Every rule set with a
-    /// flow has this table, so `None` does not occur.
+    /// Returns the table of all keyword patterns as an [`Entry`], which decides. Every rule set
+    /// with a flow has this table, so `None` does not occur.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }

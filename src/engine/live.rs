@@ -178,7 +178,7 @@ impl LiveRules {
         self
     }
 
-    /// Decides with the top-level routes, outside any table.
+    /// Returns the decision of the top-level routes, which lie outside any table.
     pub fn decide(&self, message: &Json) -> Decision {
         decide::decide_in_snapshot(&self.shared.snapshot.load(), TableId(0), message)
     }

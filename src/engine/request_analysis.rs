@@ -1,5 +1,5 @@
-//! The analysis of a message as a record, for handlers and tools. Conditions read the same results
-//! as `request.…`.
+//! Analyses a message and returns the result as plain data, for handlers and tools: the intent,
+//! entities, keywords and urgency. Conditions read the same results as `request.…`.
 
 use super::Rules;
 use rulec_base::diag::{Diagnostic, Message};

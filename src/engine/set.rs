@@ -56,7 +56,7 @@ pub(crate) struct RuleSet {
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
-    /// The functions that analyse a message as a record, built on first use.
+    /// Analyses the texts of messages for `Rules::analyze_message`. Built on first use.
     pub analyzer: OnceLock<Result<RecordAnalyzer, Diagnostic>>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,

@@ -49,8 +49,8 @@ fn collect_operands<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
 }
 
 impl Why {
-    /// Formats the explanation as lines: the first line starts with a mark, the other lines are
-    /// indented.
+    /// Formats the explanation as lines. The first line starts with `✗`, or with `!` for a warning;
+    /// the other lines are indented.
     pub fn lines(&self) -> Vec<Message> {
         let Violation { rule, path, message, repair } = &self.violation;
         let at = message!("{rule} at {path}");

@@ -40,8 +40,8 @@ fn decide_and_explain(rules: &Rules, entry: &str, message: &Json) -> (String, Ve
     (show_decision(&entry.decide(message)), matched)
 }
 
-/// Returns the same observations as `seen`, for a decision through a session with the message as a
-/// JSON line.
+/// Returns the same observations as [`decide_and_explain`], but decides through a session, with the
+/// message as a JSON line.
 fn decide_by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
     let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
     (show_decision(&decision), session.matched(message).into_iter().map(str::to_owned).collect())

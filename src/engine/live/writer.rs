@@ -79,8 +79,8 @@ struct Background {
     last_failure: Option<MergeFailure>,
 }
 
-/// How the background work ended: a merge (full recompilation) or a compaction (which compiles
-/// several groups of inserted routes into one).
+/// How background work ended. Background work is a merge (full recompilation) or a compaction
+/// (which compiles several groups of inserted routes into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
     /// The result is part of the mutable state. The caller must publish a snapshot, so that
@@ -307,8 +307,8 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// Applies an edit of a route that was compiled: removes the route `old` and adds the route
-    /// `new`. If both are given, the new route takes the position of the old one.
+    /// Applies an edit of a route after the new route was compiled. Removes the route `old` and
+    /// adds the route `new`. If both are given, the new route takes the position of the old one.
     fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
         self.revision.advance();
         let old_sequence = old.as_ref().map(RouteLocation::sequence);

@@ -184,7 +184,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         (best != u32::MAX).then_some(best)
     }
 
-    /// Returns the routes that the keys of the message select, whatever their ranks.
+    /// Counts the routes that the keys in the message select, without stopping at the first match.
     pub fn candidates(&self, message: &Message, buffer: &Cell<String>) -> Candidates {
         let view = View::new(message, buffer);
         let mut found = BTreeSet::new();

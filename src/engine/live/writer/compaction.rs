@@ -22,10 +22,10 @@ const MAX_COMPACTED_ROUTES: usize = 512;
 pub(super) enum CompactionState {
     #[default]
     Idle,
-    /// A background thread that compiles inserted routes together runs, or was just started.
+    /// A background thread, which compiles inserted routes together, is running or about to start.
     Running,
-    /// A thread still compacts inserted routes, but all rules were recompiled after it began. Its
-    /// result will be discarded.
+    /// A thread still compacts inserted routes, but all rules were recompiled after the thread
+    /// began. The result of the thread will be discarded.
     Superseded,
     /// The inserted routes do not compile together. They stay in separate segments until the next
     /// full compilation.
