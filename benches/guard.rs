@@ -31,7 +31,7 @@ use workload::{Density, Message, Shape, Variant, Workload};
 /// Number of distinct messages in workloads that repeat messages.
 const MESSAGES: usize = 200;
 
-/// A workload for which callgrind counts instructions.
+/// A workload whose instructions callgrind counts.
 struct Counted {
     source: String,
     messages: Vec<Json>,

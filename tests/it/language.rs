@@ -130,7 +130,8 @@ fn payloads_take_both() {
     }
 }
 
-/// `where` names are removed together with their live rule, and may use declarations of the file.
+/// If a rule is removed from live rules, its `where` names are removed too. The names may use
+/// declarations of the file.
 #[test]
 fn live_rules_take_rules_with_names() {
     let live =

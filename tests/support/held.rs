@@ -167,8 +167,8 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// Checks that a part of a route's condition can be replaced by `true` or by `false` without
-    /// any change in the results of the condition.
+    /// Checks that a part of a route's condition decides nothing: either `true` or `false` can
+    /// replace the part without a change in the results of the condition.
     fn check_part(&self, finding: &Finding, route: usize, span: Span) {
         let own = self.rules.program().rules[route].condition.span;
         let text = |from: u32, to: u32| &self.text[from as usize..to as usize];

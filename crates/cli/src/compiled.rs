@@ -37,8 +37,8 @@ pub struct Compiled {
     /// Whether the file is an artifact (compiled rules, the output of `rulec build`) and not source
     /// text.
     is_artifact: bool,
-    /// The JSON document of another system from which the rules were loaded; `None` for other
-    /// rules.
+    /// If the rules were loaded from another system's JSON document: the document. Otherwise
+    /// `None`.
     document: Option<Document>,
     /// The files that the compiler read or looked for on disk: rule files and word lists.
     pub files: Vec<PathBuf>,

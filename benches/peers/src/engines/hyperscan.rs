@@ -20,7 +20,7 @@ mod hs {
 
     pub const MODE_BLOCK: c_uint = 1;
     pub const FLAG_CASELESS: c_uint = 1;
-    /// Reports each literal once per scan.
+    /// Flag of a literal: a scan reports the literal at most once.
     pub const FLAG_SINGLEMATCH: c_uint = 8;
 
     pub type OnEvent = extern "C" fn(c_uint, c_ulonglong, c_ulonglong, c_uint, *mut c_void) -> c_int;

@@ -220,7 +220,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
     }
 }
 
-/// Returns the key that every message must contain for which the term is true.
+/// Returns the key of a term: a message contains the key if the term is true for the message.
 fn key(term: &Term) -> Key<'_> {
     match term {
         Term::Contains { words, joined: Words::All, .. } => Key::Literals(

@@ -42,7 +42,8 @@ impl Density {
         [0.0, 1.5, 7.0][self as usize]
     }
 
-    /// Returns the number of English and of Chinese rule words for the given number of routes.
+    /// Returns how many English and how many Chinese words the rules have for this number of
+    /// routes.
     fn words(self, routes: usize) -> (usize, usize) {
         let root = (routes as f64).sqrt();
         match self {

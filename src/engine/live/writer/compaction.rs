@@ -52,8 +52,8 @@ impl CompactionState {
 /// one.
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
-    /// The types and uses of message fields in the current rules, against which the routes are
-    /// checked.
+    /// The types and uses of message fields in the current rules. The check of the routes needs
+    /// them, because all rules must use a field alike.
     pub known_fields: KnownFields,
     pub segments: Vec<Arc<Segment>>,
     /// The current routes of the segments, in the order of their sequence numbers (which order
