@@ -137,7 +137,7 @@ impl Rules {
         self.rule_set().prepare(message)
     }
 
-    /// Explains the decision of the top-level routes.
+    /// Explains the decision of the top-level routes for a message, condition by condition.
     pub fn explain(&self, message: &Json) -> Explanation {
         self.main().explain(message, false)
     }
@@ -298,7 +298,7 @@ impl Rules {
         self.rule_set().normal()
     }
 
-    /// Returns the bytecode, for tools.
+    /// Returns the bytecode that the VM interprets, for tools.
     #[doc(hidden)]
     pub fn bytecode(&self) -> &Bytecode {
         &self.rule_set().bytecode

@@ -52,7 +52,8 @@ fn is_test(path: &Path) -> bool {
     path.iter().any(|part| matches!(part.to_str(), Some("tests" | "tests.rs" | "fixture.rs")))
 }
 
-/// Returns every breach of a rule, with its description.
+/// Finds files that are too long or have no opening comment. Maps the broken rule and the file's
+/// name to a description.
 fn breaches() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut breach = |rule: &str, file: &str, why: String| drop(found.insert(format!("{rule} {file}"), why));

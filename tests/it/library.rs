@@ -23,7 +23,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Waits once, as a call of a service does.
+/// Is pending at the first poll and ready at the second, like a call of a service.
 async fn wait_once() {
     let mut waited = false;
     std::future::poll_fn(|context| {

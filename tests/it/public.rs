@@ -36,7 +36,7 @@ impl Items {
         self.paths.insert(path);
     }
 
-    /// Returns the items of all crates of the list.
+    /// Returns the public items of the crates in [`CRATES`].
     fn of_all_crates() -> Items {
         let mut found = Items::default();
         for (name, folder) in CRATES {

@@ -54,7 +54,7 @@ enum InferredType {
 #[derive(Clone, Debug, PartialEq)]
 struct InferredTexts {
     values: BTreeSet<String>,
-    /// Number of sample texts.
+    /// Number of sample texts, counting equal texts each time.
     samples: usize,
     /// Whether the values come from a JSON Schema, which lists all possible values.
     listed: bool,

@@ -139,7 +139,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         Ok(index)
     }
 
-    /// Returns the first matching route.
+    /// Returns the rank of the first route that matches the message; `None` if none matches.
     pub fn first(&self, message: &Message, buffer: &Cell<String>) -> Option<u32> {
         let view = View::new(message, buffer);
         let mut best = u32::MAX;

@@ -24,7 +24,7 @@ fn safe_suggestions_are_applied_and_the_result_is_checked() {
     assert!(ran.err.starts_with("0 repairs made in 0 files\n"), "{}", ran.err);
 }
 
-/// Each of these slips has exactly one remedy.
+/// Each of these slips has exactly one remedy, which `--fix` applies.
 #[test]
 fn slips_with_one_remedy_are_repaired() {
     let rules = "input { text: string, ctx: { tier: string, vip: bool } }\n\
