@@ -156,8 +156,8 @@ impl FlowMatcher {
         }
     }
 
-    /// Trains the built-in classifier on the descriptions, examples and keywords of the intent
-    /// flows. `options` define when the classifier abstains.
+    /// Adds the built-in classifier, trained on the descriptions, examples and keywords of the
+    /// intent flows. `options` define when the classifier abstains.
     ///
     /// # Errors
     /// If an intent flow has no text to learn from, if there are too many flows, or if an option is

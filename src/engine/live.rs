@@ -196,7 +196,7 @@ impl LiveRules {
         decide::decimal_paths(&self.shared.snapshot.load())
     }
 
-    /// Decides with the entry of this name.
+    /// Returns the decision of the table, choice, router or flow set (entry) with this name.
     ///
     /// # Errors
     /// If there is no such entry.

@@ -134,7 +134,7 @@ impl RuleSet {
         }
     }
 
-    /// Reads the fields that the rules use from a message, one value per slot.
+    /// Reads from a message the fields that the rules use, one value per slot.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);

@@ -26,8 +26,8 @@ pub struct Why {
 }
 
 impl Why {
-    /// Returns the values that the condition read, one for each field. If the condition reads a
-    /// field as two types, the result is the read that found a value.
+    /// Returns the values that the condition read, one for each field. If the condition reads one
+    /// field as several types, the result has the read that found a value.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {

@@ -21,8 +21,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// Minimum number of pending edits that starts a merge (a recompilation of all rules). It applies
-/// to small rule sets.
+/// In a small rule set, a merge (a recompilation of all rules) starts at this number of pending
+/// edits.
 const MIN_MERGE_EDITS: usize = 1024;
 /// In a rule set with many routes, a merge (a recompilation of all rules) starts at one pending
 /// edit per this number of routes.

@@ -287,7 +287,7 @@ mod tests {
     use crate::engine::Edit;
     use rulec_base::source::SourceMap;
 
-    /// A statement must never be inserted into another file than the main file.
+    /// If the main file is missing, an insertion must fail and not go into another file.
     #[test]
     #[cfg_attr(debug_assertions, should_panic(expected = "`main.rules` is among the files"))]
     fn an_insertion_without_a_main_file_is_an_error() {
