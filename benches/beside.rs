@@ -29,9 +29,9 @@ const TURNS: usize = 10;
 const ALONE: usize = 100_000;
 /// Number of route edits for each edit of a list or a `let`.
 const ROUTES: usize = 50;
-/// Maximum allowed ratio of the 99th percentile of decision times during edits to the 99th
-/// percentile without edits. `LARGEST` is the maximum allowed ratio of the heap after all edits to
-/// the heap after a tenth of them.
+/// Maximum allowed slowdown by edits: the 99th percentile of decision times during edits, divided
+/// by the 99th percentile without edits. `LARGEST` limits the growth of memory: the heap after all
+/// edits, divided by the heap after a tenth of them.
 const SLOWEST: f64 = 2.0;
 const LARGEST: f64 = 1.1;
 
@@ -80,8 +80,8 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(timed && (slower > SLOWEST || larger > LARGEST)))
 }
 
-/// Decides in two threads while `goes_on` returns true for the number of decisions made. Adds the
-/// time of each decision to `into`.
+/// Decides on two threads. Each thread goes on while `goes_on` returns true for the number of its
+/// decisions. Adds the time of each decision, in nanoseconds, to `into`.
 fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl Fn(usize) -> bool + Sync) {
     let decide = || {
         let mut times = Vec::with_capacity(ALONE);

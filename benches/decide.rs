@@ -24,8 +24,8 @@ const CASES: [(&str, usize, Kind); 4] = [
     ("mixed", 100, Kind::Mixed),
 ];
 
-/// Returns nanoseconds per message in the fastest round, because other processes only ever add
-/// time.
+/// Runs `round` repeatedly for 250 ms. Returns the nanoseconds per message of the fastest round,
+/// because other processes can only slow a round down.
 fn nanoseconds(messages: usize, mut round: impl FnMut()) -> f64 {
     round();
     let mut best = f64::INFINITY;

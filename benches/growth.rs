@@ -3,7 +3,8 @@
 //! this program for each dimension of the files that `rulec check` reads, with n and with 2n.
 //!
 //! `growth` prints the kinds of sources, one per line. `growth KIND NUMBER` compiles one source.
-//! `growth check` prints the dimensions, one per line, each after the greatest growth.
+//! `growth check` prints the dimensions, one per line. Before each dimension, it prints the factor
+//! by which the work may grow if the size doubles.
 //! `growth check DIMENSION NUMBER` compiles and analyses files.
 
 #[path = "../tests/support/growth.rs"]
@@ -43,14 +44,15 @@ fn main() {
     assert_eq!(compiled.is_ok(), *comes == FindingCount::Right, "{name}");
 }
 
-/// The function whose instructions callgrind counts for a dimension.
+/// Compiles and analyses the files of one dimension. Callgrind counts the instructions in this
+/// function.
 #[inline(never)]
 fn check_counted(files: &MemoryLoader) -> Vec<Finding> {
     let compiled = Compiler::new().allow_missing_functions().compile_with(black_box(files), MAIN_FILE);
     compiled.expect("the files are right").analyse()
 }
 
-/// The function whose instructions callgrind counts for a kind.
+/// Compiles a source of one kind. Callgrind counts the instructions in this function.
 #[inline(never)]
 fn compile_counted(source: &str) -> Result<Rules, CompileError> {
     Compiler::new().allow_missing_functions().compile_text(black_box(source))

@@ -1,7 +1,9 @@
 //! Makes decisions, so that callgrind can count the instructions. `benches/callgrind.sh` runs this
 //! program for each fixed workload and compares the counts with `guard.txt`.
 //!
-//! `guard WORKLOAD DECISIONS [ROUTES]` makes the given number of decisions:
+//! `guard WORKLOAD DECISIONS [ROUTES]` makes the given number of decisions. A prepared record is a
+//! message whose fields were read in advance, and a choice is the chosen route without its
+//! arguments:
 //!
 //! - `jit`: ten routes on the JIT, from a prepared record to a choice;
 //! - `index`: a thousand routes with the index, from a prepared record to a choice;
@@ -29,7 +31,7 @@ use workload::{Density, Message, Shape, Variant, Workload};
 /// Number of distinct messages in workloads that repeat messages.
 const MESSAGES: usize = 200;
 
-/// A workload for which callgrind counts instructions.
+/// A workload whose instructions callgrind counts.
 struct Counted {
     source: String,
     messages: Vec<Json>,

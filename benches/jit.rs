@@ -108,7 +108,8 @@ by_hand!(ten_by_hand, TEN:
     (6, "地址", 3, "partner") (7, "upgrade", 9, "admin") (8, "meeting", 2, "agent")
     (9, "refund", 3, "customer"));
 
-/// Returns messages that reach the last route: their context often satisfies all conditions.
+/// Returns messages for the routes of `by_hand`. Their context often satisfies all conditions, so
+/// that the evaluation reaches the last route.
 fn by_hand_messages() -> Vec<Json> {
     let mut all = messages(4_000, &["refund".to_owned()], 3);
     let late = |message: &Json| {

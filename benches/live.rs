@@ -34,7 +34,8 @@ fn live(count: usize, declared: bool) -> LiveRules {
     LiveRules::from_text(Compiler::new(), &source).expect("it compiles").merge_after(usize::MAX)
 }
 
-/// Returns routes that are not in the base, each as its text and its name.
+/// Returns `count` routes to insert later, each as its text and its name. Their names differ from
+/// the names of the compiled routes.
 fn later(count: usize, seed: u64) -> Vec<(String, String)> {
     let mut routes = routes(count, Kind::Mixed, seed);
     routes.iter_mut().enumerate().for_each(|(at, route)| route.name = format!("later_{seed}_{at}"));

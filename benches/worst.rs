@@ -63,7 +63,7 @@ fn spent() -> Duration {
     nanos.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
-/// The function whose instructions callgrind counts.
+/// Decides one message. Callgrind counts the instructions in this function.
 #[inline(never)]
 fn decide_counted(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
     black_box(decide(rules, black_box(line), message))

@@ -33,8 +33,8 @@ use std::sync::Arc;
 
 /// The first bytes of an artifact; no text file begins with them.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
-/// Maximum size of an artifact (a file of compiled rules). An artifact of a million rules needs a
-/// tenth of this limit.
+/// Maximum size of an artifact (a file of compiled rules) in bytes: 4 GiB. An artifact of a million
+/// rules has about a tenth of this size.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Format number; increase it whenever the meaning of the bytes changes.
 const FORMAT_VERSION: u32 = 18;
@@ -114,14 +114,15 @@ pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
 
-/// Returns the SHA-256 hash of the content that is stored in the artifact. The hash identifies the
-/// rules. It is not compared with the content. `None` if the bytes are not a readable artifact.
+/// Returns the SHA-256 hash that is stored in the artifact. The hash identifies the rules. This
+/// function does not check that the content has this hash. `None` if the bytes are not a readable
+/// artifact.
 pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
     split_sections(artifact).ok().map(|parted| *parted.hash)
 }
 
-/// The signature of an artifact, made over its header and hash, and the public key that verifies
-/// it.
+/// The signature of an artifact over its header and hash, with the public key that verifies the
+/// signature.
 #[derive(Debug)]
 pub struct Signed {
     /// The public key that belongs to the private key of the signer.
@@ -255,8 +256,8 @@ fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError
     Ok(ArtifactSections { header, signed, hash, body })
 }
 
-/// Reports whether one of the keys signed the artifact; false if no keys are given. Only the
-/// header, the hash and the signature are read.
+/// Checks the signature of an artifact: true if one of `keys` made it, false if no keys are given.
+/// Reads only the header, the hash and the signature, not the content.
 ///
 /// # Errors
 /// If the file is not an artifact of this version, or if keys are given and none of them signed it.
@@ -279,7 +280,8 @@ pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result
     })
 }
 
-/// Returns the bytes to sign. The prefix keeps the signature from being valid in another protocol.
+/// Returns the bytes to sign. They begin with a fixed text, so that the signature is not valid in
+/// another protocol.
 fn bytes_to_sign(header: &[u8], hash: &[u8]) -> Vec<u8> {
     [b"rulec artifact signature\0", header, hash].concat()
 }

@@ -1,7 +1,8 @@
 //! Rule files that are part of the library. Use them unchanged, or copy and adapt them.
 
 /// Rule file for the decisions that an agent proposes. It has a `payload` statement for each kind
-/// of decision (its fields and its rank), and a table that maps intents to decisions.
+/// of decision: its fields, and its rank among decisions proposed at the same time. A table maps
+/// intents to decisions.
 pub const DECISIONS: &str = include_str!("../rules/decisions.rules");
 /// Rule file with routers for workflow nodes. They decide when a loop ends, and to which node a
 /// vote leads.

@@ -75,8 +75,8 @@ impl UnknownChoice {
     }
 }
 
-/// The reason why a message has no usable answer of a language model to the question of a choice.
-/// The default branch is then taken.
+/// The reason why a message has no usable answer to the question of a choice. A language model
+/// should have given the answer. Without an answer, the default branch is taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -236,8 +236,8 @@ impl Question {
     }
 }
 
-/// Returns the choice `name` in a form that can decide. The choice may be decided by conditions or
-/// by a model.
+/// Returns the choice `name` as an [`Entry`], which decides. Conditions or a language model may
+/// select the branch of the choice.
 fn find_choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);

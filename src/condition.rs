@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// Maximum length of a condition in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
-/// Name of the only route in the rule file as which a condition is compiled.
+/// Name of the only route in the rule file that is generated to compile a condition.
 const RULE_NAME: &str = "holds";
 
 /// A compiled condition.
@@ -72,7 +72,7 @@ impl Condition {
     /// line breaks.
     ///
     /// # Errors
-    /// If the text is not a condition, or uses one field at incompatible types.
+    /// If the text is not a condition, or reads one field as values of incompatible types.
     pub fn compile(text: &str) -> Result<Condition, ConditionError> {
         if text.trim().is_empty() {
             return Err(ConditionError::new(

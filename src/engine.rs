@@ -105,9 +105,10 @@ impl Rules {
         Compiler::new().compile_text(text)
     }
 
-    /// Decides with the top-level routes, outside any table. A message that violates the `input`
-    /// declaration still gets a decision; [`Decision::breaches`] lists the violations. A message
-    /// that is not an object gets none; see [`Decision::refusal`].
+    /// Returns the decision of the top-level routes, which lie outside any table, for a message.
+    /// The first route whose condition holds is chosen, otherwise the default. A message that
+    /// violates the `input` declaration still gets a decision; [`Decision::breaches`] lists the
+    /// violations. A message that is not an object gets none; see [`Decision::refusal`].
     pub fn decide(&self, message: &Json) -> Decision {
         self.main().decide(message)
     }
@@ -136,17 +137,17 @@ impl Rules {
         self.rule_set().prepare(message)
     }
 
-    /// Explains the decision of the top-level routes.
+    /// Explains the decision of the top-level routes for a message, condition by condition.
     pub fn explain(&self, message: &Json) -> Explanation {
         self.main().explain(message, false)
     }
 
-    /// Returns the top-level routes, which lie outside any table, in a form that can decide.
+    /// Returns the top-level routes, which lie outside any table, as an [`Entry`], which decides.
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }
 
-    /// Returns a table in a form that can decide. Not part of the stable API.
+    /// Returns a table as an [`Entry`], which decides. Not part of the stable API.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table }
@@ -297,7 +298,7 @@ impl Rules {
         self.rule_set().normal()
     }
 
-    /// Returns the bytecode, for tools.
+    /// Returns the bytecode that the VM interprets, for tools.
     #[doc(hidden)]
     pub fn bytecode(&self) -> &Bytecode {
         &self.rule_set().bytecode
@@ -327,8 +328,8 @@ impl Rules {
     }
 
     /// Returns the engine that validates payloads (objects that a language model proposes).
-    /// [`Tier::Auto`] never selects machine code here. A payload is validated by many small groups
-    /// of rules, and machine code would reserve memory for the values of all fields in each group.
+    /// [`Tier::Auto`] never selects machine code here. Many small groups of rules validate a
+    /// payload. For each group, machine code would reserve memory for the values of all fields.
     #[doc(hidden)]
     pub fn payload_backend(&self) -> Backend {
         let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
@@ -354,7 +355,8 @@ impl Rules {
         Rules { tier, ..self.clone() }
     }
 
-    /// Returns the same rules with another setting that defines which tables use the index.
+    /// Returns the same rules with another setting of the index, which defines the tables that use
+    /// it.
     #[must_use]
     pub fn with_index(&self, indexing: Indexing) -> Rules {
         Rules { indexing, ..self.clone() }

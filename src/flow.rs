@@ -156,8 +156,8 @@ impl FlowMatcher {
         }
     }
 
-    /// Trains the built-in classifier on the descriptions, examples and keywords of the intent
-    /// flows. `options` define when the classifier abstains.
+    /// Adds the built-in classifier, trained on the descriptions, examples and keywords of the
+    /// intent flows. `options` define when the classifier abstains.
     ///
     /// # Errors
     /// If an intent flow has no text to learn from, if there are too many flows, or if an option is
@@ -248,8 +248,8 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the table of all keyword patterns, in a form that can decide. Every rule set with a
-    /// flow has this table, so `None` does not occur.
+    /// Returns the table of all keyword patterns as an [`Entry`], which decides. Every rule set
+    /// with a flow has this table, so `None` does not occur.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }

@@ -261,7 +261,7 @@ impl Judge {
     }
 
     /// Validates a payload. If the rules can correct a violation, or have a default for a missing
-    /// optional field, a copy of the payload is changed. The copy is then validated.
+    /// optional field, this method corrects a copy of the payload. It then validates the copy.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let to_violations =
             |found: Vec<FoundViolation>| found.into_iter().map(|found| found.violation).collect();

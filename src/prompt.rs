@@ -188,7 +188,7 @@ pub fn branch_prompt(question: &str) -> String {
     branch_section(&Prompts::default(), question, &[])
 }
 
-/// Returns [`intent_prompt_for`] in the wording of the rules.
+/// Returns the prompt section of [`intent_prompt_for`], in the wording that the rules set.
 pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]) -> String {
     if flows.is_empty() {
         return String::new();
@@ -197,8 +197,8 @@ pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]
     end_line(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
 }
 
-/// Returns [`branch_prompt`] in the wording of the rules. `branches` are pairs of branch id and
-/// meaning.
+/// Returns the prompt of [`branch_prompt`], in the wording that the rules set. `branches` are pairs
+/// of branch id and meaning.
 pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> String {
     let tool = markdown_code(CHOOSE_BRANCH_TOOL);
     let values = [
@@ -209,7 +209,7 @@ pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&st
     end_line(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
 }
 
-/// Returns the tool of [`PickTool::choose_branch`] in the wording of the rules.
+/// Returns the tool of [`PickTool::choose_branch`], with the descriptions that the rules set.
 pub(super) fn branch_tool(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> PickTool {
     let values = [("question", &*collapse_white_space(question)), ("branches", &list_items(branches))];
     let description = PromptTemplate::CHOICE_TOOL.fill(prompts, &values);
@@ -217,12 +217,12 @@ pub(super) fn branch_tool(prompts: &Prompts, question: &str, branches: &[(&str, 
         .with_parameter_description(&PromptTemplate::CHOICE_BRANCHES.fill(prompts, &values))
 }
 
-/// Returns the description of the parameter [`REASON`] in the wording of the rules.
+/// Returns the description of the parameter [`REASON`], in the wording that the rules set.
 pub(super) fn reason_description(prompts: &Prompts, question: &str) -> String {
     PromptTemplate::CHOICE_REASON.fill(prompts, &[("question", &collapse_white_space(question))])
 }
 
-/// Returns a text that ends with a line break.
+/// Appends a line break to a text that does not end with one.
 fn end_line(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push('\n');

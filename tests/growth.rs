@@ -78,8 +78,8 @@ fn work_of_check(name: &str, files: &MemoryLoader) -> CheckWork {
     CheckWork { bytes: ALLOCATED_BYTES.load(Ordering::Relaxed) - before, steps }
 }
 
-/// Returns the dimensions in which `rulec check` takes too many steps, or too much memory, for
-/// twice as large files.
+/// Returns the dimensions in which `rulec check` takes too many more steps, or too much more
+/// memory, if the files double in size.
 fn dimensions_that_grow_too_fast() -> Vec<String> {
     const SIZE: usize = 60;
     let mut wrong = Vec::new();
@@ -103,8 +103,8 @@ fn dimensions_that_grow_too_fast() -> Vec<String> {
 #[test]
 fn compiling_and_checking_take_memory_in_proportion_to_the_file() {
     const FEW_STATEMENTS: usize = 60;
-    /// Number of mistakes in a source. Misspelt names are compared with known names up to a bound,
-    /// which this number reaches.
+    /// Number of mistakes in a source. The compiler compares misspelt names with known names only
+    /// up to a bound. This number of mistakes reaches the bound.
     const FEW_WRONG_STATEMENTS: usize = 300;
     // Initialise the global state that all compilations share.
     allocated_bytes("first", "route r when text matches r\"a\" -> h", FindingCount::Right);

@@ -14,7 +14,7 @@ use std::fmt::{self, Display, Formatter, Write};
 pub enum Kind {
     /// The conditions test only fields of the context.
     Fields,
-    /// The conditions test texts, regexes and fields, as described for this module.
+    /// The conditions test texts, regexes and fields, in the shares that the file's comment gives.
     Mixed,
 }
 

@@ -1,5 +1,6 @@
 //! Fuzzes the importers of other systems' JSON with any JSON. An importer returns rules that
-//! compile, or an error. An import that is not strict loads whatever a strict one does.
+//! compile, or an error. If a strict import loads a document, an import that is not strict loads it
+//! too.
 
 #![no_main]
 

@@ -63,8 +63,8 @@ fn read_properties(program: &Program, table: &Table) -> Map<String, Json> {
     root.to_properties()
 }
 
-/// A message field that conditions read: the kinds of value that they expect, and its nested fields
-/// that they read.
+/// A message field that conditions read. Its kinds are the kinds of value that the conditions
+/// expect, and its fields are the nested fields that they read.
 #[derive(Default)]
 struct ReadField {
     kinds: Option<KindSet>,

@@ -14,8 +14,8 @@ use rulec_vm::index::TablePlan;
 use serde_json::Value as Json;
 use std::cell::{OnceCell, RefCell};
 
-/// Minimum number of rules of a table for which the cost of a decision is estimated. Smaller tables
-/// are not worth an estimate.
+/// Minimum number of rules in a table for an estimate of its decision cost. The cost of a smaller
+/// table counts as 0, because it is small in any case.
 const MIN_PLANNED_RULES: usize = 200;
 
 /// A session that an analysis reuses for all tables. A session per table would waste memory,

@@ -38,7 +38,7 @@ struct HandlerArgument<'r> {
 }
 
 /// The arguments that the rules give to a handler. If the rules declare the handler, there is one
-/// list, which holds for every route. Otherwise there is a list for each route.
+/// list, which applies to every route. Otherwise there is a list for each route.
 struct HandlerArguments<'r> {
     declared: bool,
     lists: Vec<Vec<HandlerArgument<'r>>>,

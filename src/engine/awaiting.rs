@@ -18,7 +18,8 @@ use std::task::{Context, Poll};
 const MAX_CONCURRENT_CALLS: usize = 32;
 
 /// Maximum number of rounds for one decision. A round awaits all recorded calls. Further rounds are
-/// for calls whose arguments depend on the results of earlier calls.
+/// for calls whose arguments depend on the results of earlier calls. Without the limit, a decision
+/// that makes new calls in every round would never end.
 const MAX_ROUNDS: usize = 64;
 
 type CallResult = Result<Json, String>;
@@ -32,8 +33,8 @@ struct CallKey {
     args: String,
 }
 
-/// The calls of async functions of the embedding program that one decision makes, with or without a
-/// result.
+/// The calls of async host functions that one decision makes. Some already have results, the others
+/// are pending.
 #[derive(Default)]
 struct Calls {
     results: HashMap<CallKey, CallResult>,
@@ -107,8 +108,8 @@ pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
     }
 }
 
-/// Runs `decide`, which finds the results of async calls in `calls`. Returns the decision. Also
-/// returns `calls`, extended by the calls whose results the decision lacked.
+/// Runs `decide`, and gives it the results of async calls in `calls`. Returns the decision, and
+/// `calls` with the pending calls added: the calls whose results the decision lacked.
 fn with_calls<T>(calls: Calls, decide: impl Fn() -> T) -> (T, Calls) {
     // Restores the calls of an outer decision, also after a panic.
     let outer = scopeguard::guard(CALLS.replace(Some(calls)), |outer| drop(CALLS.replace(outer)));

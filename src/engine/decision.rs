@@ -44,7 +44,8 @@ pub struct Decision {
     /// Version number (generation) of the rules that decided; for live rules, the generation of the
     /// last edit.
     pub(super) generation: u64,
-    /// Rarely needed data of the decision; `None` for most decisions.
+    /// Data that most decisions do not have, such as arguments, violations and failed host
+    /// functions. `None` if all of it is empty.
     pub(super) details: Option<Box<Details>>,
 }
 
@@ -105,7 +106,8 @@ impl Decision {
         &self.rules.program.tables[self.entry.index()].name
     }
 
-    /// Returns the name of the chosen route, `default`, or `None` if no statement was chosen.
+    /// Returns the name of the chosen route, or `default` if the default was chosen. `None` if no
+    /// statement was chosen.
     pub fn chosen(&self) -> Option<&str> {
         self.chosen_statement().map(|(program, chosen)| chosen.name(program))
     }
@@ -150,8 +152,8 @@ impl Decision {
         self.details.as_deref().map_or(&*NO_ARGS, |details| &details.args)
     }
 
-    /// Returns the paths in the arguments whose values are exact decimals. Not part of the stable
-    /// API.
+    /// Returns the paths of those values in the arguments that are exact decimals. Not part of the
+    /// stable API.
     #[doc(hidden)]
     pub fn exact_args(&self) -> DecimalPaths {
         let mut places = DecimalPaths::default();

@@ -178,7 +178,7 @@ impl LiveRules {
         self
     }
 
-    /// Decides with the top-level routes, outside any table.
+    /// Returns the decision of the top-level routes, which lie outside any table.
     pub fn decide(&self, message: &Json) -> Decision {
         decide::decide_in_snapshot(&self.shared.snapshot.load(), TableId(0), message)
     }
@@ -196,7 +196,7 @@ impl LiveRules {
         decide::decimal_paths(&self.shared.snapshot.load())
     }
 
-    /// Decides with the entry of this name.
+    /// Returns the decision of the table, choice, router or flow set (entry) with this name.
     ///
     /// # Errors
     /// If there is no such entry.

@@ -1,5 +1,5 @@
-//! The analysis of a message as a record, for handlers and tools. Conditions read the same results
-//! as `request.…`.
+//! Analyses a message and returns the result as plain data, for handlers and tools: the intent,
+//! entities, keywords and urgency. Conditions read the same results as `request.…`.
 
 use super::Rules;
 use rulec_base::diag::{Diagnostic, Message};
@@ -84,7 +84,7 @@ impl Rules {
     }
 
     /// Returns an analysis for logs. If the rules declare `text` as `@private`, a mask replaces the
-    /// analysis. A context score of private values is masked too.
+    /// analysis. A context score that was computed from private values is masked too.
     pub fn masked_analysis(&self, analysis: &RequestAnalysis) -> Json {
         let program = self.program();
         if self.masked_message(&json!({ TEXT_FIELD: "" })) != json!({ TEXT_FIELD: "" }) {
@@ -99,7 +99,7 @@ impl Rules {
     }
 }
 
-/// Returns the value of `let context_score`. Of several files, the main file counts.
+/// Returns the value of `let context_score`. If several files define it, the main file counts.
 fn context_score(program: &Program) -> Option<&Expr> {
     let scores = program.lets.iter().filter(|one| *one.name == *CONTEXT_SCORE);
     let score = scores.min_by_key(|one| one.span.file)?;

@@ -48,7 +48,8 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// Creates a session with its own reference count on the rules.
+    /// Creates a session. `rules` is a reference counter of the rule set for this session alone, so
+    /// that sessions on several threads do not contend for one counter.
     pub(super) fn new(rules: Arc<RuleSetHandle>, engine_choice: EngineChoice) -> Session {
         Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new() }
     }

@@ -56,7 +56,7 @@ pub(crate) struct RuleSet {
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
-    /// The functions that analyse a message as a record, built on first use.
+    /// Analyses the texts of messages for `Rules::analyze_message`. Built on first use.
     pub analyzer: OnceLock<Result<RecordAnalyzer, Diagnostic>>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
@@ -65,9 +65,9 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-/// Minimum number of message fields that the rules use (slots) for reading a message key by key.
-/// Each key of the message is then looked up in the [`SlotTree`]. With fewer slots, each slot is
-/// looked up in the message.
+/// Minimum number of slots (message fields that the rules use) for reading a message key by key.
+/// Each key of the message is then looked up in the [`SlotTree`]. With fewer slots, each slot's
+/// path is looked up in the message.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
 /// A tree that finds the slots (numbers of the fields that the rules use) by the path of a field.
@@ -134,7 +134,7 @@ impl RuleSet {
         }
     }
 
-    /// Reads the fields that the rules use from a message, one value per slot.
+    /// Reads from a message the fields that the rules use, one value per slot.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);

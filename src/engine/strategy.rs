@@ -13,7 +13,7 @@ pub enum Tier {
     Auto,
     /// The tree-walking reference evaluator; the other engines are tested against it.
     Reference,
-    /// The bytecode VM.
+    /// The VM, which interprets bytecode.
     Vm,
     /// Machine code, compiled on first use of a rule set. If machine code is not available, the VM
     /// decides; [`Tier::available`] and [`Rules::warm_up`](super::Rules::warm_up) report why.

@@ -100,8 +100,7 @@ impl Rules {
     }
 }
 
-/// Returns the actual outcome of a decision, reduced to the values for which the test states an
-/// expectation.
+/// Returns the actual outcome of a decision, reduced to the values that the test mentions.
 fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
         expected.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()

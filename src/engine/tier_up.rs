@@ -17,8 +17,8 @@ const COMPILE_AFTER_DECISIONS: u32 = 10_000;
 /// index.
 /// Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const MAX_COMPILED_INSTRS: usize = 4_096;
-/// Maximum number of slots (fields that the rules use) for which a rule set is compiled, because
-/// machine code reserves memory for each slot.
+/// Maximum number of slots (fields that the rules use) of a rule set that is compiled. Machine code
+/// reserves memory for each slot.
 const MAX_COMPILED_SLOTS: usize = 256;
 
 /// Minimum score of a rule set for using machine code on JSON trees. Each arithmetic or comparison

@@ -56,8 +56,8 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     all_changes
 }
 
-/// Returns the names of the rules of a `payload` statement whose violation rejects the payload.
-/// Rules that only warn or complete the payload are left out.
+/// Returns the names of the rules that reject a payload if it violates them. Rules of the `payload`
+/// statement that only warn, or that fill in defaults, are left out.
 fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
     let rejects = |rule: usize| {
         let requirements = &program.requirements;

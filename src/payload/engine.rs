@@ -60,9 +60,10 @@ impl<'a> PayloadEngine<'a> {
         PayloadEngine { evaluation, program, hosts, input, arena, calls: None }
     }
 
-    /// Enters an `each` block (rules for each element of a list) over a list of `elements`
-    /// elements. Returns the enclosing `each` blocks, or `None` if the list exceeds a limit. When
-    /// the block ends, pass the result to [`PayloadEngine::set_enclosing_blocks`].
+    /// Enters an `each` block, whose rules apply to each element of a list of length `elements`.
+    /// `nest` is 1 plus the levels of `each` blocks inside it. Returns the blocks that enclose it,
+    /// or `None` if the list exceeds a limit. When the block ends, pass the result to
+    /// [`PayloadEngine::set_enclosing_blocks`].
     pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let outer = self.arena.enclosing_blocks();
         self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);

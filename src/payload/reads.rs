@@ -21,7 +21,7 @@ pub(super) struct FieldUse {
     pub defaulted: bool,
 }
 
-/// A search for the message fields that the conditions of one `payload` statement read.
+/// Finds the message fields that the conditions of one `payload` statement read.
 pub(super) struct FieldReads<'p> {
     program: &'p Program,
     /// Maps each variable of the rules to the value that defines it. A variable is a `let` name, or
@@ -30,16 +30,17 @@ pub(super) struct FieldReads<'p> {
 }
 
 impl<'p> FieldReads<'p> {
-    /// Creates a finder that follows variables. For a `let` name, the fields that its value reads
-    /// count as read. For the element of an `each` block, the fields that the list reads do.
+    /// Creates a finder that follows variables. If a condition reads a variable, the fields from
+    /// which the variable is computed count as read. The variables are the `let` names and the
+    /// elements of `each` blocks.
     pub fn new(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, true);
         FieldReads { program, named_values }
     }
 
-    /// Creates a finder that follows `let` names, but not elements of `each` blocks: the fields
-    /// that the list of the block reads do not count as read.
+    /// Creates a finder that follows `let` names, but not elements of `each` blocks. If a condition
+    /// reads an element, the fields from which the block's list is computed do not count as read.
     pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, false);

@@ -46,11 +46,11 @@ pub(super) struct FoundViolation {
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub violations: Vec<FoundViolation>,
-    /// The violations of rules that only warn. The check itself puts them into `violations`; the
-    /// caller of the check then moves them here.
+    /// The violations of rules that only warn. [`run_checks`] puts them into `violations`, and its
+    /// caller then moves them here.
     pub warned: Vec<FoundViolation>,
-    /// The missing optional fields that get their default. The check itself puts them into
-    /// `violations`; the caller of the check then moves them here.
+    /// The missing optional fields that get their default. [`run_checks`] puts them into
+    /// `violations`, and its caller then moves them here.
     pub completed: Vec<FoundViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The limits that were exceeded during the check, each once.
@@ -108,8 +108,8 @@ pub(super) enum Repair {
     RemoveValue,
 }
 
-/// Maximum number of different texts in one payload that are compiled, because the rules require
-/// them to be conditions.
+/// Maximum number of different texts in one payload that are compiled as conditions. Rules may
+/// require that a text is a condition. Further texts are reported as unchecked.
 const MAX_CONDITIONS: usize = 256;
 
 /// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload.

@@ -26,8 +26,8 @@ pub struct Why {
 }
 
 impl Why {
-    /// Returns the values that the condition read, one for each field. If the condition reads a
-    /// field as two types, the result is the read that found a value.
+    /// Returns the values that the condition read, one for each field. If the condition reads one
+    /// field as several types, the result has the read that found a value.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {
@@ -49,8 +49,8 @@ fn collect_operands<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
 }
 
 impl Why {
-    /// Formats the explanation as lines: the first line starts with a mark, the other lines are
-    /// indented.
+    /// Formats the explanation as lines. The first line starts with `✗`, or with `!` for a warning;
+    /// the other lines are indented.
     pub fn lines(&self) -> Vec<Message> {
         let Violation { rule, path, message, repair } = &self.violation;
         let at = message!("{rule} at {path}");

@@ -144,7 +144,8 @@ fn inputs_that_fall_through_are_shown() {
     );
 }
 
-/// Regression: the example broke the promise of `input`, so complete routes seemed to have a gap.
+/// Regression: the example message of a finding violated the declared `input`. So routes that match
+/// all valid messages seemed to leave a gap.
 #[test]
 fn gaps_among_promised_messages_are_apart_from_others() {
     let rules = |input: &str, second: &str| {
@@ -177,8 +178,8 @@ fn gaps_among_promised_messages_are_apart_from_others() {
     assert_eq!(find_codes(&nested(last)), [r#"W0220 `route d when user is missing and n > 1 -> d` by {}"#]);
 }
 
-/// Regression: routes that lead to one handler were not compared, so decision tables were not
-/// checked.
+/// Regression: routes to the same handler were not compared, even if they gave it other arguments.
+/// Decision tables consist of such routes, so they were not checked.
 #[test]
 fn ties_compare_the_arguments_and_metadata_of_a_handler() {
     let ties = |routes: &str| -> Vec<String> {

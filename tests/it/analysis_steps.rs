@@ -1,5 +1,5 @@
-//! The steps that the analysis takes grow in proportion to long lists and large conditions. The
-//! steps stop at their limit.
+//! Checks that the steps of the analysis grow in proportion to the length of lists and the size of
+//! conditions. Also checks that the analysis stops at its limit of steps.
 
 use rulec::{AnalysisOptions, Rules};
 use rulec_lang::limits::MAX_ANALYSIS_STEPS;
@@ -47,7 +47,8 @@ fn long_lists_take_steps_in_proportion_to_their_length() {
     }
 }
 
-/// Regression: with `contains any` of 4,000 words, the second route took seconds.
+/// Regression: the analysis of the second route took seconds if the first one had `contains any`
+/// with 4,000 words.
 #[test]
 fn a_word_of_a_long_list_is_known_to_be_found() {
     let words = joined(4_000, ", ", |at| format!("\"Word{at:04}x.exe\""));
@@ -61,7 +62,7 @@ fn a_word_of_a_long_list_is_known_to_be_found() {
     check_steps(&text(" or f ends_with any [\"x.sys\", \"y.sys\"] ignoring case"), &[], 1_000_000);
 }
 
-/// Regression: the work grew with the third power of the number of parts.
+/// Regression: the work grew with the third power of the number of parts of a condition.
 #[test]
 fn conditions_of_hundreds_of_parts_are_analysed_in_full() {
     let one = |condition: &str| {

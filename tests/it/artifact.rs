@@ -266,8 +266,8 @@ fn is_forgery_accepted(compiler: &Compiler, bytes: &[u8], messages: &[Json], tho
     }
 }
 
-/// Mutates an artifact with each number of the range, and loads the result. Returns the numbers of
-/// refused and of loaded files.
+/// Loads the artifact that `mutate` returns for each number of the range, after its hash is
+/// corrected. Returns the numbers of refused and of loaded artifacts.
 ///
 /// For one in every `thorough` numbers it also checks the explanations and the JIT code, which
 /// takes longer.

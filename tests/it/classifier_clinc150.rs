@@ -53,8 +53,8 @@ fn classifier(folder: &Path) -> &'static Classifier {
     })
 }
 
-/// Numbers of messages. In-scope messages are decided right, decided wrong, or abstained from.
-/// Out-of-scope messages are counted as caught if an intent is chosen.
+/// Numbers of messages. An in-scope message has an intent: the decision is right, wrong, or an
+/// abstention. An out-of-scope message has none, so it is caught by mistake if an intent is chosen.
 #[derive(Debug, Default, PartialEq)]
 struct Measured {
     in_scope: usize,

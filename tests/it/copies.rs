@@ -1,4 +1,5 @@
-//! Small files that expand to much: each is refused with an error that names the place.
+//! Tests of small files that expand to huge programs. The compiler refuses each of them, and the
+//! error shows the cause.
 
 use rulec::{Code, Compiler, Diagnostic};
 use std::fmt::Write;
@@ -26,7 +27,8 @@ fn groups_that_multiply_are_refused() {
     assert!(places[0].starts_with('g'), "the error names the group that is included: {places:?}");
 }
 
-/// Payloads that each are small enough share the bound.
+/// The limit of the expansion applies to all payloads of a file together, even if each one is
+/// small.
 #[test]
 fn groups_that_multiply_over_many_payloads_are_refused() {
     let mut text = "group g0 { a: string }\n".to_owned();

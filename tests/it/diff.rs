@@ -56,8 +56,9 @@ fn acted_decision(rules: &Rules, message: &Json) -> Json {
     answer(&serde_json::to_value(rules.decide(message)).expect("a decision is JSON"))
 }
 
-/// Numbers of program pairs whose answers differ or agree, and of pairs for which `diff` finds the
-/// difference or proves the agreement. Element 0 counts programs without function calls.
+/// Counts of pairs of programs. The first two count pairs whose answers differ, and those for which
+/// `diff` finds the difference. The last two count pairs whose answers agree, and those for which
+/// `diff` proves it. Element 0 counts programs without function calls, element 1 the others.
 #[derive(Default)]
 struct Shares {
     differ: [usize; 2],

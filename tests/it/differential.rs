@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const PROGRAMS: u64 = 2_200;
 const MESSAGES: usize = 50;
-/// Number of single conditions on which the limits are compared.
+/// Number of random conditions for which the limits of all engines are compared.
 const LIMITED: u64 = 400;
 
 fn compiler() -> Compiler {
@@ -40,8 +40,8 @@ fn decide_and_explain(rules: &Rules, entry: &str, message: &Json) -> (String, Ve
     (show_decision(&entry.decide(message)), matched)
 }
 
-/// Returns the same observations as `seen`, for a decision through a session with the message as a
-/// JSON line.
+/// Returns the same observations as [`decide_and_explain`], but decides through a session, with the
+/// message as a JSON line.
 fn decide_by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
     let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
     (show_decision(&decision), session.matched(message).into_iter().map(str::to_owned).collect())

@@ -1,6 +1,6 @@
 //! Golden tests: the bytecode of small programs is stored with the source in `tests/golden/`, so
-//! that a review shows changes of lowering. `INSTA_UPDATE=always cargo test --test golden` rewrites
-//! the files.
+//! that a review shows changes of lowering.
+//! `INSTA_UPDATE=always cargo test --test it golden` rewrites the files.
 
 use crate::support::golden as support;
 use crate::support::layout;

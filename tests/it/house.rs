@@ -1,4 +1,5 @@
-//! Rules about the sources of every package that can be counted.
+//! Checks the rules of the house for the sources of every package, as far as a program can check
+//! them.
 //!
 //! A file is short and opens with a comment that says why it exists. [`prose`]: comments are plain
 //! English. [`circles`]: modules do not import each other in a circle. [`guards`]: the compiler of
@@ -51,7 +52,8 @@ fn is_test(path: &Path) -> bool {
     path.iter().any(|part| matches!(part.to_str(), Some("tests" | "tests.rs" | "fixture.rs")))
 }
 
-/// Returns every breach of a rule, with its description.
+/// Finds files that are too long or have no opening comment. Maps the broken rule and the file's
+/// name to a description.
 fn breaches() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut breach = |rule: &str, file: &str, why: String| drop(found.insert(format!("{rule} {file}"), why));

@@ -18,8 +18,8 @@ fn explain_message(text: &str, message: &Json) -> String {
     rules(text).explain(message).to_string()
 }
 
-/// An explanation shows the exception with its own result, so that a reader sees why a filter did
-/// not reject a message.
+/// An explanation shows an exception (`unless`) with its own result, so that a reader sees why a
+/// filter did not reject a message.
 #[test]
 fn an_exception_is_shown_with_its_result() {
     let text = "route r when text contains \"login\" unless ctx.user == \"root\" -> h\n\
@@ -72,7 +72,8 @@ fn the_names_of_a_rule_are_shown() {
     assert_eq!(shown.matches("ctx.n > 3").count(), 1, "{shown}");
 }
 
-/// Only the needed branch is computed, and an exception is evaluated after cheaper operands.
+/// Of an `if`, only the needed branch is computed. An exception (`unless`) is evaluated after
+/// cheaper operands.
 #[test]
 fn what_is_not_wanted_calls_no_host_function() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -101,7 +102,7 @@ fn what_is_not_wanted_calls_no_host_function() {
     }
 }
 
-/// A payload rule may have an exception, and a correction may have two branches.
+/// A payload rule may have an exception (`unless`), and a correction may have two branches (`if`).
 #[test]
 fn payloads_take_both() {
     let text = "payload p {\n  \
@@ -129,7 +130,8 @@ fn payloads_take_both() {
     }
 }
 
-/// `where` names are removed together with their live rule, and may use declarations of the file.
+/// If a rule is removed from live rules, its `where` names are removed too. The names may use
+/// declarations of the file.
 #[test]
 fn live_rules_take_rules_with_names() {
     let live =

@@ -23,7 +23,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Waits once, as a call of a service does.
+/// Is pending at the first poll and ready at the second, like a call of a service.
 async fn wait_once() {
     let mut waited = false;
     std::future::poll_fn(|context| {
@@ -48,7 +48,8 @@ fn a_compile_error_is_readable_when_main_returns_it() {
     assert!(format!("{error:?}").ends_with(&format!("\nand {more} more")), "{error:?}");
 }
 
-/// Every way to decide refuses a message that is not an object, and takes not even a default.
+/// Every function that decides refuses a message that is not an object. Not even the default is
+/// chosen.
 #[test]
 fn a_message_that_is_no_object_is_refused() {
     let text = "route any_text when not (text is present) -> a\nroute n when n < 3 or true -> b\ndefault -> c
@@ -238,7 +239,7 @@ fn an_async_function_that_panics_or_is_not_awaited_is_a_failure() {
     assert_eq!(decision.failures()[0].message, "it is async; decide inside `rulec::decide_async`");
 }
 
-/// Decisions of decisions: a function awaits a decision, and a decision is made inside another.
+/// A host function may await another decision, and a decision may be made inside another one.
 #[test]
 fn async_decisions_may_be_nested() {
     let text = "extern fn twice(n: int) -> int\nroute big when twice(n) > 10 -> big\ndefault -> small";
@@ -359,7 +360,7 @@ enum Mode {
 #[expect(dead_code, reason = "only deserialized")]
 struct Wrapped(String);
 
-/// A type whose own code refuses the sample value of the check.
+/// A type whose own code refuses the sample value with which `check_args` checks the type.
 struct Even;
 
 impl<'de> Deserialize<'de> for Even {
@@ -452,8 +453,7 @@ fn arguments_are_checked_against_types_before_the_first_message() {
     );
 }
 
-/// The check never refuses arguments that the type takes. The arguments of each decision
-/// deserialize.
+/// `check_args` never refuses a type if the arguments of the decisions deserialize into the type.
 #[test]
 fn arguments_that_a_type_takes_pass_the_check() {
     for (text, message) in [

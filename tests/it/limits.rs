@@ -279,7 +279,8 @@ fn judge_payload(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static st
     first
 }
 
-/// Former bug: an `each` had no limit, and nested `each` blocks and quantifiers multiplied.
+/// Former bug: an `each` had no limit, and nested `each` blocks and quantifiers multiplied the
+/// work.
 #[test]
 fn an_each_of_a_payload_walks_over_so_many_elements() {
     let judged = |body: &str, count: usize| {

@@ -106,7 +106,7 @@ fn decision_json(decision: &impl serde::Serialize, declared: bool) -> Json {
     json
 }
 
-/// Counts of events in a run.
+/// Counts of events in a run, which show that the run covers enough cases.
 #[derive(Debug, Default)]
 struct Tally {
     decided: usize,

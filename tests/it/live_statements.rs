@@ -52,8 +52,9 @@ impl Texts {
         texts
     }
 
-    /// Returns the index of the slot's statement in its file, and the index of the slot's line in
-    /// the statement. The line differs from the first one only inside a table.
+    /// Returns the location of the statement that a slot describes: the index of the statement in
+    /// its file, and the index of its line. For a route of a table, the statement is the table, so
+    /// the line need not be the first one.
     ///
     /// Returns `None` if the slot's table is missing or its file is not imported. Returns
     /// `Some(None)` if only the slot's statement is missing.

@@ -421,7 +421,8 @@ fn a_strict_kind_rejects_what_exceeds_a_limit() {
     assert!(strict.violations().iter().any(|violation| &*violation.rule == "p.limit"), "{strict:?}");
 }
 
-/// An optional field with a default gets it without a violation; a required one gets it with one.
+/// A missing field gets its default. For an optional field, this is no violation; for a required
+/// field, it is one.
 #[test]
 fn the_default_of_an_optional_field_is_no_violation() {
     use Outcome::{Accept, AcceptCorrected, Reject};

@@ -187,7 +187,8 @@ fn an_int_field_fits_a_float_argument() {
     }
 }
 
-/// A read as another type is proven only by a condition about this type.
+/// An argument may read a field as a type (`x as int`). Then only a condition that reads the field
+/// as this type, or as a narrower one, proves that the value is present.
 #[test]
 fn a_typed_read_needs_a_proof_of_its_type() {
     for (condition, value, proven) in [

@@ -1,6 +1,6 @@
 //! Compares the public items of the library and of the service crates with `docs/public.txt`. An
 //! item therefore cannot become public, or be removed, without a change of that file.
-//! `INSTA_UPDATE=always cargo test --test public` rewrites the list.
+//! `INSTA_UPDATE=always cargo test --test it public` rewrites the list.
 //!
 //! The test reads the sources as formatted by rustfmt. It follows `pub use` and `pub mod` from the
 //! crate root to the items. Methods of an item are in the `impl` blocks of the files of its module.
@@ -36,7 +36,7 @@ impl Items {
         self.paths.insert(path);
     }
 
-    /// Returns the items of all crates of the list.
+    /// Returns the public items of the crates in [`CRATES`].
     fn of_all_crates() -> Items {
         let mut found = Items::default();
         for (name, folder) in CRATES {
@@ -287,7 +287,7 @@ fn the_public_items_are_those_of_the_list() {
     golden::assert_file(&project_root().join(LIST_PATH), &list);
 }
 
-/// A program can write each type that it gets or gives, and depends only on these crates.
+/// A program that depends only on these crates can name every type in their public signatures.
 #[test]
 fn types_in_public_signatures_are_public_themselves() {
     let items = Items::of_all_crates();

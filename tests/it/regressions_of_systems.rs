@@ -1,4 +1,5 @@
-//! Regression tests of single systems and functions. Each test describes a former bug.
+//! Regression tests of single subsystems, such as artifacts and time zones, and of single
+//! functions. Each test describes a former bug.
 
 use crate::findings;
 use crate::support::engines;

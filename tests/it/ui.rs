@@ -24,7 +24,7 @@ fn ui_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")
 }
 
-/// Loads the files of the folder from disk.
+/// Loads the rule files of `tests/ui` from disk.
 struct UiLoader;
 
 impl Loader for UiLoader {

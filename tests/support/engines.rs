@@ -54,8 +54,8 @@ impl Column {
         rules
     }
 
-    /// Returns the rules configured so that this column validates payloads. Payload blocks have no
-    /// index, so the VM validates for the index column.
+    /// Returns the rules with the engine of this column for the validation of payloads. The rules
+    /// of a payload have no index, so the VM validates for the index column.
     ///
     /// # Panics
     /// If another engine than the expected one validates payloads.

@@ -129,8 +129,9 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// Checks that the witness keeps or breaks the promise of `input`. If the finding says that the
-    /// routes take every input that keeps the promise, checks that they do.
+    /// Checks whether the witness satisfies the declared `input` (keeps its promise), as the
+    /// finding says. If the finding says that the routes match every such message, checks that they
+    /// do.
     fn check_promise(&self, finding: &Finding, keeps: bool) {
         let input = self.rules.program().input.as_ref().expect("there is an input");
         let witness = finding.witness.as_ref().expect("there is a witness");
@@ -143,7 +144,7 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// True if no route takes some input that keeps the promise.
+    /// True if no route matches some message that satisfies the declared `input`.
     fn has_promised_gap(&self) -> bool {
         let inputs = self.program.inputs.iter().zip(&self.table.held);
         let promised = |input: &Json| !self.program.required || self.program.keeps_promise(input);
@@ -166,8 +167,8 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// Checks that a part of a route's condition can be replaced by `true` or by `false` without
-    /// any change in the results of the condition.
+    /// Checks that a part of a route's condition decides nothing: either `true` or `false` can
+    /// replace the part without a change in the results of the condition.
     fn check_part(&self, finding: &Finding, route: usize, span: Span) {
         let own = self.rules.program().rules[route].condition.span;
         let text = |from: u32, to: u32| &self.text[from as usize..to as usize];

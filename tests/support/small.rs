@@ -183,6 +183,7 @@ pub struct Route {
 
 impl Program {
     /// True if an input has a value of the right type for each field that the program reads.
+    /// `input` blocks promise this if their fields are required.
     pub fn keeps_promise(&self, input: &Json) -> bool {
         let is_right = |field: &Field| {
             let value = &input[field.name];

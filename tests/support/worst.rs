@@ -1,9 +1,9 @@
 //! Worst-case messages for each operator, function and statement, as large as the limits allow.
 //! They show the maximum cost of a decision.
 //!
-//! `tests/worst.rs` decides these messages at a reduced size on every engine. That test fails if an
-//! operator, function or statement has no case here. `benches/worst.sh` counts the CPU instructions
-//! of the decisions at the full limits.
+//! `tests/it/worst.rs` decides these messages at a reduced size on every engine. That test fails if
+//! an operator, function or statement has no case here. `benches/worst.sh` counts the CPU
+//! instructions of the decisions at the full limits.
 #![allow(dead_code, unused_imports, reason = "each program uses a part of it")]
 
 #[path = "worst/functions.rs"]

@@ -23,7 +23,7 @@ pub struct Census {
     /// Number of routes that an index with one key per route would evaluate. The counts are
     /// separate for literals, for values, and for thresholds and routes without a key.
     candidates: [f64; 3],
-    /// Number of routes that match a random message.
+    /// Number of routes that match a message, as a mean over random messages.
     hold: f64,
 }
 

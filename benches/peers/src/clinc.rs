@@ -1,6 +1,7 @@
-//! A real rule set, scaled: the CLINC150 rules of `examples/`, which were written from messages of
-//! real people. Copies come before the original. Their words are replaced by words of other real
-//! messages, so that the copies have the same shape but rarely match.
+//! Measures a real rule set that is enlarged by copies: the CLINC150 rules of `examples/`, which
+//! were written from messages of real people. The copies come before the original. Their words are
+//! replaced by words of other real messages, so that the copies have the same shape but rarely
+//! match.
 //!
 //! The rules use word lists, definitions and negations that the translators for the peers do not
 //! support. The baseline is built from the normal form, see [`Conditions`].
@@ -23,7 +24,7 @@ const BASELINE: &str = "closures";
 /// Maximum number of distinct messages.
 const MESSAGES: usize = 512;
 
-/// The statements that a copy repeats.
+/// The beginnings of the statements that a copy repeats. Other statements occur only once.
 const REPEATED: [&str; 4] = ["list ", "let ", "def ", "route "];
 
 /// Returns the table of times, with a row for each number of copies. `data` is the folder of the

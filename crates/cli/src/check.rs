@@ -85,8 +85,8 @@ fn parse_warning_code(text: &str) -> Result<Code, String> {
 
 const MAX_SHOWN_FINDINGS: usize = 100;
 
-/// How many more findings of one file may be shown, of at most [`MAX_SHOWN_FINDINGS`]. Errors come
-/// first: only what they leave is available for warnings.
+/// The number of further findings that may be shown for one file. At most [`MAX_SHOWN_FINDINGS`]
+/// are shown: first the errors, then warnings, as many as there is room for.
 struct FindingQuota {
     errors: usize,
     warnings: usize,
@@ -203,8 +203,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })
 }
 
-/// Returns the findings that the settings do not allow. A denied warning is marked as denied. A
-/// finding in a file that several files import is returned once.
+/// Returns the findings, except those with a code that the settings allow. A denied warning is
+/// marked as denied. A finding in a file that several files import is returned once.
 fn reported_findings<'a>(
     analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)],
 ) -> Vec<ReportedDiagnostic<'a>> {

@@ -23,7 +23,8 @@ pub struct CompileTarget {
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
-    /// The system whose JSON the file contains. `None` recognizes a `.json` file by its shape.
+    /// The other system that wrote the file as a JSON document, if the user names it. Otherwise a
+    /// `.json` file is recognized by its shape.
     pub system: Option<System>,
     /// Index of the command-line argument that names the folder in which the file was found. `None`
     /// if the command line names the file itself.
@@ -36,8 +37,8 @@ pub struct Compiled {
     /// Whether the file is an artifact (compiled rules, the output of `rulec build`) and not source
     /// text.
     is_artifact: bool,
-    /// The JSON document of another system from which the rules were loaded; `None` for other
-    /// rules.
+    /// If the rules were loaded from another system's JSON document: the document. Otherwise
+    /// `None`.
     document: Option<Document>,
     /// The files that the compiler read or looked for on disk: rule files and word lists.
     pub files: Vec<PathBuf>,

@@ -49,7 +49,8 @@ struct LogSummary {
     /// Number of log lines that are not decisions by an entry (table, choice or router) of these
     /// rules.
     foreign_lines: usize,
-    /// Number of lines that `rulec run` printed for routers; they do not name the case.
+    /// Number of log lines that are results of routers, printed by `rulec run`. They are not
+    /// counted as decisions, because they do not name the chosen case.
     unnamed_cases: usize,
     /// Number of logged decisions for which these rules now choose another route.
     changed_decisions: usize,

@@ -15,8 +15,8 @@ use std::path::Path;
 
 /// Maximum depth of nested references in a JSON Schema. Deeper or cyclic references become `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
-/// Maximum number of keys of an object type that is always a record. With more keys, the type is a
-/// dict if each key occurs in less than half of the samples.
+/// An object type with at most this number of keys is always a record. With more keys, it is a dict
+/// if each key occurs in less than half of the samples.
 const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects before a key can count as rare. A JSON Schema counts as one
 /// sample, because the schema names its properties.
@@ -28,9 +28,10 @@ const MAX_ENUMERATION_VALUES: usize = 6;
 const MAX_LISTED_VALUES: usize = 1000;
 /// Minimum number of samples for each value of an enumeration, on average.
 const MIN_SAMPLES_PER_VALUE: usize = 4;
-/// Minimum number of samples of an enumeration.
+/// Minimum number of sample texts from which an enumeration is inferred.
 const MIN_ENUMERATION_SAMPLES: usize = 10;
-/// A text with more characters, or with white space, is no value of an enumeration.
+/// An enumeration is not inferred if a text has more than this number of characters, or white
+/// space.
 const MAX_ENUMERATION_CHARACTERS: usize = 32;
 /// Maximum size of a JSON Schema in bytes.
 const MAX_SCHEMA_BYTES: usize = 64 << 20;
@@ -53,7 +54,7 @@ enum InferredType {
 #[derive(Clone, Debug, PartialEq)]
 struct InferredTexts {
     values: BTreeSet<String>,
-    /// Number of sample texts.
+    /// Number of sample texts, counting equal texts each time.
     samples: usize,
     /// Whether the values come from a JSON Schema, which lists all possible values.
     listed: bool,

@@ -22,12 +22,12 @@ impl From<String> for KeyLocation {
 }
 
 impl KeyLocation {
-    /// Reads the private key.
+    /// Reads the private key from the file or the environment variable.
     pub fn read_signing_key(&self) -> Result<SigningKey, CliError> {
         self.read_key(SigningKey::from_pem)
     }
 
-    /// Reads the public key.
+    /// Reads the public key from the file or the environment variable.
     pub fn read_verifying_key(&self) -> Result<VerifyingKey, CliError> {
         self.read_key(VerifyingKey::from_pem)
     }

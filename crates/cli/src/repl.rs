@@ -152,7 +152,8 @@ impl ReplSession {
         self.process_line(text.trim(), term, out)
     }
 
-    /// Returns the paths of decimals in messages: the numbers there keep all their digits.
+    /// Returns the paths of the message fields that the rules read as decimals. Numbers there keep
+    /// all their digits.
     fn decimal_paths(&self) -> &DecimalPaths {
         self.rules.as_ref().map_or(DecimalPaths::none(), Rules::decimal_paths)
     }

@@ -184,9 +184,9 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options. `places` are the paths of decimals: the numbers there
-    /// keep all their digits. `mask_error` masks the names of private fields that an error message
-    /// quotes.
+    /// Builds the message from the options. `places` are the paths of the fields that the rules
+    /// read as decimals. Numbers there keep all their digits. `mask_error` masks the names of
+    /// private fields that an error message quotes.
     pub fn read_message(
         &self,
         places: &DecimalPaths,

@@ -14,7 +14,7 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// The context of a check whether a Rust type accepts the arguments of one handler.
+/// The handler whose arguments are checked against a Rust type, and how strict the check is.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments<'a> {
     pub handler: &'a str,
@@ -73,7 +73,7 @@ impl Arguments<'_> {
     }
 }
 
-/// The reason why a check, which deserializes a Rust type from sample values, stopped.
+/// The reason why a Rust type could not be deserialized from sample values.
 #[derive(Debug)]
 enum ProbeError {
     /// The Rust type expects another kind of value, which the text names.

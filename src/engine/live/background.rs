@@ -21,8 +21,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// Minimum number of pending edits that starts a merge (a recompilation of all rules). It applies
-/// to small rule sets.
+/// In a small rule set, a merge (a recompilation of all rules) starts at this number of pending
+/// edits.
 const MIN_MERGE_EDITS: usize = 1024;
 /// In a rule set with many routes, a merge (a recompilation of all rules) starts at one pending
 /// edit per this number of routes.
@@ -133,8 +133,9 @@ impl LiveState {
     }
 }
 
-/// Creates a segment (a group of routes compiled together) from compiled rules. `routes` are in the
-/// order of the rules. `None` if a route is missing from the rules.
+/// Creates a segment (a group of routes compiled together) from compiled rules and their parsed
+/// routes, which may be in any order. `None` if `rules` and `routes` do not contain the same
+/// routes.
 fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
     let program = rules.program();
     let mut routes_by_key: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
@@ -146,8 +147,8 @@ fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumb
     routes_by_key.is_empty().then(|| Segment::from_inserted_routes(rules, base, ordered))
 }
 
-/// Waits up to 100 ms until no decision uses `old`, so that this thread frees `old`, and not a
-/// thread that decides.
+/// Drops `old` after waiting up to 100 ms until no decision uses it. Otherwise the last decision
+/// that uses `old` would have to free the memory, which makes that decision slow.
 pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
     #[cfg(test)]
     SOLE_OWNER_DROPS.set(SOLE_OWNER_DROPS.get() + usize::from(Arc::strong_count(&old) == 1));
@@ -161,7 +162,7 @@ pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// Number of replaced rule sets (bases) that this thread freed as their only user. Tests read
-    /// this counter.
+    /// Counts the replaced rule sets (bases) that no other thread still used when this thread
+    /// dropped them. Tests read this counter.
     pub(super) static SOLE_OWNER_DROPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -222,9 +222,9 @@ impl Declarations {
         (table_indexes, top_level)
     }
 
-    /// Returns the `settings` statement at index `at`, if it is in the file `table_unit`; otherwise
-    /// `None`. This file contains the table of a route that is checked, and `file` is the id of the
-    /// route's text. The spans of the result refer to that text.
+    /// Returns the `settings` statement at index `at` as it applies to a route that is checked.
+    /// `None` unless the statement is in the file `table_unit`, which contains the route's table.
+    /// The spans of the result refer to `file`, the text of the route.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };

@@ -45,8 +45,8 @@ impl GotoGraph {
         *count -= 1;
     }
 
-    /// Checks that a jump may be added to the graph. If the new jump replaces another one, that
-    /// jump is `without`, and it is ignored.
+    /// Checks that a jump may be added to the graph. `without` is the jump that the new jump
+    /// replaces, if any. It counts as already removed.
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.

@@ -81,8 +81,8 @@ impl Segment {
         Segment { sequences: Some(sequences), ..self.clone() }
     }
 
-    /// Returns the id in this segment of a table of the base (the rule set as last compiled in
-    /// full). `None` if this segment does not contain the table.
+    /// Converts the id of a table in the base (the rule set as last compiled in full) to the
+    /// table's id in this segment. `None` if this segment does not contain the table.
     pub fn local_table(&self, table: TableId) -> Option<TableId> {
         match self.sequences {
             None => Some(table),
@@ -90,8 +90,8 @@ impl Segment {
         }
     }
 
-    /// Returns the id in the base (the rule set as last compiled in full) of a table of this
-    /// segment.
+    /// Converts the id of a table in this segment to the table's id in the base (the rule set as
+    /// last compiled in full).
     pub fn base_table(&self, table: TableId) -> TableId {
         self.tables.get(table.index()).copied().unwrap_or(table)
     }

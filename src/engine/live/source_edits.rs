@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub(super) struct KeptFiles {
     pub main: String,
     contents: Arc<HashMap<String, Vec<u8>>>,
-    /// The folder of the rules, from which a file is read that an edit newly imports. `None` if the
-    /// rules were not read from disk.
+    /// Reads from the folder of the rules, if an edit imports a file for the first time. `None` if
+    /// the rules were not read from disk.
     disk: Option<DiskLoader>,
 }
 

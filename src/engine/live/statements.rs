@@ -127,8 +127,8 @@ impl<'f> StatementEditor<'f> {
     }
 
     /// Returns the statements among which an edit searches: the statements in the edit's table,
-    /// otherwise the statements at the top level. If the edit names a file, only those in that
-    /// file.
+    /// otherwise the statements at the top level. If the edit names a file, statements of other
+    /// files are left out.
     fn statements_in_scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
@@ -287,7 +287,7 @@ mod tests {
     use crate::engine::Edit;
     use rulec_base::source::SourceMap;
 
-    /// A statement must never be inserted into another file than the main file.
+    /// If the main file is missing, an insertion must fail and not go into another file.
     #[test]
     #[cfg_attr(debug_assertions, should_panic(expected = "`main.rules` is among the files"))]
     fn an_insertion_without_a_main_file_is_an_error() {

@@ -1,4 +1,4 @@
-//! Unit tests of live rules; `tests/live.rs` compares them with the reference evaluator.
+//! Unit tests of live rules; `tests/it/live.rs` compares them with the reference evaluator.
 
 mod background;
 mod statements;

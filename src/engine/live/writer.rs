@@ -49,8 +49,8 @@ pub(super) struct Writer {
 /// How all current routes use message fields and jump (`goto`) between tables. A new route must be
 /// compatible with them: equal field types, no cycle of jumps.
 struct Constraints {
-    /// The declared `input`. Without a declaration, the types of message fields are inferred: the
-    /// number of current routes that use a field, for each field and each kind of use.
+    /// The declared `input`. Without a declaration, counts from which the types of message fields
+    /// are inferred. For each field and kind of use, they hold the number of routes with this use.
     counted: CountedFields,
     jumps: GotoGraph,
 }
@@ -79,8 +79,8 @@ struct Background {
     last_failure: Option<MergeFailure>,
 }
 
-/// How the background work ended: a merge (full recompilation) or a compaction (which compiles
-/// several groups of inserted routes into one).
+/// How background work ended. Background work is a merge (full recompilation) or a compaction
+/// (which compiles several groups of inserted routes into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
     /// The result is part of the mutable state. The caller must publish a snapshot, so that
@@ -307,8 +307,8 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// Applies an edit of a route that was compiled: removes the route `old` and adds the route
-    /// `new`. If both are given, the new route takes the position of the old one.
+    /// Applies an edit of a route after the new route was compiled. Removes the route `old` and
+    /// adds the route `new`. If both are given, the new route takes the position of the old one.
     fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
         self.revision.advance();
         let old_sequence = old.as_ref().map(RouteLocation::sequence);

@@ -134,10 +134,10 @@ impl VariantBuilder<'_, '_> {
         values.iter().filter_map(build_variant).collect()
     }
 
-    /// Given a violated rule, returns the fields of which the rule requires at least one. Also
-    /// returns the dict that contains these fields, or `None` if the object itself contains them.
-    /// `dicts` are the dicts in the probe payload. The result is `None` if the violation may depend
-    /// on other fields.
+    /// Given a violated rule, returns the fields that would satisfy it: the rule requires at least
+    /// one of them. Also returns the dict that contains these fields, or `None` if the object
+    /// itself contains them. `dicts` are the dicts in the probe payload. The result is `None` if
+    /// the violation may depend on other fields.
     fn required_fields(
         &self,
         found: &FoundViolation,

@@ -107,7 +107,7 @@ impl Package {
     }
 
     /// Returns the files that are in circles of imports among the modules of a folder. Each file
-    /// comes with the imported siblings from which imports lead back to the file.
+    /// comes with the siblings that it imports and that import it in turn, directly or indirectly.
     fn circles(&self) -> BTreeMap<String, Vec<String>> {
         let mut found = BTreeMap::new();
         for (folder, graph) in self.siblings() {

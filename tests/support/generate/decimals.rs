@@ -3,7 +3,8 @@
 use super::{DECIMALS, Generator, Kind};
 
 impl Generator<'_> {
-    /// Generates a decimal or a number, which is a decimal where it meets one.
+    /// Generates an expression for a decimal or for another number. The other number is converted
+    /// to a decimal where an operator or function combines it with a decimal.
     pub(super) fn decimal_or_number(&mut self, depth: usize) -> String {
         match self.random.below(10) {
             0..=5 => self.decimal(depth),

@@ -131,7 +131,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Generates a call of `date` or `time`, of a time or of a text.
+    /// Generates a call of the function `date` or `time`, whose argument is a point in time or a
+    /// text.
     pub(super) fn clock_text(&mut self, function: &str, depth: usize) -> String {
         let value = match self.random.chance(70) {
             true => self.value(Kind::Time, depth),

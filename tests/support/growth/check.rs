@@ -12,10 +12,10 @@ pub type Dimension = (&'static str, fn(usize) -> MemoryLoader, Growth);
 /// How the steps of the analysis grow with the size of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// In proportion to the size.
+    /// The steps grow in proportion to the size.
     Linear,
-    /// Each part of a condition is compared with all others, until the steps of the file are used
-    /// up.
+    /// Each part of a condition is compared with all others, until the limit of steps for a file is
+    /// reached.
     EachWithAll,
 }
 

@@ -21,8 +21,8 @@ pub struct Closures {
 pub enum Order {
     /// The terms in the order in which the author wrote them.
     Written,
-    /// Terms on fields before terms on the text before regexes, as a careful programmer would order
-    /// them.
+    /// Terms on fields first, then terms on the text, then regexes. A careful programmer would use
+    /// this order.
     CheapFirst,
 }
 

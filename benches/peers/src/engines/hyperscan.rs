@@ -20,7 +20,7 @@ mod hs {
 
     pub const MODE_BLOCK: c_uint = 1;
     pub const FLAG_CASELESS: c_uint = 1;
-    /// Reports each literal once per scan.
+    /// Flag of a literal: a scan reports the literal at most once.
     pub const FLAG_SINGLEMATCH: c_uint = 8;
 
     pub type OnEvent = extern "C" fn(c_uint, c_ulonglong, c_ulonglong, c_uint, *mut c_void) -> c_int;
@@ -64,7 +64,7 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
 }
 
 impl Database {
-    /// Compiles the literals; with `ignoring_case` they are found in either case.
+    /// Compiles the literals. If `ignoring_case` is set, capital and small letters count as equal.
     pub fn new(literals: &[String], ignoring_case: bool) -> Result<Database, String> {
         let pointers: Vec<*const c_char> = literals.iter().map(|word| word.as_ptr().cast()).collect();
         let lengths: Vec<usize> = literals.iter().map(String::len).collect();

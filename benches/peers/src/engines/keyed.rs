@@ -139,7 +139,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         Ok(index)
     }
 
-    /// Returns the first matching route.
+    /// Returns the rank of the first route that matches the message; `None` if none matches.
     pub fn first(&self, message: &Message, buffer: &Cell<String>) -> Option<u32> {
         let view = View::new(message, buffer);
         let mut best = u32::MAX;
@@ -184,7 +184,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         (best != u32::MAX).then_some(best)
     }
 
-    /// Returns the routes that the keys of the message select, whatever their ranks.
+    /// Counts the routes that the keys in the message select, without stopping at the first match.
     pub fn candidates(&self, message: &Message, buffer: &Cell<String>) -> Candidates {
         let view = View::new(message, buffer);
         let mut found = BTreeSet::new();
@@ -220,7 +220,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
     }
 }
 
-/// Returns the key that every message must contain for which the term is true.
+/// Returns the key of a term: a message contains the key if the term is true for the message.
 fn key(term: &Term) -> Key<'_> {
     match term {
         Term::Contains { words, joined: Words::All, .. } => Key::Literals(

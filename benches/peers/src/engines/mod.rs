@@ -84,8 +84,8 @@ pub fn all() -> Vec<Column> {
     columns
 }
 
-/// Builds a Hyperscan database for the literals, or returns `None` without the feature. With
-/// `ignoring_case` the literals are found in either case.
+/// Builds a Hyperscan database for the literals, or returns `None` without the feature. If
+/// `ignoring_case` is set, capital and small letters count as equal.
 ///
 /// # Errors
 /// If Hyperscan rejects the literals.

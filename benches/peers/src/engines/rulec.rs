@@ -62,7 +62,7 @@ pub fn columns() -> Vec<Column> {
     ]
 }
 
-/// Compiles a text.
+/// Compiles rules from source text. The error is the message of the compiler.
 pub fn compile_text(source: &str) -> Result<Rules, String> {
     Rules::from_text(source).map_err(|error| error.to_string())
 }
@@ -120,7 +120,7 @@ struct Prepared<'e> {
 /// Number of warm-up decisions. After these decisions, the JIT compiler has received the rules if
 /// they are worth compiling.
 const WARM: usize = 20_000;
-/// Time after which the background compilation has finished.
+/// Waiting time after the warm-up decisions. The background compilation ends within this time.
 const COMPILING: Duration = Duration::from_millis(300);
 /// Maximum warm-up time. If decisions are too slow to become hot within this time, no JIT code is
 /// made.

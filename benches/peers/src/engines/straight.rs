@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 type Decide = fn(&View<'_>, &[Finder<'static>], &[Regex]) -> Option<u32>;
 
-/// A rule set for which the build script has generated code.
+/// A rule set whose code the build script has generated.
 struct Generated {
     shape: Shape,
     /// The words for which the generated code has finders.

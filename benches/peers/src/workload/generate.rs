@@ -53,7 +53,8 @@ pub struct Shape {
     pub routes: usize,
     pub variant: Variant,
     pub density: Density,
-    /// Percentage of routes that have only ranges and negations.
+    /// Percentage of routes that have only ranges and negations, so that an index has no key for
+    /// them.
     pub no_key: usize,
     pub seed: u64,
 }

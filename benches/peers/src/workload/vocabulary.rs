@@ -8,14 +8,14 @@ use std::collections::HashSet;
 /// How many words of a text are rule words by chance, not counting words inserted for a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Density {
-    /// No word of a text. Rules name products and codes that few texts mention; their words look
-    /// unlike other words. There are about as many rule words as routes.
+    /// By chance, no word of a text is a rule word. Rules name products and codes that few texts
+    /// mention; their words look unlike other words. There are about as many rule words as routes.
     Rare,
-    /// One or two words of a text. Most routes have their own words, such as products, commands and
-    /// errors. There are about as many rule words as routes.
+    /// By chance, one or two words of a text are rule words. Most routes have their own words, such
+    /// as products, commands and errors. There are about as many rule words as routes.
     Sparse,
-    /// About seven words of a text. Routes share everyday words: a hundred thousand routes use
-    /// about eight thousand words.
+    /// By chance, about seven words of a text are rule words. Routes share everyday words: a
+    /// hundred thousand routes use about eight thousand words.
     Dense,
 }
 
@@ -42,7 +42,8 @@ impl Density {
         [0.0, 1.5, 7.0][self as usize]
     }
 
-    /// Returns the number of English and of Chinese rule words for the given number of routes.
+    /// Returns how many English and how many Chinese words the rules have for this number of
+    /// routes.
     fn words(self, routes: usize) -> (usize, usize) {
         let root = (routes as f64).sqrt();
         match self {

@@ -23,12 +23,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the results of messages are computed: as plain decisions directly on columns, or by workers
-/// from JSON. Also creates the output columns.
+/// How the results of messages are computed. Plain decisions are made directly on columns, all
+/// other results by workers from JSON. Also creates the output columns.
 pub struct AnswerMode<'a> {
-    /// The rules and the entry (a table or router), if each message only needs a plain decision,
-    /// which is made directly on columns. `None` if workers compute the results from JSON messages,
-    /// for example to explain decisions.
+    /// The rules and the entry (a table or router) that decide, if each message needs only a plain
+    /// decision. Such decisions are made directly on columns. `None` if workers compute the results
+    /// from JSON messages, for example to explain decisions.
     decisions: Option<(&'a Rules, Entry<'a>)>,
     /// Whether a result also lists all matching routes.
     matched: bool,

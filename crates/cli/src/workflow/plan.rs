@@ -19,11 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The payload kind of a plan.
+/// The payload kind (name of a `payload` statement) whose rules judge a plan.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind of a request to run a plan.
+/// The payload kind (name of a `payload` statement) whose rules judge a request to run a plan.
 const RUN_KIND: &str = "execute_workflow";
-/// The id of the only workflow.
+/// The id that the plan gets as a workflow. A run has no other workflow.
 const WORKFLOW_ID: &str = "plan";
 
 /// Options for plans, which are workflows that a language model wrote as JSON.
@@ -171,7 +171,7 @@ fn record_attempts(
     }
 }
 
-/// The first error of saving a run.
+/// Holds the first error that occurred when a run was saved; `None` if no error occurred.
 type SaveError = Arc<Mutex<Option<CliError>>>;
 
 fn with_limits_and_saving(

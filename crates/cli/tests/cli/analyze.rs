@@ -1,4 +1,4 @@
-//! `rulec analyze`, and the analysis in the answers and the log of `rulec run`.
+//! Tests of `rulec analyze`, and of the analysis in the answers and the log of `rulec run`.
 
 use super::Folder;
 use serde_json::{Value as Json, json};

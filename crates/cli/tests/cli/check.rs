@@ -1,4 +1,4 @@
-//! `rulec check`.
+//! Tests of `rulec check`.
 
 use super::{Folder, SMALL};
 

@@ -128,7 +128,8 @@ fn every_verb_speaks_chinese() {
     assert!(page.contains("<html lang=\"zh\">") && page.contains("规则的覆盖率"), "{page}");
 }
 
-/// Findings in the output of `run`, and violations of payloads, are also read by people.
+/// People also read the findings in the output of `run` and the violations of payloads, so these
+/// must be Chinese.
 #[test]
 fn answers_hold_their_sentences_in_chinese() {
     let folder = Folder::with(PAYLOADS);

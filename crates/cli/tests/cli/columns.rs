@@ -59,7 +59,7 @@ mod with_columns {
         assert!(piped.out == by_lines.out);
     }
 
-    /// The results of one run are the messages of another run.
+    /// A run can read the results of another run as its messages, in every output format.
     #[test]
     fn answers_in_every_form_are_read_again() {
         let second =

@@ -5,8 +5,8 @@ use super::{Folder, program};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-/// One example of each reason: hidden, short-circuited, never entered, never true, disabled,
-/// missing value.
+/// Rules with an example of each reason why a test run misses a route or condition. The reasons
+/// are: hidden, short-circuited, never entered, never true, disabled, and missing value.
 const RULES: &str = "\
 let vip = ctx.user.role == \"vip\"
 route refunds when text contains \"refund\" and (n > 100 or vip) -> h

@@ -1,4 +1,4 @@
-//! `rulec diff`.
+//! Tests of `rulec diff`.
 
 use super::{Folder, SMALL};
 

@@ -8,7 +8,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Number of input lines. The run takes longer than its pipe and threads can buffer.
+/// Number of input lines: more than the pipes and threads buffer. So the run still goes on when a
+/// test interrupts it.
 const MANY: usize = 200_000;
 
 fn many() -> String {
@@ -101,7 +102,7 @@ fn a_stream_that_is_told_to_end_while_it_writes_leaves_no_gap() {
 }
 
 /// The test does not read the output, so the program is blocked and cannot react to the first
-/// signal.
+/// signal. The second signal must end it at once.
 #[test]
 fn whoever_asks_twice_does_not_wait() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());

@@ -1,4 +1,4 @@
-//! `rulec check --fix`.
+//! Tests of `rulec check --fix`.
 
 use super::Folder;
 use std::fs;
@@ -24,7 +24,7 @@ fn safe_suggestions_are_applied_and_the_result_is_checked() {
     assert!(ran.err.starts_with("0 repairs made in 0 files\n"), "{}", ran.err);
 }
 
-/// Each of these slips has exactly one remedy.
+/// Each of these slips has exactly one remedy, which `--fix` applies.
 #[test]
 fn slips_with_one_remedy_are_repaired() {
     let rules = "input { text: string, ctx: { tier: string, vip: bool } }\n\
@@ -60,7 +60,8 @@ fn wildcards_and_enumerations_of_other_languages_are_repaired() {
     folder.rulec(&["check", "a.rules"]).expect(0);
 }
 
-/// A value that the enumeration does not have may be new, so its repair is a guess.
+/// If a rule names a value that the enumeration lacks, the value may be a new one. So the suggested
+/// value is only a guess, and `--fix` does not apply it.
 #[test]
 fn a_misspelt_value_of_an_enumeration_is_a_guess() {
     let rules = "input { tier: \"free\" | \"gold\" }\nroute a when tier == \"golt\" -> h\ndefault -> d\n";

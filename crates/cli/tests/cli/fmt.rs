@@ -1,4 +1,4 @@
-//! `rulec fmt`.
+//! Tests of `rulec fmt`.
 
 use super::Folder;
 use std::fs;

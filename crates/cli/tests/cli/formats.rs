@@ -1,4 +1,4 @@
-//! `rulec check --format …`: all formats report the same findings and locations.
+//! Tests of `rulec check --format …`: all formats report the same findings and locations.
 
 use super::{Folder, Ran};
 use serde_json::Value as Json;

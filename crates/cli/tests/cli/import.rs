@@ -1,4 +1,4 @@
-//! `rulec import` and `rulec conformance`.
+//! Tests of `rulec import` and `rulec conformance`.
 
 use super::Folder;
 
@@ -210,7 +210,8 @@ const LITERAL: &str = r#"[
     {"flow_id": "leave", "type": "keyword", "trigger_patterns": ["Leave$"], "match_type": "regex"}
 ]"#;
 
-/// `==`, `in` and `re.search` of the flow document.
+/// With `--literal`, imported flows compare texts exactly as `==`, `in` and `re.search` of the
+/// document do.
 #[test]
 fn flows_are_imported_literally() {
     let folder = Folder::new().file("flows.json", LITERAL);

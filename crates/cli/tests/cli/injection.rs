@@ -1,12 +1,12 @@
-//! Names that hold the syntax of the formats that the program writes. No name may add a record, an
-//! element, a command or a directive of its own.
+//! Tests of names that contain the syntax of output formats, such as lcov, XML and Graphviz. No
+//! name may add a record, an element, a command or a directive to the output.
 
 use super::Folder;
 
 /// Parts that end or begin a record in one of the formats.
 const NASTY: &str = "a\nend_of_record\nSF:evil.rules\n::error::evil\r\n]]></x><evil/>\" ]; evil -> evil; #evil `evil` %%{init: {}}%% \u{1b}[2J\u{0}\u{2028}evil, 'evil' --> <script>evil()</script>";
 
-/// Returns rules that have the text as a name wherever a text may be a name.
+/// Returns rules that use `name` as a name in every position where the language allows any text.
 fn rules(name: &str) -> String {
     let quoted = serde_json::to_string(name).expect("a text is JSON");
     let text = quoted.replace("\\u0000", "").replace("\\u001b", "\\u{1b}");

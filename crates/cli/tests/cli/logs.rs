@@ -1,4 +1,4 @@
-//! `rulec run --log`, and `rulec doctor` on the output of `run`.
+//! Tests of `rulec run --log`, and of `rulec doctor` on the output of `run`.
 
 use super::Folder;
 use serde_json::{Value as Json, json};

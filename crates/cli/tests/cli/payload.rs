@@ -1,4 +1,4 @@
-//! `rulec run --decision`, `rulec why --decision` and `rulec schema`.
+//! Tests of `rulec run --decision`, `rulec why --decision` and `rulec schema`.
 
 use super::{Folder, SMALL};
 use serde_json::json;

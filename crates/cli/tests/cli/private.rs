@@ -231,7 +231,8 @@ fn no_explanation_prints_a_private_value() {
     }
 }
 
-/// The option shows the values that are masked otherwise, so the tests above test something.
+/// With `--show-private`, the outputs contain the private values. So the tests above do not pass
+/// merely because the outputs lack these values.
 #[test]
 fn show_private_shows_them() {
     let folder = folder();

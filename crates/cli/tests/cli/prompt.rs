@@ -1,4 +1,4 @@
-//! `rulec prompt`.
+//! Tests of `rulec prompt`.
 
 use super::Folder;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn rules_without_intent_flows_have_no_prompt() {
     Folder::with(FLOWS).rulec(&["prompt", "a.rules", "--format", "yaml"]).expect(2);
 }
 
-/// The wording of the flow document, word for word.
+/// Checks the default texts of the tool word for word.
 #[test]
 fn the_default_wording_is_the_one_of_the_flow_document() {
     let ran = Folder::with(FLOWS).rulec(&["prompt", "a.rules", "--format", "json"]).expect(0);

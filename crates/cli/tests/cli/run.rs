@@ -1,4 +1,4 @@
-//! `rulec run`.
+//! Tests of `rulec run`.
 
 use super::{Folder, Ran, SMALL};
 use serde_json::json;

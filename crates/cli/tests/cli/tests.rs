@@ -1,4 +1,4 @@
-//! `rulec test`.
+//! Tests of `rulec test`.
 
 use super::{Folder, SMALL};
 

@@ -1,4 +1,4 @@
-//! `rulec why`.
+//! Tests of `rulec why`.
 
 use super::{Folder, SMALL};
 

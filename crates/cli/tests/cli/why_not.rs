@@ -1,4 +1,4 @@
-//! `rulec why-not`.
+//! Tests of `rulec why-not`.
 
 use super::{Folder, SMALL};
 

@@ -1,4 +1,4 @@
-//! `rulec workflow run` and `rulec graph`.
+//! Tests of `rulec workflow run` and `rulec graph`.
 
 use super::{Folder, Ran, program};
 use std::path::Path;

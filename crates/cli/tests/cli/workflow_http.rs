@@ -1,4 +1,4 @@
-//! `rulec workflow run` with nodes that call a server.
+//! Tests of `rulec workflow run` with nodes that call a server.
 
 use super::Folder;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! `rulec workflow run` with plans, and `rulec workflow next`.
+//! Tests of `rulec workflow run` with plans, and of `rulec workflow next`.
 
 use super::{Folder, Ran, program};
 use serde_json::{Value, json};

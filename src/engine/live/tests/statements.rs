@@ -1,4 +1,4 @@
-//! Tests of edits of each kind of statement; `tests/live_statements.rs` makes random edits.
+//! Tests of edits of each kind of statement; `tests/it/live_statements.rs` makes random edits.
 
 use super::{assert_refused, live_rules, target};
 use crate::engine::live::background::SOLE_OWNER_DROPS;

@@ -11,8 +11,8 @@ use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// No compaction is needed if a file has at most this number of segments (groups of inserted routes
-/// compiled together).
+/// Maximum number of segments (groups of inserted routes compiled together) that a rule file may
+/// have without compaction. Searching so few segments is cheap.
 const FEW_SEGMENTS: usize = 3;
 /// Segments (groups of inserted routes) with at least this number of routes are not compacted. The
 /// next full recompilation includes their routes.
@@ -22,10 +22,10 @@ const MAX_COMPACTED_ROUTES: usize = 512;
 pub(super) enum CompactionState {
     #[default]
     Idle,
-    /// A background thread that compiles inserted routes together runs, or was just started.
+    /// A background thread, which compiles inserted routes together, is running or about to start.
     Running,
-    /// A thread still compacts inserted routes, but all rules were recompiled after it began. Its
-    /// result will be discarded.
+    /// A thread still compacts inserted routes, but all rules were recompiled after the thread
+    /// began. The result of the thread will be discarded.
     Superseded,
     /// The inserted routes do not compile together. They stay in separate segments until the next
     /// full compilation.
@@ -52,8 +52,8 @@ impl CompactionState {
 /// one.
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
-    /// The types and uses of message fields in the current rules, against which the routes are
-    /// checked.
+    /// The types and uses of message fields in the current rules. The check of the routes needs
+    /// them, because all rules must use a field alike.
     pub known_fields: KnownFields,
     pub segments: Vec<Arc<Segment>>,
     /// The current routes of the segments, in the order of their sequence numbers (which order

@@ -21,8 +21,8 @@ pub(super) enum MergeState {
     Scheduled,
     /// A thread compiles all rules from the edited texts.
     Running(RunningMerge),
-    /// A thread still compiles texts, but another full compilation ended after it began. Its result
-    /// will be discarded.
+    /// A thread still compiles texts, but another full compilation ended after the thread began.
+    /// The result of the thread will be discarded.
     Superseded,
 }
 
