@@ -35,7 +35,7 @@ handler rescued()
 handler plain(n: int)
 ";
 
-/// A disk with room for this number of bytes.
+/// A disk with room for this number of bytes, which then refuses all writes.
 struct SlowDisk(usize);
 
 impl Write for SlowDisk {

@@ -51,7 +51,7 @@ pub(super) struct CoordinatorInner {
 pub struct RetryRequest {
     /// The rejected decision. Its `feedback` explains the rejection to a language model.
     pub rejected: Rejected,
-    /// Number of times that the agent was called to replace this decision, including this call.
+    /// Number of this call of the agent, among its calls to replace this decision. The first is 1.
     pub attempt: u32,
 }
 
@@ -186,8 +186,9 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Allows `LOOP` nodes, with at most this number of rounds each. A loop repeats the node in its
-    /// `body`; a body is judged as a node of the plan, and its type must be registered.
+    /// Allows `LOOP` nodes, each with at most this number of rounds. A loop runs the node in its
+    /// config field `body` once per round. The rules validate that node like any other node of the
+    /// plan, and its type must be registered.
     pub fn loops(mut self, max_rounds: u64) -> Self {
         self.settings_mut().kinds.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
         self
@@ -200,7 +201,7 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of one attempt at a node whose config has no `timeout`. Default: 60
+    /// Sets the time limit of one attempt to run a node whose config has no `timeout`. Default: 60
     /// seconds.
     pub fn node_limit(mut self, limit: Duration) -> Self {
         self.settings_mut().node_limit = limit;
@@ -213,8 +214,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the maximum number of attempts in one run of a plan, rounds of loops included. Default:
-    /// 10,000.
+    /// Sets how many times one run of a plan may run nodes in total. Retries and rounds of loops
+    /// count, too. Default: 10,000.
     pub fn step_limit(mut self, steps: u64) -> Self {
         self.settings_mut().step_limit = steps;
         self

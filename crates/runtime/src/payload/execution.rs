@@ -30,7 +30,7 @@ impl UnknownWorkflow {
     }
 }
 
-/// The result of executing a decision. If the decision ran a workflow, also the report of the run.
+/// The result of executing a decision, and the report of the run if the decision ran a workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
     pub result: Option<Result<Json, String>>,
@@ -80,8 +80,9 @@ impl Coordinator {
         self.admit_plan(plan?).map(drop)
     }
 
-    /// Checks that a plan can run, and judges the bodies of its loops. A payload's own judgement
-    /// does not include these. Returns the plan with corrected bodies.
+    /// Checks that a plan can run, and validates the bodies of its loops by the rules. The
+    /// validation of the payload itself does not include these bodies. Returns the plan with
+    /// corrected bodies.
     fn admit_plan(&self, plan: Plan) -> Result<Plan, PlanError> {
         check_kinds(&plan, &self.inner.run_settings)?;
         if plan.nodes.iter().all(|node| node.kind != LOOP_KIND) {

@@ -178,7 +178,8 @@ impl Plan {
         let mut inputs = Map::new();
         for node in &self.nodes {
             let mapping = node.input_mapping.as_ref();
-            // The config reads the names that the mapping defines; the mapping itself does not.
+            // Values of the mapping may fill placeholders in the config, but not in the mapping
+            // itself.
             let parts = [(Some(&node.config), mapping), (mapping, None)];
             for (fields, defined) in parts {
                 let text = fields.map_or_else(String::new, |fields| json!(fields).to_string());

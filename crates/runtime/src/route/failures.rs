@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of scopes whose failures are kept. Bound on memory, not tuned. The oldest scope
-/// is forgotten.
+/// Maximum number of scopes whose failures are kept. It limits memory and was not tuned. If the
+/// limit is reached, the failures of the scope whose last failure is the oldest are removed.
 const MAX_SCOPES: usize = 10_000;
 
 const CONTEXT_FIELD: &str = "ctx";
@@ -19,9 +19,9 @@ const CONTEXT_FIELD: &str = "ctx";
 /// Returns the scope of a message, such as its conversation.
 pub(super) type ScopeFn = Box<dyn Fn(&Json) -> String + Send + Sync>;
 
-/// An error of a handler with a type of its own, which rules compare:
-/// `when ctx.last_error_type == "Timeout"`. Without this wrapper, the type is the kind of the
-/// outcome, such as `failed` or `timed_out`.
+/// An error of a handler, with a type that the handler names and that rules can compare: `when
+/// ctx.last_error_type == "Timeout"`. Without this wrapper, the type is the kind of the outcome,
+/// such as `failed` or `timed_out`.
 ///
 /// ```
 /// use rulec_runtime::route::{Request, TypedError};
@@ -62,7 +62,7 @@ impl std::error::Error for TypedError {
 
 /// The failures of one scope since its last reply.
 struct ScopeFailures {
-    /// The number of the scope's last failure among all failures. The oldest scope has the lowest.
+    /// Sequence number of the scope's last failure, counted over all scopes.
     order: usize,
     last_type: String,
     last_handler: String,
@@ -75,7 +75,7 @@ struct ScopeFailures {
 pub(super) struct FailureMemory {
     scope: Option<ScopeFn>,
     scopes: Mutex<HashMap<String, ScopeFailures>>,
-    /// Number of scopes with failures. Usually 0, so that a message takes no lock.
+    /// Number of scopes with failures. If it is 0, as usual, a message need not take the lock.
     scope_count: AtomicUsize,
     failure_count: AtomicUsize,
 }
@@ -116,8 +116,8 @@ impl FailureMemory {
         Arc::new(changed)
     }
 
-    /// Records how a handler ended. A reply forgets the failures of the scope. An ending that is no
-    /// failure of a handler, such as a missing permission, changes nothing.
+    /// Records how a handler ended. A reply removes the failures of the scope. An outcome that is
+    /// no failure of a handler, such as a missing permission, changes nothing.
     pub fn record(&self, scope: String, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
             HandlerOutcome::Handled(_) => return self.forget(&scope),

@@ -30,8 +30,9 @@ use tokio::sync::watch;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("support.rules");
-/// std::fs::write(&path, "route refund when text contains \"refund\" -> billing\ndefault ->
-/// chat")?; let rules = WatchedRules::open(Compiler::new(), &path).await?;
+/// let text = "route refund when text contains \"refund\" -> billing\ndefault -> chat";
+/// std::fs::write(&path, text)?;
+/// let rules = WatchedRules::open(Compiler::new(), &path).await?;
 /// assert_eq!(rules.decide(&json!({"text": "a refund"})).target(), Some("billing"));
 /// assert_eq!((rules.status().loaded, rules.stats().messages.decided), (1, 1));
 /// # Ok(())

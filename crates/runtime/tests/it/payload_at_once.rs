@@ -69,7 +69,7 @@ fn recovery_answer(failure: &NodeFailure, action: &str) -> Json {
     })
 }
 
-/// Run sequentially, the first `meet` node would wait for the second forever.
+/// In a sequential run, the first `meet` node would wait forever for the second one.
 #[tokio::test(start_paused = true)]
 async fn branches_that_do_not_wait_for_each_other_run_side_by_side() {
     let (builder, _) = coordinator_builder();

@@ -188,7 +188,7 @@ impl PlanStep {
         false
     }
 
-    /// Makes an attempt and reports it to the program.
+    /// Makes one attempt, and passes its duration and error to the program's callback.
     async fn make_reported_attempt(
         &self,
         alternative_node: Option<&str>,
@@ -265,8 +265,8 @@ impl PlanStep {
         Ok(output)
     }
 
-    /// Runs the body of a loop in rounds. Each round is an attempt at the body, whose placeholders
-    /// may name the round's `item`, `index` and `last` output.
+    /// Runs the body of a loop once per round. Each round counts as one attempt. Placeholders in
+    /// the body may refer to the round's `item` and `index`, and to the `last` output.
     async fn run_rounds(
         &self,
         node: &PlanNode,
@@ -317,7 +317,8 @@ impl PlanStep {
         work.ok_or_else(|| unknown_kind_error(kind, &self.id, &self.run_settings).to_string())
     }
 
-    /// Counts one attempt or round; an error if the run has reached its limit.
+    /// Counts one attempt or one round of a loop. An error if the run has made all allowed
+    /// attempts.
     fn count_step(&self) -> Result<(), String> {
         let mut state = self.run.lock_state();
         let limit = self.run_settings.step_limit;

@@ -1,5 +1,6 @@
-//! Random workflows: compares the engine with a direct implementation of the requirement, and
-//! checks that joins reported as impossible never fill.
+//! Random workflows: compares the engine with a second, simpler implementation of the same
+//! specification. Also checks that a join never runs if the graph check reports that it cannot get
+//! all its inputs.
 
 use super::support::router;
 use rulec_conformance::workflow::run_case;
@@ -75,7 +76,7 @@ fn case(seed: u64) -> Value {
     json!({"kind": "workflow", "start": "a", "nodes": nodes, "outputs": outputs})
 }
 
-/// A direct recursive implementation of the requirement.
+/// A direct recursive implementation of workflow runs, with which the engine is compared.
 struct Plain<'c> {
     case: &'c Value,
     runs: BTreeMap<String, usize>,

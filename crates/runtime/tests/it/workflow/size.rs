@@ -7,7 +7,8 @@ use rulec_runtime::workflow::{ByNode, FailureKind, Node, Processor, Workflow, fr
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// A council of two debaters, who return all that they got and a speech of their own.
+/// Builds a loop in which two debaters run at once. Each returns its whole input and a speech.
+/// `largest` receives the greatest size of the merged inputs, in bytes of JSON.
 fn council(rounds: i64, largest: &Arc<Mutex<usize>>) -> Workflow {
     let debater = |name: &'static str| -> Arc<dyn Processor> {
         from_fn(move |mut input: Value| {
