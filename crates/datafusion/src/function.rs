@@ -74,7 +74,7 @@ impl RouteFunction {
         RouteFunction { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
     }
 
-    /// Returns the column arguments: all arguments but the first.
+    /// Returns the column arguments: all arguments but the first, which is the name of the entry.
     fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
         // Nullability is ignored, because it may differ between the plan and a batch.
         let nullable_field = |(index, field): (usize, &FieldRef)| {

@@ -49,10 +49,10 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// The kinds of patterns that keyword flows have.
+/// The kinds of patterns that occur in the keyword flows of a document.
 #[derive(Default)]
 struct PatternKinds {
-    /// Patterns of `exact` and `contains`.
+    /// Whether a flow has patterns of the kind `exact` or `contains`, which are literal texts.
     literals: bool,
     regexes: bool,
 }

@@ -245,8 +245,8 @@ fn locate_below(
     }
 }
 
-/// Converts byte offsets of a text to lines and columns. Offsets in increasing order take linear
-/// time together.
+/// Converts byte offsets of a text to lines and columns. If the offsets are in increasing order,
+/// the text is read only once.
 pub(super) struct LineCounter<'t> {
     text: &'t str,
     /// The offset that was converted last, with the number of line breaks before it and the offset

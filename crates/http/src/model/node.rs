@@ -6,7 +6,7 @@ use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The config fields that are sent as they are.
+/// The config fields of an `LLM` node that are copied unchanged into the request to the model.
 const SENT_FIELDS: [&str; 7] = [
     "temperature",
     "max_tokens",
@@ -16,7 +16,7 @@ const SENT_FIELDS: [&str; 7] = [
     "presence_penalty",
     "response_format",
 ];
-/// All other config fields of a node. The engine that runs the plan enforces `timeout`.
+/// All other config fields of an `LLM` node. The engine that runs the plan enforces `timeout`.
 const OTHER_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
 
 /// Returns the factory of `LLM` nodes, for `CoordinatorBuilder::node_kind`. A node sends its

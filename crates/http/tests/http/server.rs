@@ -1,7 +1,8 @@
 //! An HTTP server on loopback for tests. It records requests and sends scripted replies, some of
 //! them as a broken server would.
 //! ```ignore
-//! let server = Server::replies([Reply::status(503), Reply::json(200, json!({"ok": true}))]);
+//! let replies = [Reply::status(503), Reply::json(200, json!({"ok": true}))];
+//! let server = Server::replying_in_turn(replies);
 //! // … call server.url("/path") …
 //! assert_eq!(server.requests()[0].json(), json!({"text": "hello"}));
 //! ```

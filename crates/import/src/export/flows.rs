@@ -100,8 +100,8 @@ fn write_patterns(
     Ok((operator, patterns))
 }
 
-/// True if a test compares a message with a pattern literally or, for `literal == false`, without
-/// case and white space.
+/// True if a test compares the message with this pattern in the given mode. A `literal` comparison
+/// respects case and white space; the other mode ignores case and outer white space.
 fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
     let is_trimmed = matches!(&test.left.kind, ExprKind::Call(Function::Trim, _));
     let is_exact = test.op == Some(Op::Eq);
