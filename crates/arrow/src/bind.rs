@@ -28,7 +28,7 @@ impl BindError {
         &self.problems
     }
 
-    /// Returns all problems as one translatable message, with a line for each problem.
+    /// Returns all problems as one localized message, with a line for each problem.
     pub fn to_message(&self) -> Message {
         rulec_base::diag::join_lines(&self.problems)
     }
@@ -50,7 +50,7 @@ pub enum ColumnsError {
 }
 
 impl ColumnsError {
-    /// Returns the message, which can be translated.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ColumnsError::Entry(error) => error.to_message(),
@@ -156,7 +156,8 @@ pub(crate) struct BoundField {
     /// columns.
     pub index: usize,
     pub path_id: PathId,
-    /// The kinds list and dict, if the rules read the complete list or dict, not only parts of it.
+    /// Contains the kinds list and dict if the rules read a whole list or dict of this field. Empty
+    /// if the rules read only parts of it.
     pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,
@@ -166,7 +167,7 @@ pub(crate) struct BoundField {
     pub inside: Vec<BoundField>,
     /// The kinds of value that the column can contain.
     column_kinds: KindSet,
-    /// Whether all values of the column surely have the same type.
+    /// Whether the column type guarantees that all values of the column have the same type.
     uniform: bool,
 }
 

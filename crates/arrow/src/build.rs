@@ -133,8 +133,8 @@ pub(crate) enum ColumnBuilder {
     Record { fields: Fields, names: Vec<String>, columns: Vec<ColumnBuilder>, nulls: NullBufferBuilder },
 }
 
-/// Builder of the keys of a dictionary column. Each row has several such columns, so appending must
-/// be cheap.
+/// Builder of the keys of a dictionary column. Each answer appends a key to several such columns,
+/// so appending must be cheap.
 pub(crate) struct KeyBuilder {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,

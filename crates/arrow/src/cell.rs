@@ -35,8 +35,8 @@ pub(crate) enum CellValue<'b> {
     /// An integer above the range of `i64`.
     Wide(u64),
     Float(f64),
-    /// A decimal number that a float would round, if the rules read it as a decimal. The parts are
-    /// the digits as an integer, and the number of digits after the point.
+    /// A number that the rules read as a decimal, and that a float would round. The parts are the
+    /// digits as an integer, and the number of digits after the point.
     Digits(i128, i8),
     Str(&'b str),
     /// A text that contains JSON.

@@ -24,7 +24,8 @@ const ROWS_PER_BATCH: usize = 8_192;
 const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 
 /// Maximum compression ratio of a page or column that expands to more than [`MAX_UNCHECKED_BYTES`]
-/// bytes. LZ4 cannot exceed this ratio; Zstandard can exceed this ratio for constant data.
+/// bytes. It stops small files that would expand to fill the memory. LZ4 cannot exceed this ratio;
+/// Zstandard can exceed it for constant data.
 const MAX_COMPRESSION_RATIO: i64 = 255;
 
 /// A columnar file format.
@@ -74,7 +75,7 @@ impl FormatError {
         FormatError(message!("`{name}`: {}", self.0))
     }
 
-    /// Returns the message, which can be translated.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         self.0.clone()
     }

@@ -31,8 +31,8 @@ pub(crate) fn fill_row<'b>(
     Some(())
 }
 
-/// Fills the slots of an object's fields. Returns the number of present fields among those that the
-/// declared input requires. `None` if the row needs a JSON tree (a parsed JSON message).
+/// Fills the slots of an object's fields. Returns how many of the fields that the declared input
+/// requires are present. `None` if the row needs a JSON tree (a parsed JSON message).
 fn fill_fields<'b>(
     fill: &mut SlotFiller<'b>,
     bound: &[BoundField],

@@ -147,7 +147,8 @@ impl Drop for CancelOnDrop {
 }
 
 /// Calls a Python function on the event loop of the message's caller. `argument` builds the only
-/// argument of the function. The error has the name of the exception's class as its type.
+/// argument of the function. If the function raises, the class name of the exception becomes the
+/// type of the error.
 async fn call_python(
     function: Arc<Py<PyAny>>,
     call: Arc<RoutedMessage>,

@@ -169,7 +169,7 @@ impl Rules {
         load_document(py, System::Choice, document, options(strict)).map(Rules::from_imported)
     }
 
-    /// Loads the bundled rules for decision payloads with a context, given as JSON like in
+    /// Loads the bundled rules for decision payloads with a context, given as JSON as in
     /// `from_flows`. Judges of these rules use the context.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
@@ -277,7 +277,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords, urgency and context score.
+    /// Analyses a text: its intent, entities, keywords and urgency, and the context score, which
+    /// the rules compute from `ctx`.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,
