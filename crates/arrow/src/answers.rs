@@ -50,8 +50,8 @@ impl LazyColumn {
     }
 }
 
-/// The keys of all answers that a table of routes can give. An answer column stores each distinct
-/// text once, in a dictionary, and a key per row. Empty unless a table of routes decides.
+/// Dictionary keys for all answers of a table of routes. An answer column stores each distinct text
+/// once, in a dictionary, and a key per row. The struct is empty unless a table of routes decides.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
     rules: Vec<Keys>,
@@ -220,7 +220,7 @@ impl AnswerBuilder {
         self.push_json(&answer);
     }
 
-    /// Appends an answer given as JSON.
+    /// Appends an answer given as JSON. A member that has no column is left out.
     pub fn push_json(&mut self, answer: &Json) {
         let row = self.rows;
         for column in &mut self.columns {
@@ -263,8 +263,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part, with the name of its column, such as `failures`. The part is empty in most
-    /// decisions, or in all decisions by routes.
+    /// Any other part, with the name of its column, such as `failures`. Most decisions, or all
+    /// decisions by routes, have no such part.
     Other(&'static str),
 }
 

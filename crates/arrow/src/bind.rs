@@ -14,8 +14,8 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
 
-/// Columns that are missing, or that have types which the rules cannot read. All of them are
-/// reported together.
+/// Reports columns that are missing, and columns whose types the rules cannot read. The error lists
+/// all of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct BindError {
@@ -301,8 +301,8 @@ struct Binder<'s> {
 
 impl Binder<'_> {
     /// Returns the message fields with the columns that fill them, matched by name. A column with a
-    /// dotted name becomes part of an object if the rules read that object and no column has its
-    /// name.
+    /// dotted name, such as `ctx.n`, becomes part of the object `ctx` if the rules read that
+    /// object. If there is also a column `ctx`, that column is the object instead.
     fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();

@@ -276,7 +276,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a text.
+    /// Appends a text. In a column that is not of text, appends null instead.
     pub fn push_text(&mut self, text: &str) {
         match self {
             ColumnBuilder::Text(builder) => builder.append_value(text),
@@ -285,7 +285,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a list of texts.
+    /// Appends a list of texts. Does nothing if the column is not a column of lists.
     pub fn push_texts<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
         let ColumnBuilder::List { items, .. } = self else { return };
         let mut count = 0;

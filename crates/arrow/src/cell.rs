@@ -104,7 +104,7 @@ enum ColumnValues<'b> {
     Time(&'b [i64], TimeUnit, Zone),
     Day32(&'b [i32]),
     Day64(&'b [i64]),
-    /// The keys and the dictionary values.
+    /// A dictionary column: the key of each row, and the distinct values that the keys select.
     Dictionary(Box<(TypedColumn<'b>, TypedColumn<'b>)>),
     List(ListOffsets<'b>, Box<TypedColumn<'b>>),
     Struct(Vec<(&'b str, TypedColumn<'b>)>),

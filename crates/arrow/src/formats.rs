@@ -17,7 +17,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Number of rows per batch.
+/// Maximum number of rows in a batch that is read from Parquet or CSV.
 const ROWS_PER_BATCH: usize = 8_192;
 
 /// Uncompressed size in bytes up to which the compression ratio of a page or column is not checked.
@@ -93,7 +93,7 @@ impl From<io::Error> for FormatError {
 
 /// A stream of batches of one schema.
 pub trait Source: Send {
-    /// Returns the schema.
+    /// Returns the schema that all batches of the stream have.
     fn schema(&self) -> SchemaRef;
 
     /// Returns the next rows; `None` at the end of the stream.
@@ -121,7 +121,7 @@ pub trait Source: Send {
     }
 }
 
-/// A writer of answers.
+/// A writer of answers, such as a file; see [`create_sink`].
 pub trait Sink {
     /// Writes a batch.
     ///

@@ -182,8 +182,8 @@ impl RulesDocument {
         (text, ends)
     }
 
-    /// Compiles the rules file and returns the result of the import. Suppresses each warning by a
-    /// comment before the statement that causes it, with a reason.
+    /// Compiles the rules file and returns the result of the import. A comment with a reason before
+    /// each statement suppresses the warnings that the statement causes.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compile = |text: &str| {
             Compiler::new()

@@ -49,7 +49,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// The kinds of patterns that occur in the keyword flows of a document.
+/// Records which kinds of patterns occur in the keyword flows of a document.
 #[derive(Default)]
 struct PatternKinds {
     /// Whether a flow has patterns of the kind `exact` or `contains`, which are literal texts.

@@ -36,8 +36,8 @@ impl<'j> JsonNode<'j> {
         JsonNode { value, steps }
     }
 
-    /// Returns the node's name: the text of the first of the members `keys` that has one; empty if
-    /// none has.
+    /// Returns the node's name: the text of the first member, in the order of `keys`, that has a
+    /// text. Empty if there is none.
     pub(super) fn name(&self, keys: &[&str]) -> &'j str {
         keys.iter().find_map(|key| self.value.get(key)?.as_str()).unwrap_or_default()
     }

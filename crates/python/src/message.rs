@@ -1,6 +1,6 @@
 //! Converts Python values to messages. Dicts, lists and scalars are read directly into the engine's
-//! slots, without a JSON tree and without running Python code. Other values that represent JSON
-//! (models, dataclasses, times, enumerations) become a tree first.
+//! slots (its variables for message fields). This needs no JSON tree and runs no Python code. Other
+//! values that represent JSON (models, dataclasses, times, enumerations) become a tree first.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

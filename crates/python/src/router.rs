@@ -181,7 +181,7 @@ async fn call_python(
     })
 }
 
-/// Calls a Python handler with its request.
+/// Calls a Python handler with its request, and returns its reply.
 async fn call_handler(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,
@@ -195,7 +195,7 @@ async fn call_handler(
     .await
 }
 
-/// Calls a hook before a decision.
+/// Calls a Python hook with a message before the message is decided, and returns the hook's result.
 async fn call_before(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,
@@ -205,7 +205,7 @@ async fn call_before(
     call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py))).await
 }
 
-/// Calls a Python hook with the message and its outcome.
+/// Calls a Python hook with the message and its outcome, and returns the hook's result.
 async fn call_after(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,

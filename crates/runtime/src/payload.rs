@@ -111,7 +111,7 @@ pub struct Proposal {
     /// passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The payload kinds of the rejected decisions that led to this proposal, the earliest first.
+    /// Payload kinds of the decisions that were rejected before this proposal, the earliest first.
     /// This decision replaces the last of them. Empty if it replaces no decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,

@@ -1,4 +1,4 @@
-//! `DATABASE` nodes: queries of SQLite files.
+//! Plan nodes of the type `DATABASE`, which query SQLite files.
 
 use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use rusqlite::config::DbConfig;

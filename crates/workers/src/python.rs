@@ -1,4 +1,4 @@
-//! `PYTHON` nodes: the code runs in a process of its own, without a shell.
+//! Plan nodes of the type `PYTHON`, whose code runs in a separate process, without a shell.
 
 use rulec_runtime::workflow::{Node, ProcessError, ProcessResult, Processor, from_fn};
 use serde_json::{Map, Value, json};

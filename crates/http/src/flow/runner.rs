@@ -64,7 +64,8 @@ impl SearchFacts {
 }
 
 impl FlowRunner {
-    /// Creates a runner that calls no language model if no flow is found.
+    /// Creates a runner that searches by `matcher` alone. [`FlowRunner::with_model`] adds a
+    /// language model.
     pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
         FlowRunner { matcher, model: None, executor }
     }

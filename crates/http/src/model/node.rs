@@ -1,4 +1,5 @@
-//! `LLM` nodes of plans that a language model writes.
+//! Plan nodes of the type `LLM`, which send a prompt to a language model. A plan is a workflow that
+//! a language model writes.
 
 use super::answer::ModelError;
 use super::{ChatModel, HttpError, Request};
@@ -6,7 +7,7 @@ use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The config fields of an `LLM` node that are copied unchanged into the request to the model.
+/// Config fields of an `LLM` node whose values are copied unchanged into the request to the model.
 const SENT_FIELDS: [&str; 7] = [
     "temperature",
     "max_tokens",

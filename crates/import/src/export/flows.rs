@@ -32,8 +32,8 @@ pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> J
     document
 }
 
-/// Writes a flow as JSON. `is_literal` is whether the patterns in the document are compared
-/// literally; `None` until the first pattern is written.
+/// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
+/// literally. It is `None` until the first pattern is written.
 fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Option<bool>) -> Written<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));

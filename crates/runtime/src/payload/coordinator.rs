@@ -243,8 +243,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Registers a callback that runs after each attempt at a node of a plan, for example to log
-    /// it. The run waits for the callback, so the callback must be quick.
+    /// Registers a callback that runs after each attempt to run a node of a plan, for example to
+    /// log it. The run waits for the callback, so the callback must be quick.
     pub fn on_attempt(mut self, callback: impl Fn(&Attempt) + Send + Sync + 'static) -> Self {
         self.settings_mut().on_attempt = Some(Arc::new(callback));
         self

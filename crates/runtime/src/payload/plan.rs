@@ -284,8 +284,8 @@ impl PlanNode {
         parse_seconds(self.config.get("timeout")?)
     }
 
-    /// Returns how often a failed node runs again before a recovery decision is requested, and the
-    /// pause between two attempts.
+    /// Returns how often a failed node runs again before a recovery decision is requested. Also
+    /// returns the pause between two attempts.
     pub fn retries(&self) -> (u64, Duration) {
         let retry = self.other_fields.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);

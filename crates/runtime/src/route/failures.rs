@@ -37,7 +37,7 @@ pub struct TypedError {
 }
 
 impl TypedError {
-    /// Gives an error a type.
+    /// Wraps an error and gives it the type `kind`, which rules can compare.
     pub fn new(kind: impl Into<String>, error: impl Into<HandlerError>) -> TypedError {
         TypedError { kind: kind.into(), error: error.into() }
     }

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of pairs of routes (chosen by the active and by the shadow rules) whose
-/// differences are counted separately.
+/// differences are counted separately. It limits memory, because edits can add new routes without
+/// end.
 const MAX_COUNTED_PAIRS: usize = 10_000;
 
 /// Rules that decide every message for comparison only.

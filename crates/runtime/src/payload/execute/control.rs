@@ -1,5 +1,5 @@
-//! The two node types that the engine runs without a processor of the program. `CONDITION`
-//! evaluates a condition, and `LOOP` runs the node in its `body` several times.
+//! Runs the two node types that need no processor of the program. A `CONDITION` node evaluates a
+//! condition, and a `LOOP` node runs the node in its `body` several times.
 
 use super::super::plan::{Plan, PlanError, PlanNode};
 use super::{RunSettings, RunState};
@@ -18,7 +18,7 @@ pub(in super::super) const LOOP_KIND: &str = "LOOP";
 const BODY_FIELD: &str = "body";
 /// The config fields that contain a condition. Both names mean the same.
 const CONDITION_FIELDS: [&str; 2] = ["condition", "expression"];
-/// The config fields that contain the list whose items a loop visits. Both names mean the same.
+/// Config fields for the list whose items a loop visits one by one. Both names mean the same.
 const LIST_FIELDS: [&str; 2] = ["items", "collection"];
 /// The config fields that limit the rounds of a loop.
 const ROUND_FIELDS: [&str; 2] = ["iterations", "max_iterations"];

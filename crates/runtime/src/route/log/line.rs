@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
 
-/// The optional parts that each log line contains; see [`super::DecisionLogBuilder`].
+/// Selects the optional parts of each log line; see [`super::DecisionLogBuilder`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineOptions {
     pub message: bool,
@@ -227,7 +227,7 @@ impl<'a> DecidedMessage<'a> {
     }
 }
 
-/// Returns the `result` of a decision without a handler.
+/// Returns the `result` of a decision without a handler: `decided`, `no_route` or `invalid`.
 pub(in crate::route) fn decided_result(outcome: &Outcome, decision: &Decision) -> &'static str {
     match (&outcome.route, decision.refusal()) {
         (_, Some(_)) => "invalid",
