@@ -93,8 +93,8 @@ impl RoutedMessage {
     }
 }
 
-/// The messages that are being routed. A message's key is the address of its JSON tree, which the
-/// router passes to handlers.
+/// The messages that are being routed. A message's key is the address of the parsed JSON message
+/// that the router passes to handlers.
 #[derive(Clone, Default)]
 struct RoutedMessages(Arc<Mutex<HashMap<usize, Arc<RoutedMessage>>>>);
 

@@ -23,12 +23,12 @@ use std::path::PathBuf;
 const UNNAMED_TEXT: &str = "<text>";
 
 /// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
-/// as an artifact.
+/// as an artifact, which is its compiled form as bytes.
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The host functions that the rules call; `None` without such functions. Kept so that pickled
-    /// rules can include them.
+    /// The Python functions that the rules call, by name; `None` if the program gave none. Kept so
+    /// that pickled rules can include them.
     functions: Option<Py<PyMapping>>,
     /// The JSON document from which the rules were loaded, with the report on it; `None` for other
     /// rules.
@@ -36,10 +36,11 @@ pub struct Rules {
 }
 
 /// Result of `__reduce__`: a function that loads the rules, and the arguments of that function. The
-/// arguments are the artifact, the host functions, and the payload context as JSON text.
+/// arguments are the compiled rules as bytes, the Python functions that they call, and the value of
+/// the input `context` as JSON text.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Registers the host functions, then runs `compile` without the GIL.
+/// Registers the Python functions that the rules call, then runs `compile` without the GIL.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -119,8 +120,8 @@ impl Rules {
         compile_rules(py, functions, |compiler| compiler.compile_with(&loader, UNNAMED_TEXT))
     }
 
-    /// Loads an artifact of `rulec build` or `to_artifact`, from bytes or a file. `trusted` are
-    /// public keys as PEM text; if given, one of them must have signed the artifact.
+    /// Loads an artifact (compiled rules) of `rulec build` or `to_artifact`, from bytes or a file.
+    /// `trusted` are public keys as PEM text; if given, one of them must have signed the artifact.
     #[staticmethod]
     #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
     fn from_artifact(
@@ -194,7 +195,8 @@ impl Rules {
         self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }
 
-    /// Returns the rules as an artifact; `sign` is a private key as PEM text.
+    /// Returns the compiled rules as an artifact, which `from_artifact` loads. `strip_source`
+    /// leaves out the text of the rules. `sign` is a private key as PEM text.
     #[pyo3(signature = (*, strip_source = false, sign = None))]
     fn to_artifact<'py>(
         &self,
@@ -424,8 +426,8 @@ impl Rules {
     }
 }
 
-/// Converts a message to a JSON tree. The message may be a prepared message or any other Python
-/// value. Numbers at the given places keep all their digits.
+/// Converts a message to JSON. The message may be a prepared message or any other Python value.
+/// Numbers at the paths `places` keep all their digits.
 fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),

@@ -232,7 +232,7 @@ pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
     /// The value of the rules' input `context`, such as the known workflows; `None` if it is not
-    /// set. All judges share this value.
+    /// set. The validators of all payload kinds share this value.
     context: Option<Arc<Json>>,
     /// Counts HTTP requests and adds up costs, over all plans (workflows that a language model
     /// writes) that the coordinator ran. Each validation adds these numbers to its context. `None`

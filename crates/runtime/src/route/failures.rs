@@ -60,7 +60,7 @@ impl std::error::Error for TypedError {
     }
 }
 
-/// The failures of one scope since its last reply.
+/// The failures of one scope, such as a conversation, since its last reply.
 struct ScopeFailures {
     /// Sequence number of the scope's last failure, counted over all scopes.
     order: usize,
@@ -70,7 +70,8 @@ struct ScopeFailures {
     counts: BTreeMap<String, u64>,
 }
 
-/// The failures of all scopes.
+/// The failures of all scopes, such as conversations, and the function that returns a message's
+/// scope.
 #[derive(Default)]
 pub(super) struct FailureMemory {
     scope: Option<ScopeFn>,
@@ -85,8 +86,8 @@ impl FailureMemory {
         FailureMemory { scope, ..FailureMemory::default() }
     }
 
-    /// Returns the scope of a message. All messages have one scope if the user set no function, or
-    /// if the function panics.
+    /// Returns the scope of a message, such as its conversation. All messages have one scope if the
+    /// user set no function, or if the function panics.
     pub fn scope_of(&self, message: &Json) -> String {
         let Some(scope) = &self.scope else { return String::new() };
         task::catch_panic(|| scope(message)).unwrap_or_else(|_| {
@@ -95,8 +96,8 @@ impl FailureMemory {
         })
     }
 
-    /// Returns the message with the failures of its scope in `ctx`. A field that the message has
-    /// already is kept. The message is unchanged if its `ctx` is not an object.
+    /// Returns the message with the failures of `scope` in the field `ctx`. A field that the
+    /// message has already is kept. The message is unchanged if its `ctx` is not an object.
     pub fn add_to(&self, message: Arc<Json>, scope: &str) -> Arc<Json> {
         if self.scope_count.load(Ordering::Acquire) == 0 {
             return message;

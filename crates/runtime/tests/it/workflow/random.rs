@@ -111,7 +111,8 @@ impl<'c> Plain<'c> {
         next.iter().map(|id| id.as_str().unwrap().to_owned()).collect()
     }
 
-    /// Number of incoming edges, without edges that a loop declares as loop-backs.
+    /// Returns the number of incoming edges, without the loop-backs (edges to an earlier node) that
+    /// a loop declares.
     fn incoming(&self, id: &str) -> usize {
         let nodes = self.case["nodes"].as_object().unwrap();
         let edges = nodes.keys().flat_map(|from| {
