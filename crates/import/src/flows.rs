@@ -1,6 +1,6 @@
-//! Imports keyword and intent flows:
-//! `[{"flow_id", "description", "type", "trigger_patterns", "match_type"}, …]`, or an object with
-//! `flows`, and optionally `tools`, one of which executes the flows.
+//! Imports flows, which are found by keywords or by intent: `[{"flow_id", "description", "type",
+//! "trigger_patterns", "match_type"}, …]`, or an object with `flows`, and optionally `tools`, one
+//! of which executes the flows.
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ObjectReader, ReadResult};

@@ -285,8 +285,8 @@ pub struct Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open` or
-    /// `no_route`.
+    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
+    /// `invalid` or `no_route`.
     #[getter]
     fn kind(&self) -> &str {
         self.outcome.result.kind()

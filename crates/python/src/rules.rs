@@ -141,9 +141,9 @@ impl Rules {
         compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact_path(path))
     }
 
-    /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot
-    /// be used is skipped; `report` names it. With `strict`, it is an error. With `literal`,
-    /// patterns match literally, as `==` and `in` of Python do.
+    /// Loads keyword flows and intent flows (found by meaning) from their JSON: text, or Python
+    /// values. An item that cannot be used is skipped; `report` names it. With `strict`, it is an
+    /// error. With `literal`, patterns match literally, as `==` and `in` of Python do.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false, literal = false))]
     fn from_flows(
@@ -372,7 +372,8 @@ impl Rules {
         Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown_name_error)?)?)
     }
 
-    /// Creates a finder of flows, which uses the built-in classifier for intent flows.
+    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
+    /// built-in classifier.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
         without_gil(py, || Flows::new(&self.rules)).map_err(library_error)
     }

@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program's function that returns a recovery decision for a failed node, and the payload kind
+/// The program's function that decides how to recover from a node's failure, and the payload kind
 /// of these decisions.
 struct RecoveryStrategy {
     kind: String,
@@ -112,8 +112,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of the function that was set by [`CoordinatorBuilder::recovery`].
-    /// Default: no limit.
+    /// Sets the time limit of the function that [`CoordinatorBuilder::recovery`] sets and that is
+    /// called for a failed node. Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
         self.inner.recovery_limit = Some(limit);
         self
@@ -208,14 +208,15 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of one run of a plan. A plan can only shorten it. Default: no limit.
+    /// Sets the time limit of one run of a plan (a workflow that a language model writes). A plan
+    /// can only shorten it. Default: no limit.
     pub fn run_limit(mut self, limit: Duration) -> Self {
         self.settings_mut().run_limit = Some(limit);
         self
     }
 
-    /// Sets how many times one run of a plan may run nodes in total. Retries and rounds of loops
-    /// count, too. Default: 10,000.
+    /// Sets how many times one run of a plan (a workflow that a language model writes) may run
+    /// nodes in total. Retries and rounds of loops count, too. Default: 10,000.
     pub fn step_limit(mut self, steps: u64) -> Self {
         self.settings_mut().step_limit = steps;
         self

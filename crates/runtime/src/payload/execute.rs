@@ -49,14 +49,15 @@ pub(super) struct RunSettings {
     pub values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
-    /// Time limit of a whole run. A plan can only shorten it.
+    /// Time limit of a whole run of a plan. The plan itself can only shorten it; `None` for no
+    /// limit.
     pub run_limit: Option<Duration>,
     /// Maximum number of attempts to run nodes in one run. Each round of a loop counts as an
     /// attempt.
     pub step_limit: u64,
     /// Maximum size of one output, in bytes of JSON.
     pub byte_limit: usize,
-    /// Maximum number of recovery decisions that one run may request after failures of its nodes.
+    /// Maximum number of recovery decisions (how to continue after a node's failure) in one run.
     pub recoveries: u64,
     /// Counts HTTP requests and adds up costs over all runs.
     pub usage: Arc<Usage>,
@@ -96,7 +97,7 @@ type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 pub enum RunStatus {
     /// The run reached its end: each node that was reached has an output or was skipped.
     Completed,
-    /// A node failed, and no recovery helped.
+    /// A node failed, and no recovery decision (how to continue after a failure) helped.
     Failed,
     /// A recovery decision (how to continue after a node's failure) ended the run.
     Aborted,
@@ -149,8 +150,8 @@ pub(super) struct PlanRun {
     /// Name of the run's status, such as `RUNNING`. The rules can read it in the context of the
     /// payload validators.
     status: Mutex<&'static str>,
-    /// Lock that a failed node holds while it requests a recovery decision, so that requests happen
-    /// one after another.
+    /// Lock that a failed node holds while it requests a recovery decision (how to continue). So
+    /// these requests happen one after another.
     recovery_lock: tokio::sync::Mutex<()>,
 }
 
@@ -158,7 +159,7 @@ pub(super) struct RunState {
     pub plan: Plan,
     pub progress: RunProgress,
     early_end: Option<EarlyEnd>,
-    /// Number of recovery decisions that the nodes of this run have requested.
+    /// Number of recovery decisions (how to continue after a node's failure) requested in this run.
     recovery_requests: u64,
     /// Number of attempts to run nodes so far in this run. Each round of a loop counts as an
     /// attempt.
@@ -261,9 +262,10 @@ impl PlanRun {
         RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
     }
 
-    /// Converts the plan to a workflow whose nodes run as soon as they are ready. The workflow
-    /// delivers each output along every edge, without conditions. When a node runs, it evaluates
-    /// the conditions of its incoming edges itself.
+    /// Converts the plan (a workflow that a language model wrote) to a [`Workflow`], whose nodes
+    /// run as soon as they are ready. The [`Workflow`] delivers each output along every edge,
+    /// without conditions. When a node runs, it evaluates the conditions of its incoming edges
+    /// itself.
     fn build_workflow(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,

@@ -295,7 +295,8 @@ impl PlanNode {
 
 /// Name of the node field that contains the retry settings.
 const RETRY_FIELD: &str = "retry_config";
-/// Maximum number of attempts to run a node that a plan or a recovery decision can request at once.
+/// Maximum number of attempts to run a node that a plan, or a decision after a failure, can request
+/// at once.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
@@ -366,8 +367,8 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Builds the failure of a node. The failure includes facts about the run, for the rules and
-    /// for the recovery strategy.
+    /// Builds the failure of a node. The failure includes facts about the run. The rules and the
+    /// program's recovery function read them.
     pub fn node_failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let no_failure = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&no_failure);

@@ -1,5 +1,6 @@
-//! Tests of concurrent plan nodes, also when some of them fail. The clock is paused and advances
-//! only for sleeping nodes, so the order of completion is deterministic.
+//! Tests of plans (workflows that a language model writes) with concurrent nodes, also when some of
+//! them fail. The clock is paused and advances only for sleeping nodes, so the order of completion
+//! is deterministic.
 
 use rulec::Rules;
 use rulec_runtime::payload::{

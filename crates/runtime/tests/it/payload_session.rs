@@ -60,7 +60,7 @@ fn respond_proposal(text: &str) -> Proposal {
     Proposal::new("respond", json!({"response": text, "intent": "greeting", "confidence": 1})).id(text)
 }
 
-/// Sets a recovery strategy that always answers with this plan.
+/// Lets the coordinator answer every node failure with this plan.
 fn with_recovery_plan(builder: CoordinatorBuilder, plan: Json) -> Coordinator {
     let strategy = move |failure: NodeFailure| {
         let answer = json!({

@@ -1,4 +1,5 @@
-//! Runs one node of a plan: its attempts, and the recovery from its failures.
+//! Runs one node of a plan (a workflow that a language model writes): the attempts to run the node,
+//! and the recovery from its failures.
 
 use super::super::plan::{PlanNode, RecoveryAction};
 use super::control::{LoopSettings, evaluate_condition, without_control_fields};
@@ -89,8 +90,9 @@ impl PlanStep {
         Ok(input)
     }
 
-    /// Changes the run as a recovery decision requires. Without a decision, the plan's retry
-    /// settings apply. Returns the attempts to make; `None` if the node is skipped.
+    /// Changes the run as a recovery decision (how to continue after a failure) requires. Without a
+    /// decision, the plan's retry settings apply. Returns the attempts to make; `None` if the node
+    /// is skipped.
     fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptSeries>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {
@@ -339,8 +341,8 @@ impl PlanStep {
         }
     }
 
-    /// Requests a recovery decision for the node's failure. If no decision is accepted, ends the
-    /// run and returns the reason as an error.
+    /// Requests a recovery decision: how to continue after the node's failure. If no decision is
+    /// accepted, ends the run and returns the reason as an error.
     async fn request_recovery(&self) -> Result<RecoveryAction, String> {
         let _one_at_a_time = self.run.recovery_lock.lock().await;
         let failure = {
