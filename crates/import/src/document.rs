@@ -139,8 +139,8 @@ impl RulesDocument {
         comments
     }
 
-    /// Adds a comment to the header of the file for each member of the document that the importer did
-    /// not read.
+    /// Adds a comment to the header of the file for each member of the document that the importer
+    /// did not read.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
