@@ -311,7 +311,7 @@ fn patterns_match_literally_by_choice() {
     let again = System::Flows.import_value(&exported.document, options.strict()).expect("it is loaded");
     assert_eq!(again.rules.program().rules.len(), loaded.rules.program().rules.len());
     assert!(exported.report.messages().any(|note| note.to_string().contains("`--literal`")));
-    // Only regular expressions have no white space around them.
+    // With regular expressions only, one setting for the whole file states that case counts.
     let regexes = json!([flow("regex", json!(["Bye"]), "regex")]);
     let text = System::Flows.import_value(&regexes, options).expect("it is loaded").text;
     assert!(text.contains("settings { case: sensitive }"), "{text}");

@@ -69,7 +69,8 @@ fn case(seed: u64) -> Value {
                 json!({"approved": random.below(2) == 0, "should_exit": random.below(3) > 0, "next": picks}),
             );
         }
-        // The last output repeats, and must not loop forever.
+        // A node that has used all its outputs repeats the last one. So the last output must end
+        // every loop.
         given.push(json!({"approved": random.below(2) == 0, "should_exit": true, "next": []}));
         outputs.insert(*id, given);
     }
